@@ -1,0 +1,53 @@
+"""tb_hookview: which module's backward costs what, and where the host waits for the device.
+
+    import tb_hookview as hookview
+
+    model = hookview.wrap(model)
+    with hookview.profile("runs/vit", schedule=...) as prof:
+        ...
+    report = hookview.analyze("runs/vit")
+
+Names are loaded on first use, so that training never imports the analyzer and looking at a trace
+never imports torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis import Report, analyze
+    from tb_hookview.recorder import profile, unwrap, wrap
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "HookviewError",
+    "NotFoundError",
+    "Report",
+    "TraceError",
+    "UsageError",
+    "analyze",
+    "profile",
+    "unwrap",
+    "wrap",
+]
+
+_HOMES = {
+    "Report": "tb_hookview.analysis",
+    "analyze": "tb_hookview.analysis",
+    "profile": "tb_hookview.recorder",
+    "unwrap": "tb_hookview.recorder",
+    "wrap": "tb_hookview.recorder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

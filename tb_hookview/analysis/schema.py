@@ -1,0 +1,162 @@
+"""The report as it is sent and stored: one typed row per table of the public contract.
+
+Times are microseconds (float) on the trace's own clock, sizes bytes. A number that the trace does
+not hold is None. Definitions of every number, with unit and source, are in docs/definitions.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+SCHEMA_VERSION = 1
+
+
+class Device(msgspec.Struct, frozen=True):
+    id: str
+    """Device index as the trace numbers it, as text ("0")."""
+    name: str
+    kind: str
+    """ "cuda", "hip", "xpu", "mtia" or "device" where the vendor cannot be told."""
+
+
+class Warning(msgspec.Struct, frozen=True):
+    code: str
+    message: str
+    count: int
+
+
+class TraceInfo(msgspec.Struct, frozen=True):
+    path: str
+    format: str
+    """ "chrome-object" or "chrome-list": what the root of the file is."""
+    events: int
+    start_us: float
+    duration_us: float
+    devices: list[Device]
+    rank: int | None
+    world_size: int | None
+    torch_version: str | None
+    recorder: dict[str, Any] | None
+    """What the recorder says of itself (version, markers), None where it left no manifest."""
+    warnings: list[Warning]
+
+
+class Totals(msgspec.Struct, frozen=True):
+    device_busy_us: dict[str, float]
+    backward_device_us: float | None
+    forward_device_us: float | None
+    optimizer_device_us: float | None
+    sync_count: int
+    sync_blocked_us: float
+    backward_sync_count: int
+
+
+class Step(msgspec.Struct, frozen=True):
+    name: str
+    start_us: float
+    duration_us: float
+    forward_us: float
+    backward_us: float
+    optimizer_us: float
+    data_us: float
+    other_us: float
+    device_busy_us: float | None
+    device_idle_us: float | None
+    sync_blocked_us: float
+
+
+class Work(msgspec.Struct, frozen=True):
+    """Work of one direction (forward, backward, recompute) of one module."""
+
+    host_us: float | None
+    device_us: float | None
+    self_host_us: float | None
+    self_device_us: float | None
+    kernels: int | None
+
+
+class ModuleSync(msgspec.Struct, frozen=True):
+    count: int
+    blocked_us: float
+    device_idle_us: float | None
+
+
+class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
+    path: str
+    module_class: str
+    parent: str | None
+    """Path of the module above; None for a root."""
+    calls: int
+    forward: Work
+    backward: Work
+    recompute: Work | None
+    sync: ModuleSync
+
+
+class Node(msgspec.Struct, frozen=True):
+    name: str
+    count: int
+    host_us: float
+    device_us: float | None
+
+
+class Sync(msgspec.Struct, frozen=True):
+    api: str
+    start_us: float
+    duration_us: float
+    step: str | None
+    phase: str
+    """ "forward", "backward", "optimizer", "data" or "other"."""
+    operator: str | None
+    node: str | None
+    module: str | None
+    cause: str
+    device_idle_us: float | None
+    stack: list[str]
+    """Python frames, innermost first; empty where the trace holds none."""
+    thread: str
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    backward_device_us: float | None
+    unattributed_us: float | None
+    backward_host_us: float
+    unattributed_host_us: float
+    by_evidence: dict[str, float]
+    """Attributed backward time by the evidence used: device time where the trace has any in the
+    backward pass, host time otherwise; `measure` says which."""
+    measure: str
+    """ "device" or "host"."""
+    by_evidence_host: dict[str, float]
+    unattributed_by_reason: dict[str, float]
+    """Unattributed backward time by reason, in `measure`."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    rule: str
+    severity: str
+    """ "info", "low", "medium" or "high"."""
+    title: str
+    where: str
+    cost_us_per_step: float | None
+    gain_us_per_step: float | None
+    evidence: str
+    fix: str
+    confidence: str
+
+
+class ReportData(msgspec.Struct, frozen=True):
+    """The whole report; `tb_hookview.analysis.Report` wraps it with tables and conversions."""
+
+    schema: int
+    trace: TraceInfo
+    totals: Totals
+    steps: list[Step]
+    modules: list[Module]
+    """Parents before children, each root's tree in `named_modules()` order."""
+    nodes: list[Node]
+    syncs: list[Sync]
+    coverage: Coverage
+    findings: list[Finding]

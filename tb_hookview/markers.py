@@ -1,0 +1,80 @@
+"""The names of the ranges that the recorder leaves in a trace, and how to read them back.
+
+This file is the whole agreement between recorder and analyzer, so it imports nothing but the
+standard library. A mark reads, in any trace viewer, as
+
+    blocks.0.attn (Attention) forward ~hv1
+    blocks.0.attn (Attention) before backward ~hv1
+    blocks.0.attn (Attention) after backward ~hv1
+    blocks.0.attn.qkv (Linear) gradient weight ~hv1
+
+with "." in place of the path of a root that has no name of its own. The useful part comes first
+because viewers cut names off at the end; the tail tells our ranges from everyone else's and
+carries the version of the format. torch writes an invalid file for a name with a double quote and
+replaces a whole name by "unknown" for one byte outside printable ASCII, so whatever is not plainly
+safe is percent-encoded (UTF-8), and decoding gives the true name back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple, get_args
+from urllib.parse import quote, unquote
+
+VERSION = 1
+"""Version of the mark format; an analyzer reads its own version and all earlier ones."""
+
+MANIFEST_KEY = "hookview_manifest"
+"""Key of the trace file's root object under which the recorder leaves its manifest."""
+
+MarkKind = Literal["forward", "before backward", "after backward", "gradient"]
+
+_SAFE = "._-<>[]:,+*/=@#$&!^~|{}"
+_ROOT = "."
+_KINDS = "|".join(get_args(MarkKind))
+_PATTERN = re.compile(rf"(\S+) \((\S*)\) ({_KINDS})(?: (\S+))? ~hv(\d+)")
+
+
+class Mark(NamedTuple):
+    """One decoded range name."""
+
+    kind: MarkKind
+    path: str
+    """Qualified name of the module, "" for an unnamed root."""
+    module_class: str
+    parameter: str | None
+    """Name of the parameter within the module; gradient marks only."""
+    version: int
+
+
+def encode(kind: MarkKind, path: str, module_class: str, parameter: str | None = None) -> str:
+    """Return the range name of a mark: printable ASCII, no double quote, no backslash."""
+    subject = f"{_escape(path) or _ROOT} ({_escape(module_class)}) {kind}"
+    if parameter is not None:
+        subject += f" {_escape(parameter)}"
+    return f"{subject} ~hv{VERSION}"
+
+
+def decode(name: str) -> Mark | None:
+    """Return the mark a range name stands for, or None for a name that is not ours.
+
+    A mark of a later version than VERSION is returned as far as it has this version's shape; the
+    caller decides what to make of its `version`.
+    """
+    match = _PATTERN.fullmatch(name)
+    if match is None:
+        return None
+    path, module_class, kind, parameter, version = match.groups()
+    return Mark(
+        kind=kind,  # type: ignore[arg-type]  # the pattern admits no other text
+        path="" if path == _ROOT else unquote(path),
+        module_class=unquote(module_class),
+        parameter=None if parameter is None else unquote(parameter),
+        version=int(version),
+    )
+
+
+def _escape(text: str) -> str:
+    # A path can never be ".", the root's sign, because torch forbids dots in a submodule's name;
+    # a root's own name is free text, so it is kept from being taken for the sign.
+    return "%2E" if text == _ROOT else quote(text, safe=_SAFE)
