@@ -1,0 +1,82 @@
+# The two commands of the README are `make demo` and `make test`; `make help` lists the rest.
+# Each does its own set-up and is quick when there is nothing left to do.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Models for the recorder's tests. They are installed without their dependencies, which would bring
+# a second torch and web clients that nothing here calls; what they do import is named after them.
+MODELS := torchvision==0.28.0 timm==1.0.31
+MODELS_NEED := pillow pyyaml safetensors
+
+TOOLS := $(VENV)/tools.stamp
+INSTALLED := $(VENV)/installed.stamp
+NODE_MODULES := frontend/node_modules/.package-lock.json
+
+.PHONY: help setup demo test lint frontend frontend-test browser-test pytest clean
+
+help: ## list what can be made
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+demo: setup frontend ## record a small training run and open it in TensorBoard
+	@$(BIN)/hookview demo
+
+test: setup lint frontend frontend-test browser-test pytest ## every check; ends with pytest's closing line
+
+setup: $(INSTALLED) $(NODE_MODULES) ## the virtual environment and the page's dependencies
+
+lint: setup ## ruff, mypy, tsc, eslint, prettier
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	cd frontend && npm run --silent check
+
+frontend: setup ## the page's bundle, into tb_hookview/static/
+	@$(BIN)/python setup.py --quiet build_frontend
+
+frontend-test: setup ## vitest
+	cd frontend && npm test --silent
+
+browser-test: frontend ## the page in a real browser
+	@chromium=$$(.ci/chromium); \
+	if [ -n "$$chromium" ]; then \
+	  cd frontend && CHROMIUM="$$chromium" PYTHON="$(CURDIR)/$(BIN)/python" npm run --silent e2e; \
+	fi
+
+pytest: setup frontend
+	@$(BIN)/python -m pytest
+
+clean: ## remove everything that was built, the environments too
+	rm -rf $(VENV) build dist *.egg-info tb_hookview/static frontend/node_modules \
+	  .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON); install Python 3.10 or newer, or set PYTHON" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "make: Python 3.10 or newer is needed; set PYTHON to one")'
+	@echo "Making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
+	@echo "Installing torch and the checkers into $(VENV) (a few minutes the first time)"
+	@$(PIP) install "$$(grep '^torch==' requirements-dev.txt)"
+	@$(PIP) install -r requirements-dev.txt
+	@$(PIP) install --no-deps $(MODELS)
+	@$(PIP) install $(MODELS_NEED)
+	@touch $@
+
+$(INSTALLED): pyproject.toml setup.py $(TOOLS)
+	@echo "Installing tb_hookview into $(VENV)"
+	@$(PIP) install -e '.[record,polars]'
+	@touch $@
+
+$(NODE_MODULES): frontend/package.json frontend/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm is not installed; the page is built with it (Node 20.19 or newer: https://nodejs.org)" >&2; exit 1; }
+	@echo "Installing the page's dependencies"
+	@cd frontend && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
