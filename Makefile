@@ -11,9 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Models for the recorder's tests. They are installed without their dependencies, which would bring
-# a second torch and web clients that nothing here calls; what they do import is named after them.
+# a second torch and web clients that nothing here calls; pillow is all that they import.
 MODELS := torchvision==0.28.0 timm==1.0.31
-MODELS_NEED := pillow pyyaml safetensors
 
 TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
@@ -67,7 +66,7 @@ $(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
 	@$(PIP) install "$$(grep '^torch==' requirements-dev.txt)"
 	@$(PIP) install -r requirements-dev.txt
 	@$(PIP) install --no-deps $(MODELS)
-	@$(PIP) install $(MODELS_NEED)
+	@$(PIP) install pillow
 	@touch $@
 
 $(INSTALLED): pyproject.toml setup.py $(TOOLS)

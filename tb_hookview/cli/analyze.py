@@ -1,0 +1,55 @@
+"""`hookview analyze`: what one trace says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tb_hookview.cli.terminal import output, progress
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis import Report
+
+worker_option = click.option(
+    "--worker", metavar="NAME", help="The worker to look at, where PATH holds several."
+)
+step_option = click.option(
+    "--step",
+    "steps",
+    metavar="NAME",
+    multiple=True,
+    help="Only this step (ProfilerStep#5); may be repeated.",
+)
+
+
+@click.command()
+@click.argument("path")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON instead.")
+@worker_option
+@step_option
+@click.option(
+    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows of a table."
+)
+def analyze(path: str, as_json: bool, worker: str | None, steps: tuple[str, ...], top: int) -> None:
+    """Summarize the trace PATH, or the newest one in the folder PATH."""
+    report = read(path, worker=worker, steps=steps)
+    if as_json:
+        click.echo(report.to_json())
+        return
+    from tb_hookview.cli.summary import summarize
+
+    output().print(summarize(report.data, rows=top))
+
+
+def read(path: str, *, worker: str | None = None, steps: tuple[str, ...] = ()) -> Report:
+    """Analyze a trace with progress shown on a terminal.
+
+    Raises:
+        TraceError: the path cannot be read as a trace.
+        NotFoundError: the trace has no such worker or step.
+    """
+    from tb_hookview.analysis import analyze
+
+    with progress() as show:
+        return analyze(path, worker=worker, steps=steps or None, progress=show)

@@ -1,0 +1,73 @@
+"""`hookview check`: hold a trace to limits, for use in continuous integration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tb_hookview.cli.analyze import read, step_option, worker_option
+from tb_hookview.cli.text import duration, printable
+from tb_hookview.errors import UsageError
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis.schema import Sync
+    from tb_hookview.cli.limits import Outcome
+
+PLACES_SHOWN = 5
+
+
+@click.command()
+@click.argument("path")
+@click.option("--max-backward-syncs", metavar="N", type=click.IntRange(0), help="In backward.")
+@click.option("--max-syncs", metavar="N", type=click.IntRange(0), help="In all phases.")
+@click.option(
+    "--max-sync-us",
+    metavar="X",
+    type=click.FloatRange(0),
+    help="Time the host is blocked in syncs, microseconds.",
+)
+@click.option(
+    "--max-unattributed-percent",
+    metavar="P",
+    type=click.FloatRange(0, 100),
+    help="Part of the backward time that belongs to no module.",
+)
+@worker_option
+@step_option
+def check(path: str, worker: str | None, steps: tuple[str, ...], **limits: float | None) -> None:
+    """Exit 0 if the trace PATH holds to all limits, 1 if not (saying where), 2 if unreadable.
+
+    Limits are for the whole trace, or the chosen steps together. The profiler's own call as it
+    stops is not counted.
+    """
+    asked = {name: limit for name, limit in limits.items() if limit is not None}
+    if not asked:
+        raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
+    report = read(path, worker=worker, steps=steps).data
+    from tb_hookview.cli.limits import LIMITS
+
+    outcomes = [LIMITS[name](report, limit) for name, limit in asked.items()]
+    for outcome in outcomes:
+        _say(outcome)
+    click.get_current_context().exit(0 if all(outcome.holds for outcome in outcomes) else 1)
+
+
+def _say(outcome: Outcome) -> None:
+    verdict = click.style("ok  ", "green") if outcome.holds else click.style("FAIL", "red")
+    value, limit = f"{outcome.value:.6g}", f"{outcome.limit:.6g}"
+    click.echo(f"{verdict} {outcome.what}: {value}{outcome.unit}, limit {limit}{outcome.unit}")
+    if outcome.holds:
+        return
+    for sync in outcome.syncs[:PLACES_SHOWN]:
+        click.echo(f"       {_place(sync)}")
+    if len(outcome.syncs) > PLACES_SHOWN:
+        click.echo(f"       ... and {len(outcome.syncs) - PLACES_SHOWN} more")
+
+
+def _place(sync: Sync) -> str:
+    module = "no module" if sync.module is None else f"module {sync.module or '(root)'}"
+    parts = [sync.operator or sync.api, sync.phase, module, *sync.stack[:1]]
+    if sync.step:
+        parts.insert(1, sync.step)
+    return f"{duration(sync.duration_us):>8}  " + printable(", ".join(parts))

@@ -1,0 +1,77 @@
+"""`hookview demo`: record a small training run and look at it."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import click
+
+import tb_hookview
+from tb_hookview.errors import UsageError
+
+
+@click.command()
+@click.option(
+    "--logdir",
+    default="runs/demo",
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to record into.",
+)
+@click.option("--no-serve", is_flag=True, help="Record and summarize only.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="TensorBoard's port (0: any free one); from 6006 on the first that is free if not given.",
+)
+def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
+    """Record a small training run, summarize it, open it in TensorBoard."""
+    _record(logdir)
+    from tb_hookview.cli.analyze import read
+    from tb_hookview.cli.summary import summarize
+    from tb_hookview.cli.terminal import output
+
+    output().print(summarize(read(str(logdir)).data, rows=12))
+    if not no_serve:
+        _serve(logdir, port)
+
+
+def _record(logdir: Path) -> None:
+    try:
+        from tb_hookview.recorder.demo import record_demo
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "tb_hookview":
+            raise
+        raise UsageError(
+            f"the demo records with PyTorch, and {error.name} is not installed; "
+            'install it with: pip install "tb-hookview[record]"'
+        ) from error
+    record_demo(logdir, say=click.echo)
+
+
+def _serve(logdir: Path, port: int | None) -> None:
+    served = logdir.resolve().parent
+    _add_samples(served)
+    from tensorboard import program
+
+    server = program.TensorBoard()
+    chosen = [] if port is None else ["--port", str(port)]
+    server.configure(["hookview", "--logdir", str(served), "--host", "127.0.0.1", *chosen])
+    try:
+        url = server.launch()
+    except program.TensorBoardServerException as error:
+        raise UsageError(
+            f"TensorBoard cannot be started: {error.msg}; try another --port"
+        ) from error
+    click.echo(f"TensorBoard is at {url}#hookview (stop with Ctrl+C)")
+    threading.Event().wait()
+
+
+def _add_samples(served: Path) -> None:
+    # TensorBoard serves one folder, and what lies outside it is not looked at, links included.
+    samples = Path(tb_hookview.__file__).resolve().parents[1] / "sample_traces"
+    target = served / samples.name
+    if samples.is_dir() and samples != target:
+        shutil.copytree(samples, target, dirs_exist_ok=True)

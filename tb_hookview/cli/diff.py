@@ -1,0 +1,111 @@
+"""`hookview diff`: what changed between two traces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tb_hookview.cli.analyze import read, step_option, worker_option
+from tb_hookview.cli.terminal import output
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tb_hookview.cli.comparison import Comparison, ModuleChange, Pair
+
+
+@click.command()
+@click.argument("base")
+@click.argument("other")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole comparison as JSON instead.")
+@worker_option
+@step_option
+@click.option(
+    "--top", default=20, show_default=True, type=click.IntRange(min=1), help="Rows of the table."
+)
+def diff(
+    base: str, other: str, as_json: bool, worker: str | None, steps: tuple[str, ...], top: int
+) -> None:
+    """Compare the trace OTHER with the trace BASE, module by module, per step."""
+    reports = [read(path, worker=worker, steps=steps).data for path in (base, other)]
+    from tb_hookview.cli.comparison import compare
+
+    comparison = compare(*reports)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode(comparison).decode())
+        return
+    output().print(_render(comparison, top))
+
+
+def _render(comparison: Comparison, rows: int) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    from tb_hookview.cli.text import plural
+
+    differing = [module for module in comparison.modules if module.status != "same"]
+    parts: list[RenderableType] = [_totals(comparison)]
+    if not differing:
+        parts.append(Text("No module changed."))
+    else:
+        parts.append(_modules(comparison.measure, differing[:rows]))
+        if len(differing) > rows:
+            parts.append(Text(f"... and {plural(len(differing) - rows, 'module')} more", "dim"))
+    return Group(*parts)
+
+
+def _totals(comparison: Comparison) -> RenderableType:
+    from tb_hookview.cli.summary import table
+    from tb_hookview.cli.text import change, duration, printable
+
+    base, other = comparison.base, comparison.other
+    title = f"{printable(base.path)} -> {printable(other.path)} (per step)"
+    made = table(title, "", "base", "other", "change")
+    measured = (
+        ("step", comparison.step_us),
+        ("forward", comparison.forward_us),
+        ("backward", comparison.backward_us),
+        ("backward, not attributed", comparison.backward_unattributed_us),
+        ("host blocked in syncs", comparison.sync_blocked_us),
+    )
+    for name, pair in measured:
+        made.add_row(name, duration(pair.base), duration(pair.other), change(pair.change))
+    made.add_row(
+        "syncs",
+        *map(_number, (comparison.syncs.base, comparison.syncs.other)),
+        _signed(comparison.syncs),
+    )
+    made.add_section()
+    return made
+
+
+def _modules(measure: str, modules: list[ModuleChange]) -> RenderableType:
+    from tb_hookview.cli.summary import module_name, table
+    from tb_hookview.cli.text import change, duration, printable
+
+    title = f"\nModules by change (own {measure} time per step)"
+    columns = ("module", "class", "", "backward", "change", "forward", "change", "syncs")
+    made = table(title, *columns, text_columns=3)
+    for module in modules:
+        made.add_row(
+            module_name(module.path),
+            printable(module.module_class),
+            module.status,
+            duration(module.backward_us.other),
+            change(module.backward_us.change),
+            duration(module.forward_us.other),
+            change(module.forward_us.change),
+            _signed(module.syncs),
+        )
+    return made
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _signed(pair: Pair) -> str:
+    return f"{pair.change:+.4g}" if pair.change else ""

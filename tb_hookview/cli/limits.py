@@ -1,0 +1,79 @@
+"""The limits `hookview check` holds a report to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tb_hookview.analysis.schema import Coverage, ReportData, Sync
+from tb_hookview.errors import UsageError
+
+PROFILER = "profiler"
+"""Cause of the profiler's own call as it stops, which no limit counts."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One limit and what was found."""
+
+    holds: bool
+    what: str
+    value: float
+    limit: float
+    unit: str
+    syncs: tuple[Sync, ...] = ()
+    """The syncs it counted, those that block longest first."""
+
+
+def backward_syncs(report: ReportData, limit: float) -> Outcome:
+    """Count the syncs in the backward pass."""
+    counted = [sync for sync in _own(report) if sync.phase == "backward"]
+    return _outcome("syncs in backward", len(counted), limit, "", counted)
+
+
+def syncs(report: ReportData, limit: float) -> Outcome:
+    """Count the syncs of all phases."""
+    counted = _own(report)
+    return _outcome("syncs", len(counted), limit, "", counted)
+
+
+def sync_us(report: ReportData, limit: float) -> Outcome:
+    """Add up the time the host is blocked, in microseconds."""
+    counted = _own(report)
+    blocked = sum(sync.duration_us for sync in counted)
+    return _outcome("host blocked in syncs", blocked, limit, " us", counted)
+
+
+def unattributed_percent(report: ReportData, limit: float) -> Outcome:
+    """Take the part of the backward time that belongs to no module, in percent.
+
+    Raises:
+        UsageError: the trace holds no backward pass.
+    """
+    whole, missing = _backward(report.coverage)
+    if not whole:
+        raise UsageError(f"{report.trace.path}: no backward pass, so no share of it to check")
+    return _outcome("backward time not attributed", 100 * missing / whole, limit, " %", [])
+
+
+LIMITS: dict[str, Callable[[ReportData, float], Outcome]] = {
+    "max_backward_syncs": backward_syncs,
+    "max_syncs": syncs,
+    "max_sync_us": sync_us,
+    "max_unattributed_percent": unattributed_percent,
+}
+
+
+def _own(report: ReportData) -> list[Sync]:
+    return [sync for sync in report.syncs if sync.cause != PROFILER]
+
+
+def _backward(coverage: Coverage) -> tuple[float, float]:
+    if coverage.measure == "device":
+        return coverage.backward_device_us or 0.0, coverage.unattributed_us or 0.0
+    return coverage.backward_host_us, coverage.unattributed_host_us
+
+
+def _outcome(what: str, value: float, limit: float, unit: str, counted: list[Sync]) -> Outcome:
+    longest = tuple(sorted(counted, key=lambda sync: -sync.duration_us))
+    return Outcome(value <= limit, what, value, limit, unit, longest)

@@ -1,0 +1,27 @@
+"""`hookview serve`: the pages without TensorBoard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("path")
+@click.option(
+    "--port",
+    default=0,
+    type=click.IntRange(0, 65535),
+    help="Port on 127.0.0.1; a free one if not given.",
+)
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
+def serve(path: str, port: int, open_browser: bool) -> None:
+    """Serve the pages for PATH (a log directory, a run or one trace) on 127.0.0.1."""
+    from tb_hookview.server import Server
+
+    with Server(Path(path), port=port) as server:
+        click.echo(f"Serving {path} at {server.url} (stop with Ctrl+C)")
+        if open_browser:
+            click.launch(server.url)
+        server.run()

@@ -1,0 +1,224 @@
+"""A report as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tb_hookview.cli.text import MISSING, count, duration, plural, printable, share
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis.schema import Coverage, Module, ReportData, Step, Sync, Work
+
+Cell = str | Text
+
+ROOT = "(root)"
+"""How the module with the empty path is called."""
+
+
+def summarize(report: ReportData, *, rows: int) -> RenderableType:
+    """Return the summary of a report; tables end after `rows` rows and say what they left out."""
+    parts = [
+        _header(report),
+        _steps(report.steps, rows),
+        _modules(report, rows),
+        _syncs(report.syncs, rows),
+        _coverage(report.coverage),
+        _findings(report, rows),
+        *(Text(f"warning: {printable(w.message)}", style="yellow") for w in report.trace.warnings),
+    ]
+    return Group(*(part for part in parts if part is not None))
+
+
+def module_name(path: str | None) -> str:
+    """Return how a module is called in a table."""
+    if path is None:
+        return MISSING
+    return printable(path) or ROOT
+
+
+def table(title: str, *columns: str, text_columns: int = 1) -> Table:
+    """Return an empty table: the first columns hold text, the rest numbers."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    made.show_edge = False
+    for index, name in enumerate(columns):
+        is_text = index < text_columns
+        made.add_column(
+            name,
+            justify="left" if is_text else "right",
+            overflow="fold",
+            no_wrap=not is_text,
+            header_style="dim",
+        )
+    return made
+
+
+def _header(report: ReportData) -> Text:
+    trace, totals = report.trace, report.totals
+    devices = ", ".join(f"{d.name} ({d.kind} {d.id})" for d in trace.devices) or "no device"
+    origin = [devices]
+    if trace.torch_version:
+        origin.append(f"torch {trace.torch_version}")
+    if trace.rank is not None:
+        origin.append(f"rank {trace.rank} of {trace.world_size or '?'}")
+    recorder = "hookview" if trace.recorder else "torch.profiler, without hookview's marks"
+    lines = [
+        printable(trace.path),
+        printable(", ".join(origin)),
+        f"{count(trace.events)} events over {duration(trace.duration_us)}, recorded by {recorder}",
+        _phases(report),
+        f"host blocked for {duration(totals.sync_blocked_us)} in "
+        f"{plural(totals.sync_count, 'sync')} ({count(totals.backward_sync_count)} in backward)",
+    ]
+    text = Text("\n".join(lines) + "\n")
+    text.stylize("bold", 0, len(lines[0]))
+    return text
+
+
+def _phases(report: ReportData) -> str:
+    measure, totals, steps = report.coverage.measure, report.totals, report.steps
+    backward, forward, optimizer = (
+        (totals.backward_device_us, totals.forward_device_us, totals.optimizer_device_us)
+        if measure == "device"
+        else (
+            report.coverage.backward_host_us,
+            sum(step.forward_us for step in steps),
+            sum(step.optimizer_us for step in steps),
+        )
+    )
+    return (
+        f"{measure} time: backward {duration(backward)}, forward {duration(forward)}, "
+        f"optimizer {duration(optimizer)}"
+    )
+
+
+def _steps(steps: Sequence[Step], rows: int) -> RenderableType | None:
+    if not steps:
+        return None
+    names = ("step", "duration", "forward", "backward", "optimizer", "data", "other")
+    made = table("Steps (host time by phase)", *names, "device busy", "device idle", "sync")
+    for step in steps[:rows]:
+        phases = (step.forward_us, step.backward_us, step.optimizer_us, step.data_us, step.other_us)
+        device = (step.device_busy_us, step.device_idle_us, step.sync_blocked_us)
+        numbers = (step.duration_us, *phases, *device)
+        made.add_row(printable(step.name), *map(duration, numbers))
+    return _closed(made, len(steps), rows)
+
+
+def _modules(report: ReportData, rows: int) -> RenderableType | None:
+    measure = report.coverage.measure
+    on_device = measure == "device"
+
+    def self_time(work: Work) -> float | None:
+        return work.self_device_us if on_device else work.self_host_us
+
+    def total_time(work: Work) -> float | None:
+        return work.device_us if on_device else work.host_us
+
+    ranked = sorted(report.modules, key=lambda m: -(self_time(m.backward) or 0.0))
+    dear = [module for module in ranked if self_time(module.backward)]
+    if not dear:
+        return None
+    whole = report.coverage.backward_device_us if on_device else report.coverage.backward_host_us
+    per_step = max(len(report.steps), 1)
+    made = table(
+        f"Modules by their own backward ({measure} time per step)",
+        *("module", "class", "backward", "share", "with below", "forward", "kernels", "syncs"),
+        text_columns=2,
+    )
+    for module in dear[:rows]:
+        made.add_row(
+            module_name(module.path),
+            printable(module.module_class),
+            _per_step(self_time(module.backward), per_step),
+            share(self_time(module.backward), whole),
+            _per_step(total_time(module.backward), per_step),
+            _per_step(self_time(module.forward), per_step),
+            _kernels(module, per_step),
+            _sync_cell(module),
+        )
+    return _closed(made, len(dear), rows)
+
+
+def _kernels(module: Module, per_step: int) -> str:
+    kernels = module.backward.kernels
+    return MISSING if kernels is None else f"{kernels / per_step:,.4g}"
+
+
+def _sync_cell(module: Module) -> str:
+    if not module.sync.count:
+        return ""
+    return f"{count(module.sync.count)} ({duration(module.sync.blocked_us)})"
+
+
+def _syncs(syncs: Sequence[Sync], rows: int) -> RenderableType | None:
+    if not syncs:
+        return None
+    groups: defaultdict[tuple[str, str, str, str], list[Sync]] = defaultdict(list)
+    for sync in syncs:
+        where = module_name(sync.module)
+        groups[(sync.cause, sync.operator or sync.api, sync.phase, where)].append(sync)
+    names = ("cause", "operator or call", "phase", "module", "count", "host blocked", "device idle")
+    made = table("Syncs (the host waits for the device)", *names, text_columns=4)
+    ranked = sorted(groups.items(), key=lambda item: -sum(s.duration_us for s in item[1]))
+    for (cause, what, phase, where), members in ranked[:rows]:
+        idle = _sum_known(member.device_idle_us for member in members)
+        blocked = sum(member.duration_us for member in members)
+        style = "red" if phase == "backward" else ""
+        made.add_row(
+            *(printable(cause), printable(what), phase, where),
+            *(count(len(members)), duration(blocked), duration(idle)),
+            style=style,
+        )
+    return _closed(made, len(groups), rows)
+
+
+def _coverage(coverage: Coverage) -> RenderableType | None:
+    on_device = coverage.measure == "device"
+    whole = coverage.backward_device_us if on_device else coverage.backward_host_us
+    missing = coverage.unattributed_us if on_device else coverage.unattributed_host_us
+    if not whole:
+        return Text("No backward pass in this trace.\n")
+    made = table(f"Backward {coverage.measure} time by evidence", "evidence", "time", "share")
+    for evidence, us in _largest(coverage.by_evidence):
+        made.add_row(printable(evidence), duration(us), share(us, whole))
+    made.add_row("not attributed", duration(missing), share(missing, whole), style="yellow")
+    for reason, us in _largest(coverage.unattributed_by_reason):
+        made.add_row(Text(f"  {printable(reason)}"), duration(us), share(us, whole))
+    return Group(made, Text())
+
+
+def _findings(report: ReportData, rows: int) -> RenderableType | None:
+    if not report.findings:
+        return None
+    made = table("Findings", "severity", "finding", "where", "cost per step", text_columns=3)
+    for finding in report.findings[:rows]:
+        made.add_row(
+            *(printable(finding.severity), printable(finding.title), printable(finding.where)),
+            duration(finding.cost_us_per_step),
+        )
+    return _closed(made, len(report.findings), rows)
+
+
+def _closed(made: Table, total: int, shown: int) -> RenderableType:
+    hidden = total - shown
+    note = Text(f"... and {plural(hidden, 'row')} more\n", style="dim") if hidden > 0 else Text()
+    return Group(made, note)
+
+
+def _per_step(us: float | None, steps: int) -> str:
+    return duration(None if us is None else us / steps)
+
+
+def _sum_known(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _largest(parts: dict[str, float]) -> list[tuple[str, float]]:
+    return sorted(((k, v) for k, v in parts.items() if v), key=lambda item: -item[1])

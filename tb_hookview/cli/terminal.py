@@ -1,0 +1,46 @@
+"""Standard output with colour where it is a terminal, and progress on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Progress = Callable[[str, float | None], None]
+
+PIPED_COLUMNS = 140
+"""Width of what is written to a pipe or file, where there is no terminal to ask."""
+
+
+def output() -> Console:
+    """Return the console for standard output: coloured on a terminal, plain when piped."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else PIPED_COLUMNS
+    return Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def progress() -> Iterator[Progress | None]:
+    """Show how far the reading is while the block runs; None where nobody would see it.
+
+    The function it yields takes the name of the stage and the fraction done in it, or None.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("waiting", total=None)
+
+        def show(stage: str, done: float | None) -> None:
+            bar.update(task, description=stage, total=None if done is None else 1.0, completed=done)
+
+        yield show

@@ -1,0 +1,89 @@
+"""The TensorBoard plugin: mounts the server's application, nothing else.
+
+TensorBoard makes the plugin and asks it for its routes before it serves anything, and asks whether
+it is active every few seconds; so nothing here may fail, and nothing heavy is imported before the
+first request.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from tensorboard.plugins import base_plugin
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+    from flask import Flask
+
+ACTIVE_FOR_S = 5.0
+"""How long an answer to "is there a trace?" is taken to hold, in seconds."""
+
+SCRIPT = "/index.js"
+
+
+class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard has no types
+    """HOOKVIEW's tab."""
+
+    plugin_name = "hookview"
+
+    def __init__(
+        self, context: base_plugin.TBContext, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._logdir = _local(context.logdir)
+        self._clock = clock
+        self._active = False
+        self._asked_at: float | None = None
+        self._lock = Lock()
+
+    def get_plugin_apps(self) -> dict[str, WSGIApplication]:
+        """Return the routes: the script that TensorBoard looks for by name, and all the rest."""
+        return {SCRIPT: self._serve, "/*": self._serve}
+
+    def is_active(self) -> bool:
+        """Return whether the log directory holds a trace."""
+        with self._lock:
+            now = self._clock()
+            if self._asked_at is None or now - self._asked_at >= ACTIVE_FOR_S:
+                self._asked_at = now
+                self._active = self._has_trace()
+            return self._active
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        """Return the name of the tab and its script."""
+        return base_plugin.FrontendMetadata(
+            es_module_path=SCRIPT, tab_name="HOOKVIEW", disable_reload=True
+        )
+
+    @cached_property
+    def _app(self) -> Flask:
+        from tb_hookview.server import create_app
+
+        return create_app(self._logdir)
+
+    def _serve(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        # TensorBoard leaves the plugin's prefix in the path; the application is told that it is
+        # mounted there instead, which also holds under --path_prefix.
+        prefix = f"/data/plugin/{self.plugin_name}"
+        mounted: dict[str, Any] = {
+            **environ,
+            "SCRIPT_NAME": environ.get("SCRIPT_NAME", "") + prefix,
+            "PATH_INFO": environ["PATH_INFO"].removeprefix(prefix),
+        }
+        return self._app(mounted, start_response)
+
+    def _has_trace(self) -> bool:
+        if self._logdir is None:
+            return False
+        from tb_hookview.server.selection import has_trace
+
+        return has_trace(self._logdir)
+
+
+def _local(logdir: str | None) -> Path | None:
+    """Return the log directory as a path; None for none, and for one on another machine."""
+    return None if not logdir or "://" in logdir else Path(logdir)

@@ -1,0 +1,108 @@
+"""What every answer has in common: its form, its headers, and what becomes of an error."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+from flask import Flask, Response, request
+from isal import igzip
+from werkzeug.exceptions import HTTPException
+
+from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
+
+_log = logging.getLogger(__name__)
+
+PAGE_POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "base-uri 'none'; object-src 'none'; frame-ancestors 'self'"
+)
+"""No script but ours, none written into the page, nothing from another server."""
+
+SMALLEST_COMPRESSED = 1024
+"""Bytes below which compression saves no packet."""
+
+_COMPRESSIBLE = {"application/json", "text/html", "text/css", "text/javascript", "image/svg+xml"}
+
+_KINDS: dict[type[HookviewError], tuple[str, int]] = {
+    NotFoundError: ("not_found", 404),
+    UsageError: ("usage", 400),
+    TraceError: ("trace", 422),
+}
+
+
+def install(app: Flask, hosts: Collection[str] | None) -> None:
+    """Give an application's answers their common form."""
+    if hosts is not None:
+        app.before_request(lambda: _check_host(hosts))
+    app.register_error_handler(Exception, _answer_error)
+    app.after_request(_harden)
+    app.after_request(_compress)
+
+
+def json(value: Any, status: int = 200) -> Response:
+    """Return a value as a JSON answer; a float that is not finite becomes null."""
+    return Response(msgspec.json.encode(value), status, mimetype="application/json")
+
+
+def as_text(name: str) -> str:
+    """Return a name as JSON can carry it: bytes of a file's name that are no UTF-8 become "?"."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def _check_host(hosts: Collection[str]) -> None:
+    # A page elsewhere can point a name of its own at 127.0.0.1 and read what is served here; its
+    # requests still carry that name.
+    name = request.headers.get("Host", "")
+    if not name.endswith("]"):
+        name = name.rsplit(":", 1)[0]
+    if name.lower() not in hosts:
+        raise UsageError(f"this server answers only to {', '.join(sorted(hosts))} as its name")
+
+
+def _answer_error(error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        return _answer_http_error(error)
+    for kind, (name, status) in _KINDS.items():
+        if isinstance(error, kind):
+            return json(_error(name, str(error)), status)
+    _log.error("%s failed", request.path, exc_info=error)
+    return json(_error("internal", "hookview failed on this; its log says why"), 500)
+
+
+def _answer_http_error(error: HTTPException) -> Response:
+    status = error.code or 500
+    kind = "not_found" if status == 404 else "usage" if status < 500 else "internal"
+    message = f"{request.path[:200]}: {error.name.lower()}"
+    answer = json(_error(kind, message), status)
+    if status == 405:
+        answer.headers["Allow"] = "GET, HEAD"
+    return answer
+
+
+def _error(kind: str, message: str) -> dict[str, Any]:
+    return {"error": {"kind": kind, "message": as_text(message)}}
+
+
+def _harden(response: Response) -> Response:
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Cache-Control"] = "no-cache"
+    if response.mimetype == "text/html":
+        response.headers["Content-Security-Policy"] = PAGE_POLICY
+    return response
+
+
+def _compress(response: Response) -> Response:
+    if response.mimetype not in _COMPRESSIBLE or response.status_code != 200:
+        return response
+    response.vary.add("Accept-Encoding")
+    if request.accept_encodings["gzip"] <= 0:
+        return response
+    response.direct_passthrough = False
+    body = response.get_data()
+    if len(body) >= SMALLEST_COMPRESSED:
+        response.set_data(igzip.compress(body, 1, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+    return response

@@ -1,0 +1,49 @@
+"""The application: routes as docs/http_api.md lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from flask import Flask, Response, request
+
+import tb_hookview
+from tb_hookview.server import answers, page
+from tb_hookview.server.selection import RunList, describe_runs, select
+from tb_hookview.server.store import AnalysisStore
+
+
+def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> Flask:
+    """Return the application for a log directory, a run folder or a single trace file.
+
+    Args:
+        logdir: what to look at; None answers with an empty list of runs.
+        hosts: the names a request may call this server by; None leaves that to whoever mounts it.
+    """
+    app = Flask("tb_hookview", static_folder=None)
+    # A doubled slash is an unknown address like any other, never a redirect.
+    app.url_map.merge_slashes = False
+    store, listed = AnalysisStore(), RunList(logdir)
+    answers.install(app, hosts)
+    page.install(app)
+
+    @app.get("/api/runs")
+    def runs() -> Response:
+        return answers.json(
+            {
+                "logdir": "" if logdir is None else answers.as_text(str(logdir)),
+                "version": tb_hookview.__version__,
+                "runs": describe_runs(listed.read()),
+            }
+        )
+
+    @app.get("/api/report")
+    def report() -> Response:
+        analysis = store.get(select(listed.read(), request.args).path)
+        return answers.json(analysis.report(request.args.getlist("step") or None).data)
+
+    @app.get("/api/progress")
+    def progress() -> Response:
+        return answers.json(store.progress(select(listed.last(), request.args).path))
+
+    return app

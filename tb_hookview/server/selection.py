@@ -1,0 +1,103 @@
+"""Which trace a query names. Names are looked up in the list of runs; none becomes a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.server.answers import as_text
+from tb_hookview.trace.discovery import Run, TraceFile, find_runs
+
+Named = TypeVar("Named")
+
+FOLDERS_LOOKED_AT = 2000
+"""After so many folders without a trace, none is expected any more."""
+
+
+class RunList:
+    """The runs of a log directory, a run folder or a single trace file; None has no runs."""
+
+    def __init__(self, logdir: Path | None) -> None:
+        self._logdir = logdir
+        self._last: list[Run] | None = None
+
+    def read(self) -> list[Run]:
+        """Look at the file system.
+
+        Raises:
+            TraceError: the log directory is gone or cannot be listed.
+        """
+        self._last = [] if self._logdir is None else find_runs(self._logdir)
+        return self._last
+
+    def last(self) -> list[Run]:
+        """Return what was found the last time, for questions that are asked often."""
+        return self.read() if self._last is None else self._last
+
+
+def has_trace(logdir: Path) -> bool:
+    """Return whether a log directory holds a file that `find_runs` may list, at little cost."""
+    for looked_at, (_, folders, files) in enumerate(os.walk(logdir)):
+        if any(name.endswith((".json", ".json.gz")) for name in files):
+            return True
+        if looked_at >= FOLDERS_LOOKED_AT:
+            return False
+        folders[:] = [name for name in folders if not name.startswith(".")]
+    return False
+
+
+def describe_runs(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """Return the runs as `api/runs` lists them."""
+    return [
+        {
+            "name": as_text(run.name),
+            "workers": [
+                {
+                    "name": as_text(worker.name),
+                    "traces": [_describe(trace) for trace in worker.traces],
+                }
+                for worker in run.workers
+            ],
+        }
+        for run in runs
+    ]
+
+
+def select(runs: Iterable[Run], query: Mapping[str, str]) -> TraceFile:
+    """Return the trace that `run`, `worker` and `trace` of a query name.
+
+    Raises:
+        UsageError: `run` or `worker` is missing.
+        NotFoundError: there is none of that name.
+    """
+    run = _named("run", _required(query, "run"), {as_text(run.name): run for run in runs})
+    workers = {as_text(worker.name): worker for worker in run.workers}
+    worker = _named("worker", _required(query, "worker"), workers)
+    if "trace" not in query:
+        return worker.traces[0]
+    traces = {as_text(trace.id): trace for trace in worker.traces}
+    return _named("trace", query["trace"], traces)
+
+
+def _describe(trace: TraceFile) -> dict[str, Any]:
+    return {
+        "id": as_text(trace.id),
+        "file": as_text(trace.path.name),
+        "bytes": trace.size,
+        "modified": trace.modified,
+    }
+
+
+def _required(query: Mapping[str, str], key: str) -> str:
+    if not query.get(key):
+        raise UsageError(f"the query needs {key}=NAME, one of those that api/runs lists")
+    return query[key]
+
+
+def _named(kind: str, name: str, known: Mapping[str, Named]) -> Named:
+    if name not in known:
+        raise NotFoundError(f"no {kind} is called {name[:200]!r} (any more); load the list again")
+    return known[name]
