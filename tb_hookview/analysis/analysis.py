@@ -1,0 +1,110 @@
+"""One trace, attributed: every step of the analysis in order, kept for any number of reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tb_hookview.analysis import forest as forests
+from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute, own_work
+from tb_hookview.analysis.autograd import Nodes, find_nodes, node_of_rows
+from tb_hookview.analysis.forest import Forest
+from tb_hookview.analysis.idle import idle_caused
+from tb_hookview.analysis.launches import DeviceWork, device_work
+from tb_hookview.analysis.modules import Modules, Ranges, find_modules
+from tb_hookview.analysis.names import Role, roles
+from tb_hookview.analysis.phases import Phases, Steps, find_phases, find_steps
+from tb_hookview.analysis.syncs import Syncs, find_syncs
+from tb_hookview.trace import Kind, Trace, read_trace
+from tb_hookview.trace.columns import Int
+from tb_hookview.trace.reader import Progress
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything known about one trace. Nothing in it is changed after it is made."""
+
+    trace: Trace
+    bounds: tuple[int, int]
+    """First start and last end of host and device rows, nanoseconds."""
+    forest: Forest
+    row_node: Int
+    """Index into `nodes` for each forest row, -1 outside the backward pass."""
+    nodes: Nodes
+    modules: Modules
+    ranges: Ranges
+    attribution: Attribution
+    work: DeviceWork
+    owners: WorkOwners
+    phases: Phases
+    steps: Steps
+    syncs: Syncs
+    sync_idle: Int | None
+
+
+def load(path: str | Path, progress: Progress | None = None) -> Analysis:
+    """Read a trace file and attribute all of it.
+
+    Raises:
+        TraceError: the file cannot be read, or is no trace.
+    """
+    say = progress or (lambda _stage, _fraction: None)
+    trace = read_trace(path, say)
+    say("attribution", None)
+    return analyze_trace(trace)
+
+
+def analyze_trace(trace: Trace) -> Analysis:
+    """Attribute a trace that has been read."""
+    event_role = roles(trace).astype(np.int64)
+    forest = forests.build(trace.events, _forest_rows(trace, event_role))
+    role = event_role[forest.event]
+    nodes = find_nodes(trace, forest, role)
+    row_node = node_of_rows(forest, nodes)
+    makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+    modules, ranges = find_modules(trace, forest, role, makers)
+    attribution = attribute(trace, forest, nodes, row_node, role, modules, ranges)
+    work = device_work(trace, forest)
+    syncs = find_syncs(trace, forest, role, work)
+    bounds = _bounds(trace)
+    return Analysis(
+        trace=trace,
+        bounds=bounds,
+        forest=forest,
+        row_node=row_node,
+        nodes=nodes,
+        modules=modules,
+        ranges=ranges,
+        attribution=attribution,
+        work=work,
+        owners=own_work(work, row_node, attribution),
+        phases=find_phases(trace, forest, role, row_node, ranges),
+        steps=find_steps(trace, event_role, *bounds),
+        syncs=syncs,
+        sync_idle=idle_caused(forest, work, syncs),
+    )
+
+
+def _forest_rows(trace: Trace, role: Int) -> Int:
+    """Host rows that nest: operators, annotations, runtime calls, module rows of stacks.
+
+    Steps are left out: they are found by time, and their bounds cross those of annotations.
+    """
+    kind = trace.events.kind
+    nesting = np.isin(kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION), int(Kind.RUNTIME)])
+    nesting |= role == Role.MODULE_LABEL
+    return np.flatnonzero(nesting & (role != Role.STEP))
+
+
+_OUTSIDE_TIME = (Kind.SPAN, Kind.DEVICE_ANNOTATION, Kind.OVERHEAD)
+
+
+def _bounds(trace: Trace) -> tuple[int, int]:
+    """Bounds of what happened; the profiler's own rows and rows at time 0 do not count."""
+    events = trace.events
+    inside = ~np.isin(events.kind, [int(kind) for kind in _OUTSIDE_TIME]) & (events.start > 0)
+    if not inside.any():
+        return 0, 0
+    return int(events.start[inside].min()), int(events.end[inside].max())

@@ -1,0 +1,174 @@
+"""To which module each autograd node, and each piece of device work, belongs, and how we know.
+
+Evidence, strongest first; what none explains is unattributed, with a reason:
+
+1. `sequence`: the node's sequence number leads to the operator that made it, which ran inside a
+   forward range of our recorder.
+2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter).
+3. `lightning`, `python_stack`: as 1., with a Lightning annotation or an `nn.Module` row.
+4. `fwdbwd`: an arrow of the trace leads to the operator, where the number does not.
+5. `annotation`: the operator ran inside somebody's annotation.
+
+Device work launched inside a module's forward range *within* a node is recomputation (activation
+checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_hookview.analysis.autograd import Nodes
+from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.analysis.launches import DeviceWork
+from tb_hookview.analysis.modules import Modules, Ranges
+from tb_hookview.analysis.names import Role, module_name, node_name
+from tb_hookview.trace import Trace
+from tb_hookview.trace.columns import Bool, Int
+
+EVIDENCE = (
+    "sequence",
+    "mark",
+    "lightning",
+    "python_stack",
+    "fwdbwd",
+    "annotation",
+    "recompute",
+)
+REASONS = (
+    "gradient accumulation, parameter unknown",
+    "no forward operator found",
+    "made outside every module",
+)
+RECOMPUTE = EVIDENCE.index("recompute")
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Owners of nodes and device work. Modules and evidence are indices, -1 for none."""
+
+    node_module: Int
+    """Per node, shape (m,)."""
+    node_evidence: Int
+    """Per node; index into EVIDENCE, or -1."""
+    node_reason: Int
+    """Per node without a module; index into REASONS, else -1."""
+    row_module: Int
+    """Per forest row, shape (n,): the module to which work launched there belongs."""
+    row_recompute: Bool
+    """Per forest row: inside a forward that runs again within a node."""
+
+
+def attribute(
+    trace: Trace,
+    forest: Forest,
+    nodes: Nodes,
+    row_node: Int,
+    role: Int,
+    modules: Modules,
+    ranges: Ranges,
+) -> Attribution:
+    """Attribute nodes by the evidence above, then every host row by its node or its module."""
+    node_module, node_evidence = _first_evidence(
+        len(nodes), _candidates(trace, forest, nodes, row_node, role, modules, ranges)
+    )
+    call = ranges.innermost(forest)
+    evaluation = lookup(nodes.position, row_node)
+    again = (evaluation >= 0) & (call > evaluation)
+    by_node = lookup(node_module, row_node)
+    by_call = lookup(ranges.module, call)
+    return Attribution(
+        node_module=node_module,
+        node_evidence=node_evidence,
+        node_reason=_reasons(trace, forest, nodes, node_module),
+        row_module=np.where((evaluation >= 0) & ~again, by_node, by_call),
+        row_recompute=again,
+    )
+
+
+def _candidates(
+    trace: Trace,
+    forest: Forest,
+    nodes: Nodes,
+    row_node: Int,
+    role: Int,
+    modules: Modules,
+    ranges: Ranges,
+) -> Iterable[tuple[str, Int]]:
+    """Module of each node by each kind of evidence, strongest first."""
+
+    def around(maker: Int, source: Role) -> Int:
+        return lookup(ranges.module, lookup(ranges.innermost(forest, source), maker))
+
+    made_by = nodes.by_sequence
+    yield "sequence", around(made_by, Role.FORWARD_MARK)
+    yield "mark", _marked(trace, forest, len(nodes), row_node, role, modules)
+    yield "lightning", around(made_by, Role.LIGHTNING)
+    yield "python_stack", around(made_by, Role.MODULE_LABEL)
+    pointed = np.where(made_by < 0, nodes.by_flow, -1)
+    yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(forest), pointed))
+    yield "annotation", around(made_by, Role.LABEL)
+
+
+def _first_evidence(count: int, candidates: Iterable[tuple[str, Int]]) -> tuple[Int, Int]:
+    module = np.full(count, -1, np.int64)
+    evidence = np.full(count, -1, np.int64)
+    for name, candidate in candidates:
+        new = (module < 0) & (candidate >= 0)
+        module[new] = candidate[new]
+        evidence[new] = EVIDENCE.index(name)
+    return module, evidence
+
+
+def _marked(
+    trace: Trace, forest: Forest, count: int, row_node: Int, role: Int, modules: Modules
+) -> Int:
+    """Module named by a gradient mark inside each node."""
+    by_path = {path: number for number, path in enumerate(modules.path)}
+    rows = np.flatnonzero((role == Role.GRADIENT_MARK) & (row_node >= 0))
+    strings = trace.events.name[forest.event[rows]]
+    owner = {
+        string: by_path.get(module_name(trace.strings[string], Role.GRADIENT_MARK).path, -1)
+        for string in np.unique(strings).tolist()
+    }
+    found = np.full(count, -1, np.int64)
+    found[row_node[rows]] = [owner[string] for string in strings.tolist()]
+    return found
+
+
+def _reasons(trace: Trace, forest: Forest, nodes: Nodes, node_module: Int) -> Int:
+    strings = trace.events.name[forest.event[nodes.position]]
+    sinks = {s for s in np.unique(strings).tolist() if _is_sink(trace.strings[s])}
+    is_sink = np.isin(strings, list(sinks))
+    made = (nodes.by_sequence >= 0) | (nodes.by_flow >= 0)
+    reason = np.where(is_sink, 0, np.where(made, 2, 1))
+    return np.where(node_module < 0, reason, -1)
+
+
+def _is_sink(name: str) -> bool:
+    return node_name(name).endswith("AccumulateGrad")
+
+
+@dataclass(frozen=True)
+class WorkOwners:
+    """Owner of each piece of device work, shape (d,)."""
+
+    node: Int
+    """Node inside which it was launched, -1 outside the backward pass."""
+    module: Int
+    evidence: Int
+    """Backward work only; index into EVIDENCE, or -1."""
+    reason: Int
+    recompute: Bool
+
+
+def own_work(work: DeviceWork, row_node: Int, attribution: Attribution) -> WorkOwners:
+    """Attribute device work through the call that launched it."""
+    node = lookup(row_node, work.launch)
+    module = lookup(attribution.row_module, work.launch)
+    recompute = (work.launch >= 0) & attribution.row_recompute[work.launch]
+    evidence = np.where(recompute, RECOMPUTE, lookup(attribution.node_evidence, node))
+    reason = np.where(recompute, -1, lookup(attribution.node_reason, node))
+    return WorkOwners(node, module, evidence, reason, recompute)

@@ -1,0 +1,132 @@
+"""Which host event lies within which, on every thread at once.
+
+The rows of all threads are put in one order, by thread, start, then longer first:
+
+    thread 0   |------- a -------|  |- d -|        order    a  b  c  d
+               |- b -|  |- c -|                    parent  -1  0  0 -1
+
+A parent always stands before its children, so a question about ancestors is answered for all rows
+at once by following parents in doubling jumps.
+
+Traces round times, and some rows really straddle the end of the one around them. A row is a child
+of the innermost row still open when it starts, even if it outlasts it; but an overlap within the
+coarsest resolution traces have (1 us) is rounding, and makes neighbours, not parent and child.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.analysis.joins import last_up_to
+from tb_hookview.trace.columns import Bool, Events, Int
+
+ROUNDING_NS = 1000
+"""Resolution of the coarsest traces (whole microseconds, torch 1.8 to 2.2)."""
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Nested host rows; arrays of shape (n,) in forest order, positions index into them."""
+
+    event: Int
+    """Row of `Events` that stands at each position."""
+    parent: Int
+    """Position of the innermost row around it, -1 at the top."""
+    start: Int
+    end: Int
+    thread: Int
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+    @property
+    def duration(self) -> Int:
+        """Nanoseconds."""
+        return self.end - self.start
+
+
+def build(events: Events, rows: Int) -> Forest:
+    """Nest the given rows of `events` (positions in it, ascending)."""
+    thread = events.thread[rows].astype(np.int64)
+    start, duration = events.start[rows], events.duration[rows]
+    order = np.lexsort((-duration, start, thread))
+    thread, start, end = thread[order], start[order], (start + duration)[order]
+    return Forest(rows[order], enclosing(thread, start, end), start, end, thread)
+
+
+def enclosing(thread: Int, start: Int, end: Int) -> Int:
+    """Position of the parent of each row, given rows in forest order; -1 for none.
+
+    Every row begins with its predecessor as candidate and passes over one that is closed to that
+    one's own candidate: whatever lies between was closed even earlier.
+    """
+    candidate = np.arange(-1, len(start) - 1, dtype=np.int64)
+    candidate[1:][thread[1:] != thread[:-1]] = -1
+    active = np.flatnonzero(candidate >= 0)
+    while len(active):
+        now = candidate[active]
+        overlap = end[now] - start[active]
+        rounding = (overlap <= ROUNDING_NS) & (end[active] > end[now])
+        closed = (overlap <= 0) | rounding
+        active, now = active[closed], now[closed]
+        candidate[active] = candidate[now]
+        active = active[candidate[active] >= 0]
+    return candidate
+
+
+def nearest(parent: Int, wanted: Bool) -> Int:
+    """Innermost wanted row around each row, the row itself included; -1 where there is none."""
+    hop = np.where(wanted, np.arange(len(parent)), parent)
+    while True:
+        further = np.where(hop >= 0, hop[hop], -1)
+        if np.array_equal(further, hop):
+            return hop
+        hop = further
+
+
+def nearest_above(parent: Int, wanted: Bool) -> Int:
+    """Innermost wanted row strictly around each row; -1 where there is none."""
+    return lookup(nearest(parent, wanted), parent)
+
+
+def inherit(parent: Int, flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Union of the bit flags of each row and all rows around it."""
+    result, hop = flags.copy(), parent
+    while (hop >= 0).any():
+        result = np.where(hop >= 0, result | result[hop], result)
+        hop = lookup(hop, hop)
+    return result
+
+
+def lookup(column: Int, position: Int) -> Int:
+    """`column[position]`, and -1 where the position is -1."""
+    if not len(column):
+        return np.full(len(position), -1, np.int64)
+    return np.where(position >= 0, column[position], -1)
+
+
+def self_time(start: Int, end: Int, parent: Int) -> Int:
+    """Duration of each row less the time its direct children take of it, nanoseconds.
+
+    `parent` may skip rows (a forest of some of the rows); a child counts only up to its parent's
+    end.
+    """
+    child = np.flatnonzero(parent >= 0)
+    above = parent[child]
+    taken = np.minimum(end[child], end[above]) - start[child]
+    inner = np.bincount(above, weights=taken, minlength=len(start)).astype(np.int64)
+    return np.asarray(end - start - inner)
+
+
+def innermost_at(forest: Forest, thread: Int, time: Int) -> Int:
+    """Innermost row open on a thread at a moment; -1 where there is none. Queries of shape (q,)."""
+    found = last_up_to(forest.thread, forest.start, thread, time)
+    active = np.flatnonzero(found >= 0)
+    while len(active):
+        active = active[forest.end[found[active]] <= time[active]]
+        found[active] = forest.parent[found[active]]
+        active = active[found[active] >= 0]
+    return found

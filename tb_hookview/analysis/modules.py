@@ -1,0 +1,223 @@
+"""The module tree of a trace, and the ranges in which each module ran.
+
+Names come from the strongest source a trace has: our recorder's forward marks (exact instances),
+Lightning's annotations, the `nn.Module: Class_k` rows of Python stacks, and last of all any
+annotation somebody put around the forward. A weaker source speaks only where no stronger one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.analysis.forest import Forest, lookup, nearest_above
+from tb_hookview.analysis.names import MODULE_ROLES, ModuleName, Role, module_name
+from tb_hookview.trace import Trace
+from tb_hookview.trace.columns import Int
+
+_WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
+"""Roles whose names are qualified paths, so that the tree can be read out of them."""
+
+
+@dataclass(frozen=True)
+class Modules:
+    """Modules as a flat tree: parents stand before their children."""
+
+    path: tuple[str, ...]
+    module_class: tuple[str, ...]
+    parent: Int
+    """Index of the module above, -1 for a root."""
+
+    def __len__(self) -> int:
+        return len(self.path)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Which forest rows are calls of modules; arrays over the forest's rows, shape (n,)."""
+
+    module: Int
+    """Module whose call the row is, -1 for rows that are none."""
+    role: Int
+    """Role of that row, -1 for rows that are none."""
+
+    def innermost(self, forest: Forest, role: Role | None = None) -> Int:
+        """Position of the innermost module call around each row (of one role, or of any)."""
+        wanted = self.module >= 0 if role is None else self.role == role
+        own = np.where(wanted, np.arange(len(forest)), -1)
+        return np.where(own >= 0, own, nearest_above(forest.parent, wanted))
+
+
+def find_modules(trace: Trace, forest: Forest, role: Int, makers: Int) -> tuple[Modules, Ranges]:
+    """Find the modules of a trace and their calls.
+
+    Args:
+        trace: for names and the manifest.
+        forest: host rows.
+        role: role of each forest row, shape (n,).
+        makers: positions of the operators that made autograd nodes; an annotation counts as a
+            module only where it is around one of these.
+    """
+    rows = _speaking(trace, forest, role, makers)
+    names, of_row = _named(trace, forest, role, rows)
+    path_like = [role[row] in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
+    listed = _listed(trace.manifest)
+    known = {name.path: number for number, name in enumerate(names) if path_like[number]}
+    extra = [name for name in listed if name.path not in known]
+    all_names = names + extra
+    parents = _parents(trace, forest, rows, of_row, all_names, path_like + [True] * len(extra))
+    order = _tree_order(all_names, parents, [name.path for name in listed])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    modules = Modules(
+        path=tuple(all_names[number].path for number in order),
+        module_class=tuple(all_names[number].module_class for number in order),
+        parent=np.array([place[p] if (p := parents[n]) >= 0 else -1 for n in order], np.int64),
+    )
+    module = np.full(len(forest), -1, np.int64)
+    module[rows] = place[of_row] if len(rows) else of_row
+    return modules, Ranges(module, np.where(module >= 0, role, -1))
+
+
+def _speaking(trace: Trace, forest: Forest, role: Int, makers: Int) -> Int:
+    """Positions of the rows that tell of a module's call, each source silenced by stronger ones."""
+    strong = np.zeros(len(forest), bool)
+    for source in MODULE_ROLES:
+        rows = role == source
+        if source is Role.LABEL:
+            rows &= _around(forest, rows, makers)
+        rows &= nearest_above(forest.parent, strong) < 0
+        rows[_same_call(trace, forest, role, rows, strong)] = False
+        strong |= rows
+    return np.flatnonzero(strong)
+
+
+def _around(forest: Forest, rows: Any, makers: Int) -> Any:
+    innermost = nearest_above(forest.parent, rows)[makers[makers >= 0]]
+    result = np.zeros(len(forest), bool)
+    result[innermost[innermost >= 0]] = True
+    return result
+
+
+def _same_call(trace: Trace, forest: Forest, role: Int, weak: Any, strong: Any) -> Int:
+    """Weak rows that are the very call a stronger row inside them tells of (same class)."""
+    inside = np.flatnonzero(strong)
+    above = nearest_above(forest.parent, weak)[inside]
+    inside, above = inside[above >= 0], above[above >= 0]
+
+    def class_of(row: int) -> str:
+        return _name_of(trace, forest, role, row).module_class
+
+    same = [
+        class_of(i) == class_of(a) for i, a in zip(inside.tolist(), above.tolist(), strict=True)
+    ]
+    return above[np.array(same, bool)]
+
+
+def _name_of(trace: Trace, forest: Forest, role: Int, row: int) -> ModuleName:
+    return module_name(trace.strings[trace.events.name[forest.event[row]]], Role(role[row]))
+
+
+def _named(trace: Trace, forest: Forest, role: Int, rows: Int) -> tuple[list[ModuleName], Int]:
+    """Distinct modules of the rows, by first appearance in time, and the module of each row."""
+    strings = trace.events.name[forest.event[rows]]
+    by_time = np.argsort(forest.start[rows], kind="stable")
+    numbers: dict[str, int] = {}
+    names: list[ModuleName] = []
+    of_string: dict[int, int] = {}
+    for row, string in zip(rows[by_time].tolist(), strings[by_time].tolist(), strict=True):
+        if string in of_string:
+            continue
+        name = _name_of(trace, forest, role, row)
+        if name.path not in numbers:
+            numbers[name.path] = len(names)
+            names.append(name)
+        of_string[string] = numbers[name.path]
+    return names, np.array([of_string[string] for string in strings.tolist()], np.int64)
+
+
+def _first_rows(rows: Int, of_row: Int, count: int) -> list[int]:
+    first = np.zeros(count, np.int64)
+    first[of_row[::-1]] = rows[::-1]
+    return [int(row) for row in first]
+
+
+def _listed(manifest: dict[str, Any] | None) -> list[ModuleName]:
+    """Modules the recorder's manifest lists, in `named_modules()` order."""
+    entries = (manifest or {}).get("modules")
+    return [
+        ModuleName(str(entry["path"]), str(entry.get("class", "")))
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict) and "path" in entry
+    ]
+
+
+def _parents(
+    trace: Trace,
+    forest: Forest,
+    rows: Int,
+    of_row: Int,
+    names: Sequence[ModuleName],
+    path_like: Sequence[bool],
+) -> list[int]:
+    by_path = {n.path: i for i, n in enumerate(names) if path_like[i]}
+    roots = _roots(trace.manifest)
+    enclosing = _enclosing_modules(forest, rows, of_row, len(names))
+    parents = []
+    for number, name in enumerate(names):
+        if not path_like[number]:
+            parents.append(enclosing[number])
+        elif name.path in roots or (not roots and enclosing[number] == -1):
+            parents.append(-1)
+        else:
+            parents.append(_prefix_parent(name.path, by_path))
+    return parents
+
+
+def _roots(manifest: dict[str, Any] | None) -> frozenset[str]:
+    roots = (manifest or {}).get("roots")
+    return frozenset(str(root) for root in roots) if isinstance(roots, list) else frozenset()
+
+
+def _enclosing_modules(forest: Forest, rows: Int, of_row: Int, count: int) -> list[int]:
+    """Module whose call is around the first call that has one; -1 for none, -2 if never called."""
+    is_range = np.zeros(len(forest), bool)
+    is_range[rows] = True
+    module = np.full(len(forest), -1, np.int64)
+    module[rows] = of_row
+    above = lookup(module, nearest_above(forest.parent, is_range)[rows])
+    result = [-2] * count
+    for own, around in zip(of_row.tolist(), above.tolist(), strict=True):
+        if result[own] < 0 and around != own:
+            result[own] = around
+    return result
+
+
+def _prefix_parent(path: str, by_path: dict[str, int]) -> int:
+    while path:
+        path = path.rpartition(".")[0]
+        if path in by_path:
+            return by_path[path]
+    return -1
+
+
+def _tree_order(names: Sequence[ModuleName], parents: list[int], listed: list[str]) -> list[int]:
+    """Depth-first order; siblings as the manifest lists them, else by first call."""
+    rank = {path: number for number, path in enumerate(listed)}
+    children: dict[int, list[int]] = {}
+    for number, parent in enumerate(parents):
+        children.setdefault(max(parent, -1), []).append(number)
+    order: list[int] = []
+    waiting = _ranked(children.get(-1, []), names, rank)[::-1]
+    while waiting:
+        number = waiting.pop()
+        order.append(number)
+        waiting.extend(_ranked(children.pop(number, []), names, rank)[::-1])
+    return order
+
+
+def _ranked(numbers: list[int], names: Sequence[ModuleName], rank: dict[str, int]) -> list[int]:
+    return sorted(numbers, key=lambda number: rank.get(names[number].path, len(rank)))

@@ -1,0 +1,125 @@
+"""What a row is, told by its name. Looked at once per distinct name, never per event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview import markers
+from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace.columns import Bool
+
+EVALUATE = "autograd::engine::evaluate_function: "
+"""torch >= 1.9 wraps each autograd node in an operator row of this name."""
+
+_GRADIENT_SINK = re.compile(r"(struct )?torch::autograd::AccumulateGrad")
+_MODULE_LABEL = re.compile(r"nn\.Module: (?P<label>(?P<module_class>.+)_\d+)")
+_LIGHTNING = re.compile(r"\[pl\]\[module\](?P<module_class>[^:]+): (?P<path>.+)")
+_STEP = re.compile(r"ProfilerStep#\d+")
+_NO_LABEL = re.compile(
+    r"ProfilerStep#|Optimizer\.|enumerate\(Data|Torch-Compiled Region|## Call CompiledFxGraph"
+    r"|\[pl\]|(nccl|gloo|hccl|mpi|ucc|xccl|c10d):|PyTorch Profiler|cudaGraph|Iteration Start"
+)
+
+
+class Role(IntEnum):
+    """What a host row means to the analysis."""
+
+    NONE = 0
+    NODE = 1
+    """Evaluation of an autograd node."""
+    GRADIENT_SINK = 2
+    """`AccumulateGrad` itself, the node that has no sequence number."""
+    FORWARD_MARK = 3
+    BEFORE_MARK = 4
+    AFTER_MARK = 5
+    GRADIENT_MARK = 6
+    MODULE_LABEL = 7
+    """`nn.Module: Class_k` row of a trace recorded with Python stacks."""
+    LIGHTNING = 8
+    """Lightning's `[pl][module]Class: path` annotation."""
+    LABEL = 9
+    """Any other annotation somebody put there."""
+    STEP = 10
+    OPTIMIZER = 11
+    DATA = 12
+
+
+_MARK_ROLES = {
+    "forward": Role.FORWARD_MARK,
+    "before backward": Role.BEFORE_MARK,
+    "after backward": Role.AFTER_MARK,
+    "gradient": Role.GRADIENT_MARK,
+}
+
+MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL)
+"""Roles of rows in whose range a module's forward runs, strongest evidence first."""
+
+_HOST = {Kind.OPERATOR, Kind.ANNOTATION}
+
+
+@dataclass(frozen=True)
+class ModuleName:
+    """Which module a row belongs to, as far as its name tells."""
+
+    path: str
+    module_class: str
+
+
+def module_name(name: str, role: Role) -> ModuleName:
+    """Read the module out of the name of a row of a module role, or of a mark."""
+    if role is Role.MODULE_LABEL and (match := _MODULE_LABEL.fullmatch(name)):
+        return ModuleName(match["label"], match["module_class"])
+    if role is Role.LIGHTNING and (match := _LIGHTNING.fullmatch(name)):
+        return ModuleName(match["path"], match["module_class"])
+    mark = markers.decode(name)
+    if mark is not None:
+        return ModuleName(mark.path, mark.module_class)
+    return ModuleName(name, "annotation")
+
+
+def node_name(name: str) -> str:
+    """Name of the autograd node a row evaluates."""
+    return name.removeprefix(EVALUATE)
+
+
+def roles(trace: Trace) -> NDArray[np.int8]:
+    """Role of every event, shape (n,)."""
+    texts, events = trace.strings.texts, trace.events
+    host = np.isin(events.kind, [int(kind) for kind in _HOST])
+    role = np.array([_host_role(text) for text in texts] or [0], np.int8)[events.name]
+    role[~host] = Role.NONE
+    label = np.array([_MODULE_LABEL.fullmatch(text) is not None for text in texts] or [False])
+    role[(events.kind == Kind.PYTHON) & label[events.name]] = Role.MODULE_LABEL
+    plain = (events.kind == Kind.ANNOTATION) & (role == Role.NONE)
+    role[plain & _by_name(trace, lambda text: not _NO_LABEL.match(text))] = Role.LABEL
+    if not (role == Role.NODE).any():
+        role[host & (events.forward_thread > 0) & (events.sequence >= 0)] = Role.NODE
+        role[role == Role.GRADIENT_SINK] = Role.NODE
+    return role
+
+
+def _by_name(trace: Trace, test: Callable[[str], bool]) -> Bool:
+    table = np.array([test(text) for text in trace.strings.texts] or [False], bool)
+    return np.asarray(table[trace.events.name])
+
+
+def _host_role(name: str) -> Role:
+    if name.startswith(EVALUATE):
+        return Role.NODE
+    if _GRADIENT_SINK.fullmatch(name):
+        return Role.GRADIENT_SINK
+    if (mark := markers.decode(name)) is not None:
+        return _MARK_ROLES[mark.kind]
+    if _STEP.fullmatch(name):
+        return Role.STEP
+    if name.startswith("Optimizer."):
+        return Role.OPTIMIZER
+    if name.startswith("enumerate(Data"):
+        return Role.DATA
+    return Role.LIGHTNING if _LIGHTNING.fullmatch(name) else Role.NONE

@@ -1,0 +1,108 @@
+"""Forward, backward, optimizer, data and other; and the steps of a trace.
+
+A host row is in the phase of the first of these that holds: inside an autograd node's evaluation
+(backward), inside an `Optimizer.*` annotation, inside a `DataLoader` annotation, inside a module's
+call or an operator that records a sequence number (forward). The rest is other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from tb_hookview.analysis import intervals
+from tb_hookview.analysis.forest import Forest, inherit
+from tb_hookview.analysis.modules import Ranges
+from tb_hookview.analysis.names import Role
+from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace.columns import Int
+
+
+class Phase(IntEnum):
+    """Phases, first match first."""
+
+    BACKWARD = 0
+    OPTIMIZER = 1
+    DATA = 2
+    FORWARD = 3
+    OTHER = 4
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Phase of each host row, and the host time of each phase."""
+
+    row: Int
+    """Phase of each forest row, shape (n,)."""
+    time: tuple[Int, ...]
+    """Per phase up to FORWARD, the set of time it holds (shape (k, 2)); the sets are disjoint,
+    and a moment belongs to the first phase that any thread is in."""
+
+
+def find_phases(trace: Trace, forest: Forest, role: Int, row_node: Int, ranges: Ranges) -> Phases:
+    """Tell the phase of every forest row. `role` and `row_node` are per row."""
+    sequence = trace.events.sequence[forest.event]
+    forward_thread = trace.events.forward_thread[forest.event]
+    tests = (
+        row_node >= 0,
+        role == Role.OPTIMIZER,
+        role == Role.DATA,
+        ((ranges.module >= 0) & (ranges.role != Role.LABEL))
+        | ((sequence >= 0) & (forward_thread <= 0)),
+    )
+    flags = np.zeros(len(forest), np.uint8)
+    for bit, test in enumerate(tests):
+        flags |= test.astype(np.uint8) << bit
+    inherited = inherit(forest.parent, flags)
+    row = np.full(len(forest), Phase.OTHER, np.int64)
+    for bit in reversed(range(len(tests))):
+        row[(inherited >> bit) & 1 == 1] = bit
+    return Phases(row, _times(forest, flags, len(tests)))
+
+
+def _times(forest: Forest, flags: Int, count: int) -> tuple[Int, ...]:
+    taken = intervals.EMPTY
+    times = []
+    for bit in range(count):
+        rows = (flags >> bit) & 1 == 1
+        whole = intervals.of(forest.start[rows], forest.end[rows])
+        times.append(intervals.subtract(whole, taken))
+        taken = intervals.normal(np.concatenate([taken, whole]))
+    return tuple(times)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of the training loop in order of time, shape (s,)."""
+
+    name: tuple[str, ...]
+    window: Int
+    """Start and end of each, shape (s, 2), nanoseconds, host side."""
+
+    def at(self, time: Int) -> Int:
+        """Index of the step in which each moment lies, -1 outside all."""
+        place = np.searchsorted(self.window[:, 0], time, side="right") - 1
+        inside = (place >= 0) & (time < self.window[np.maximum(place, 0), 1])
+        return np.where(inside, place, -1)
+
+
+def find_steps(trace: Trace, role: Int, first: int, last: int) -> Steps:
+    """Steps by the host's `ProfilerStep#N` rows; without any, the whole trace is one step.
+
+    Args:
+        trace: the trace.
+        role: role of every event (not of forest rows).
+        first, last: bounds of the trace, nanoseconds.
+    """
+    events = trace.events
+    rows = np.flatnonzero((role == Role.STEP) & (events.kind != Kind.DEVICE_ANNOTATION))
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    if not len(rows):
+        return Steps(("whole trace",), np.array([[first, last + 1]], np.int64))
+    start = events.start[rows]
+    end = start + events.duration[rows]
+    end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
+    names = tuple(trace.strings[name] for name in events.name[rows])
+    return Steps(names, np.stack([start, end], axis=1))

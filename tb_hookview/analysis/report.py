@@ -1,0 +1,291 @@
+"""From an analysis to the report: sums over a selection, in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_hookview.analysis import intervals, schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.findings import find
+from tb_hookview.analysis.module_table import module_rows
+from tb_hookview.analysis.names import node_name
+from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.schema import ReportData
+from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.analysis.sync_table import sync_rows
+from tb_hookview.analysis.tables import Table
+from tb_hookview.trace.columns import Int
+
+
+class Report:
+    """What a trace says: tables that convert to pandas and polars, and the whole as JSON."""
+
+    def __init__(self, data: ReportData) -> None:
+        self.data = data
+
+    @property
+    def modules(self) -> Table[schema.Module]:
+        """Modules, parents before children."""
+        return Table(schema.Module, self.data.modules)
+
+    @property
+    def syncs(self) -> Table[schema.Sync]:
+        """Waits of the host, by start."""
+        return Table(schema.Sync, self.data.syncs)
+
+    @property
+    def findings(self) -> Table[schema.Finding]:
+        """What costs time and could be changed, dearest first."""
+        return Table(schema.Finding, self.data.findings)
+
+    @property
+    def nodes(self) -> Table[schema.Node]:
+        """Autograd nodes by name."""
+        return Table(schema.Node, self.data.nodes)
+
+    @property
+    def steps(self) -> Table[schema.Step]:
+        """Steps, by start."""
+        return Table(schema.Step, self.data.steps)
+
+    def with_warnings(self, warnings: Sequence[schema.Warning]) -> Report:
+        """The same report with more to say about its source."""
+        if not warnings:
+            return self
+        trace = msgspec.structs.replace(
+            self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
+        )
+        return Report(msgspec.structs.replace(self.data, trace=trace))
+
+    def to_json(self) -> str:
+        """The whole report as JSON."""
+        return self.to_bytes().decode()
+
+    def to_bytes(self) -> bytes:
+        """The whole report as JSON in UTF-8."""
+        return msgspec.json.encode(self.data)
+
+
+def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
+    """Sum an analysis up, over the whole trace or over the steps named.
+
+    Raises:
+        NotFoundError: the trace has no step of that name.
+    """
+    selection = select(analysis, steps)
+    syncs = sync_rows(selection)
+    rows = step_rows(selection)
+    return Report(
+        ReportData(
+            schema=schema.SCHEMA_VERSION,
+            trace=_trace_info(analysis),
+            totals=_totals(selection, syncs),
+            steps=rows,
+            modules=module_rows(selection),
+            nodes=_nodes(selection),
+            syncs=syncs,
+            coverage=_coverage(selection),
+            findings=find(syncs, rows),
+        )
+    )
+
+
+def microseconds(nanoseconds: Any) -> float:
+    """Nanoseconds as microseconds."""
+    return int(nanoseconds) / 1000
+
+
+def _trace_info(analysis: Analysis) -> schema.TraceInfo:
+    trace = analysis.trace
+    first, last = analysis.bounds
+    manifest = trace.manifest
+    torch_version = (manifest or {}).get("torch")
+    return schema.TraceInfo(
+        path=trace.path,
+        format=trace.format,
+        events=trace.event_count,
+        start_us=microseconds(first),
+        duration_us=microseconds(last - first),
+        devices=_devices(analysis),
+        rank=trace.rank,
+        world_size=trace.world_size,
+        torch_version=torch_version if isinstance(torch_version, str) else None,
+        recorder={k: v for k, v in manifest.items() if k != "modules"} if manifest else None,
+        warnings=_warnings(analysis),
+    )
+
+
+def _devices(analysis: Analysis) -> list[schema.Device]:
+    names = {device.id: device.name for device in analysis.trace.devices}
+    return [
+        schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
+        for device in np.unique(analysis.work.device).tolist()
+    ]
+
+
+def _warnings(analysis: Analysis) -> list[schema.Warning]:
+    warnings = [schema.Warning(*notice) for notice in analysis.trace.notices]
+    unlaunched = int(np.count_nonzero(analysis.work.launch < 0))
+    if unlaunched:
+        text = "device events whose launch is not in the trace (queued before it began)"
+        warnings.append(schema.Warning("no-launch", f"{text}; in no phase", unlaunched))
+    if not analysis.trace.event_count:
+        warnings.append(schema.Warning("empty", "the trace holds no events", 0))
+    return warnings
+
+
+def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
+    analysis = selection.analysis
+    return schema.Totals(
+        device_busy_us=_busy(selection),
+        backward_device_us=phase_device_us(selection, Phase.BACKWARD),
+        forward_device_us=phase_device_us(selection, Phase.FORWARD),
+        optimizer_device_us=phase_device_us(selection, Phase.OPTIMIZER),
+        sync_count=len(syncs),
+        sync_blocked_us=microseconds(
+            (analysis.syncs.end - analysis.syncs.start)[selection.syncs].sum()
+        ),
+        backward_sync_count=sum(sync.phase == "backward" for sync in syncs),
+    )
+
+
+def phase_device_us(selection: Selection, phase: Phase) -> float | None:
+    """Device time of the work launched in a phase; None where the trace has no device."""
+    work = selection.analysis.work
+    if not len(work):
+        return None
+    launched = selection.work & (work.launch >= 0)
+    inside = launched & (selection.analysis.phases.row[work.launch] == phase)
+    return microseconds(work.duration[inside].sum())
+
+
+def _busy(selection: Selection) -> dict[str, float]:
+    work, windows = selection.analysis.work, selection.analysis.steps.window
+    busy = {}
+    for device in np.unique(work.device).tolist():
+        time = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
+        if selection.chosen is None:
+            covered = intervals.length(time)
+        else:
+            covered = int(intervals.lengths_within(time, windows[list(selection.chosen)]).sum())
+        busy[str(device)] = microseconds(covered)
+    return busy
+
+
+def _bounds_of(start: Int, end: Int, wanted: Any) -> tuple[Int, Int]:
+    return start[wanted], end[wanted]
+
+
+def step_rows(selection: Selection) -> list[schema.Step]:
+    """One row per selected step; the five host phases sum to its duration."""
+    analysis = selection.analysis
+    windows = analysis.steps.window[list(selection.steps)]
+    names = [analysis.steps.name[index] for index in selection.steps]
+    phase = {p: intervals.lengths_within(analysis.phases.time[p], windows) for p in list(Phase)[:4]}
+    duration = windows[:, 1] - windows[:, 0]
+    other = duration - sum(phase.values())
+    blocked = _blocked(analysis, windows)
+    busy, idle = _device_time(analysis, windows)
+    return [
+        schema.Step(
+            name=name,
+            start_us=microseconds(windows[i, 0]),
+            duration_us=microseconds(duration[i]),
+            forward_us=microseconds(phase[Phase.FORWARD][i]),
+            backward_us=microseconds(phase[Phase.BACKWARD][i]),
+            optimizer_us=microseconds(phase[Phase.OPTIMIZER][i]),
+            data_us=microseconds(phase[Phase.DATA][i]),
+            other_us=microseconds(other[i]),
+            device_busy_us=None if busy is None else microseconds(busy[i]),
+            device_idle_us=None if idle is None else microseconds(idle[i]),
+            sync_blocked_us=microseconds(blocked[i]),
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def _blocked(analysis: Analysis, windows: Int) -> Int:
+    """Time of each window in which some host thread waited for a device."""
+    return intervals.lengths_within(intervals.of(analysis.syncs.start, analysis.syncs.end), windows)
+
+
+def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | None]:
+    """Busy and idle time of each window, summed over the devices that did any work."""
+    work = analysis.work
+    devices = np.unique(work.device)
+    if not len(devices):
+        return None, None
+    busy = np.zeros(len(windows), np.int64)
+    for device in devices:
+        rows = work.device == device
+        busy += intervals.lengths_within(intervals.of(work.start[rows], work.end[rows]), windows)
+    return busy, (windows[:, 1] - windows[:, 0]) * len(devices) - busy
+
+
+def _nodes(selection: Selection) -> list[schema.Node]:
+    """Autograd nodes by name, dearest first."""
+    analysis = selection.analysis
+    nodes, trace, owners = analysis.nodes, analysis.trace, analysis.owners
+    if not len(nodes):
+        return []
+    strings = trace.events.name[analysis.forest.event[nodes.position]]
+    distinct, group = np.unique(strings, return_inverse=True)
+    count = np.bincount(group[selection.nodes], minlength=len(distinct))
+    host = np.bincount(
+        group[selection.nodes], nodes.self_host[selection.nodes], minlength=len(distinct)
+    )
+    mine = selection.work & (owners.node >= 0)
+    device = np.bincount(
+        group[owners.node[mine]], analysis.work.duration[mine], minlength=len(distinct)
+    )
+    has_device = len(analysis.work) > 0
+    rows = [
+        schema.Node(
+            name=node_name(trace.strings[string]),
+            count=int(count[i]),
+            host_us=microseconds(host[i]),
+            device_us=microseconds(device[i]) if has_device else None,
+        )
+        for i, string in enumerate(distinct.tolist())
+        if count[i] or device[i]
+    ]
+    return sorted(rows, key=lambda row: (row.device_us or 0.0, row.host_us), reverse=True)
+
+
+def _coverage(selection: Selection) -> schema.Coverage:
+    analysis = selection.analysis
+    nodes, work, owners = analysis.nodes, analysis.work, analysis.owners
+    host = nodes.self_host * selection.nodes
+    device = work.duration * (selection.work & (owners.node >= 0))
+    attribution = analysis.attribution
+    by_host = _sums(attribution.node_evidence, host, EVIDENCE)
+    on_device = bool(device.sum())
+    if on_device:
+        by_evidence = _sums(owners.evidence, device, EVIDENCE)
+        by_reason = _sums(owners.reason, device, REASONS)
+    else:
+        by_evidence, by_reason = by_host, _sums(attribution.node_reason, host, REASONS)
+    unattributed = microseconds(device[owners.module < 0].sum())
+    return schema.Coverage(
+        backward_device_us=microseconds(device.sum()) if len(work) else None,
+        unattributed_us=unattributed if len(work) else None,
+        backward_host_us=microseconds(host.sum()),
+        unattributed_host_us=microseconds(host[attribution.node_module < 0].sum()),
+        by_evidence=by_evidence,
+        measure="device" if on_device else "host",
+        by_evidence_host=by_host,
+        unattributed_by_reason=by_reason,
+    )
+
+
+def _sums(index: Int, nanoseconds: Int, names: Sequence[str]) -> dict[str, float]:
+    """Time by name, microseconds; names without any are left out."""
+    known = index >= 0
+    total = np.zeros(len(names), np.int64)
+    np.add.at(total, index[known], nanoseconds[known])
+    return {name: microseconds(total[i]) for i, name in enumerate(names) if total[i]}

@@ -1,0 +1,73 @@
+"""The part of an analysis that a report speaks of: the whole trace, or some of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.errors import NotFoundError
+from tb_hookview.trace.columns import Bool, Int
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Masks over the rows of an analysis; work counts where its launch lies in a chosen step."""
+
+    analysis: Analysis
+    chosen: tuple[int, ...] | None
+    """Indices of steps; None for the whole trace, what lies outside all steps included."""
+
+    def times(self, time: Int) -> Bool:
+        """Which moments are in the selection."""
+        if self.chosen is None:
+            return np.ones(len(time), bool)
+        return np.isin(self.analysis.steps.at(time), self.chosen)
+
+    @cached_property
+    def rows(self) -> Bool:
+        """Forest rows, by their start."""
+        return self.times(self.analysis.forest.start)
+
+    @cached_property
+    def nodes(self) -> Bool:
+        """Autograd nodes, by the start of their evaluation."""
+        return np.asarray(self.rows[self.analysis.nodes.position])
+
+    @cached_property
+    def work(self) -> Bool:
+        """Device work, by the start of its launch (its own start where no launch is known)."""
+        work, forest = self.analysis.work, self.analysis.forest
+        moment = np.where(work.launch >= 0, lookup(forest.start, work.launch), work.start)
+        return self.times(moment)
+
+    @cached_property
+    def syncs(self) -> Bool:
+        """Waits, by their start."""
+        return self.times(self.analysis.syncs.start)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Indices of the steps in the selection."""
+        return tuple(range(len(self.analysis.steps.name))) if self.chosen is None else self.chosen
+
+
+def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:
+    """Choose steps by name; a bare number stands for `ProfilerStep#number`.
+
+    Raises:
+        NotFoundError: the trace has no step of that name.
+    """
+    if not steps:
+        return Selection(analysis, None)
+    names = analysis.steps.name
+    wanted = [f"ProfilerStep#{step}" if step.isdecimal() else step for step in steps]
+    for step in wanted:
+        if step not in names:
+            known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            raise NotFoundError(f"{analysis.trace.path}: no step {step!r}; there are {known}")
+    return Selection(analysis, tuple(i for i, name in enumerate(names) if name in wanted))

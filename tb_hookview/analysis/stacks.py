@@ -1,0 +1,36 @@
+"""Python frames around a moment, from traces recorded with stacks."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tb_hookview.analysis.forest import build, innermost_at
+from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace.columns import Int
+
+_FRAME = re.compile(r".+\(\d+\): .+")
+
+
+def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
+    """Frames open on a thread at each moment, innermost first; empty lists without stacks.
+
+    Built-in calls and module rows are left out: a frame is `file.py(line): function`.
+    """
+    events = trace.events
+    rows = np.flatnonzero((events.kind == Kind.PYTHON) & np.isin(events.thread, np.unique(thread)))
+    forest = build(events, rows)
+    innermost = innermost_at(forest, thread, time)
+    strings = events.name[forest.event]
+    return [_frames(trace, forest.parent, strings, int(row)) for row in innermost]
+
+
+def _frames(trace: Trace, parent: Int, strings: Int, row: int) -> list[str]:
+    frames = []
+    while row >= 0:
+        text = trace.strings[strings[row]]
+        if _FRAME.fullmatch(text):
+            frames.append(text)
+        row = int(parent[row])
+    return frames

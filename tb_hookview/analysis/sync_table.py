@@ -1,0 +1,70 @@
+"""The table of waits: each with its chain from the call up to the Python line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.causes import PROFILER, cause_of
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.names import node_name
+from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.analysis.stacks import stacks_at
+from tb_hookview.analysis.syncs import operator_chain
+from tb_hookview.trace.columns import Int
+
+
+def sync_rows(selection: Selection) -> list[schema.Sync]:
+    """One row per wait in the selection, by start."""
+    analysis = selection.analysis
+    chosen = np.flatnonzero(selection.syncs)
+    stacks = _stacks(analysis, chosen)
+    return [
+        _row(analysis, sync, stack) for sync, stack in zip(chosen.tolist(), stacks, strict=True)
+    ]
+
+
+def _row(analysis: Analysis, sync: int, stack: list[str]) -> schema.Sync:
+    syncs, trace = analysis.syncs, analysis.trace
+    position = int(syncs.position[sync])
+    node = int(analysis.row_node[position])
+    module = int(analysis.attribution.row_module[position])
+    step = int(analysis.steps.at(syncs.start[sync : sync + 1])[0])
+    chain = operator_chain(trace, analysis.forest, int(syncs.operator[sync]))
+    thread = trace.threads[int(analysis.forest.thread[position])]
+    idle = analysis.sync_idle
+    return schema.Sync(
+        api=_name(analysis, position),
+        start_us=int(syncs.start[sync]) / 1000,
+        duration_us=int(syncs.end[sync] - syncs.start[sync]) / 1000,
+        step=analysis.steps.name[step] if step >= 0 else None,
+        phase=Phase(int(analysis.phases.row[position])).name.lower(),
+        operator=chain[0] if chain else None,
+        node=node_name(_name(analysis, int(analysis.nodes.position[node]))) if node >= 0 else None,
+        module=analysis.modules.path[module] if module >= 0 else None,
+        cause=PROFILER if syncs.by_profiler[sync] else cause_of(chain),
+        device_idle_us=None if idle is None else int(idle[sync]) / 1000,
+        stack=stack,
+        thread=thread.name or thread.tid,
+    )
+
+
+def _name(analysis: Analysis, position: int) -> str:
+    event = analysis.forest.event[position]
+    return analysis.trace.strings[analysis.trace.events.name[event]]
+
+
+def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:
+    """Python frames at each wait; in the backward pass those of the forward call that made it.
+
+    The autograd thread has no frames of its own to tell, and where backward runs on the caller's
+    thread they only lead to `backward()`.
+    """
+    forest, nodes = analysis.forest, analysis.nodes
+    position = analysis.syncs.position[chosen]
+    node = analysis.row_node[position]
+    maker = lookup(np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow), node)
+    asked = np.where(maker >= 0, maker, position)
+    return stacks_at(analysis.trace, forest.thread[asked], forest.start[asked])

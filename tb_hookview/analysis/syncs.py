@@ -1,0 +1,170 @@
+"""Calls in which the host waited for the device.
+
+Some always wait (`cudaStreamSynchronize` and its kin, synchronous copies). An asynchronous copy
+waits when pageable memory is at one of its ends; whether it did is told by the copy itself: the
+call had not returned when the copy was done. torch follows a blocking copy with a synchronize in
+the same operator: these two are one wait.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from tb_hookview.analysis.forest import Forest, nearest_above
+from tb_hookview.analysis.launches import DeviceWork
+from tb_hookview.analysis.names import Role
+from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace.columns import Bool, Int
+
+_WAIT = re.compile(
+    r"(cuda|cu|hip|mu|musa)(Device|Stream|Event|Ctx|Thread)Synchronize(_\w+)?"
+    r"|zeCommandQueueSynchronize|ze(CommandList|Event|Fence)HostSynchronize"
+    r"|urQueueFinish|urEventWait"
+    r"|synchronize(Stream|Device|Event)?"
+    r"|aclrtSynchronize(Device|Stream|Event)(WithTimeout)?"
+)
+_DEVICE_WAIT = re.compile(
+    r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrt\w+Device"
+)
+_COPY = re.compile(r"((cuda|hip|mu|musa)Memcpy|cuMemcpy|aclrtMemcpy)(?!.*Async)\w*")
+_ASYNC_COPY = re.compile(r"((cuda|hip|mu|musa)Memcpy|cuMemcpy|aclrtMemcpy)\w*Async\w*")
+_UNPINNED = re.compile(r"Pageable|Host")
+
+
+class _Call(IntEnum):
+    NONE = 0
+    WAIT = 1
+    COPY = 2
+    ASYNC_COPY = 3
+
+
+@dataclass(frozen=True)
+class Syncs:
+    """Waits of the host, ordered by start; arrays of shape (w,)."""
+
+    position: Int
+    """Forest row of the call that held the longest part of the wait."""
+    start: Int
+    end: Int
+    """Nanoseconds, from the start of the first call of the wait to the end of the last."""
+    operator: Int
+    """Forest row of the innermost operator around it, -1 for none."""
+    by_profiler: Bool
+    """The profiler's own call as it starts or stops."""
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+
+def find_syncs(trace: Trace, forest: Forest, role: Int, work: DeviceWork) -> Syncs:
+    """Find the host's waits. `role` is that of each forest row."""
+    call = _calls(trace, forest, work)
+    waits = (call == _Call.WAIT) | (call == _Call.COPY)
+    waits |= (call == _Call.ASYNC_COPY) & _outlasts_its_copy(trace, forest, work)
+    position = np.flatnonzero(waits)
+    around = operators_around(trace, forest, role)[position]
+    first, last = _groups(call[position], around, forest.thread[position])
+    start, end = forest.start[position[first]], forest.end[position[last]]
+    longer = forest.duration[position[last]] >= forest.duration[position[first]]
+    holder = np.where(longer, position[last], position[first])
+    order = np.argsort(start, kind="stable")
+    holder, operator = holder[order], around[first][order]
+    return Syncs(
+        position=holder,
+        start=start[order],
+        end=end[order],
+        operator=operator,
+        by_profiler=_by_profiler(trace, forest, holder, operator),
+    )
+
+
+def operators_around(trace: Trace, forest: Forest, role: Int) -> Int:
+    """Innermost operator strictly around each forest row; marks and annotations are none."""
+    kind = trace.events.kind[forest.event]
+    plain = (role == Role.NONE) | (role == Role.NODE) | (role == Role.GRADIENT_SINK)
+    return nearest_above(forest.parent, (kind == Kind.OPERATOR) & plain)
+
+
+def _calls(trace: Trace, forest: Forest, work: DeviceWork) -> Int:
+    """What each forest row is, as a wait; calls on a device's own rows are mirrors, not calls."""
+    table = np.array([_call(text) for text in trace.strings.texts] or [0], np.int64)
+    call = table[trace.events.name[forest.event]]
+    call[trace.events.kind[forest.event] != Kind.RUNTIME] = _Call.NONE
+    call[np.isin(forest.thread, np.unique(trace.events.thread[work.event]))] = _Call.NONE
+    return np.asarray(call)
+
+
+def _call(name: str) -> _Call:
+    if _WAIT.fullmatch(name):
+        return _Call.WAIT
+    if _COPY.fullmatch(name):
+        return _Call.COPY
+    return _Call.ASYNC_COPY if _ASYNC_COPY.fullmatch(name) else _Call.NONE
+
+
+def _outlasts_its_copy(trace: Trace, forest: Forest, work: DeviceWork) -> Bool:
+    """Calls that returned only when a copy they launched, to or from unpinned memory, was done."""
+    strings = trace.strings.texts
+    unpinned = np.array([_UNPINNED.search(text) is not None for text in strings] or [False])
+    launched = work.launch >= 0
+    copies = launched & (trace.events.kind[work.event] == Kind.COPY)
+    copies &= unpinned[trace.events.name[work.event]]
+    copies &= forest.end[work.launch] >= work.end
+    result = np.zeros(len(forest), bool)
+    result[work.launch[copies]] = True
+    return result
+
+
+def _groups(call: Int, operator: Int, thread: Int) -> tuple[Int, Int]:
+    """First and last row of each wait: a copy and the synchronize after it, in one operator."""
+    if not len(call):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    joins = (
+        (call[1:] == _Call.WAIT)
+        & (call[:-1] != _Call.WAIT)
+        & (operator[1:] >= 0)
+        & (operator[1:] == operator[:-1])
+        & (thread[1:] == thread[:-1])
+    )
+    starts = np.concatenate([[True], ~joins])
+    first = np.flatnonzero(starts)
+    last = np.concatenate([first[1:] - 1, [len(call) - 1]])
+    return first, last
+
+
+def _by_profiler(trace: Trace, forest: Forest, position: Int, operator: Int) -> Bool:
+    """Device-wide waits outside any operator, after the last operator began or before the first.
+
+    A trace whose last act is the user's own `torch.cuda.synchronize()` looks the same; the
+    profiler's then follows it, so only the last (or first) such call counts.
+    """
+    result = np.zeros(len(position), bool)
+    texts = trace.strings
+    names = trace.events.name[forest.event[position]]
+    wide = np.array([_DEVICE_WAIT.fullmatch(texts[n]) is not None for n in names.tolist()], bool)
+    outside = np.flatnonzero(wide & (operator < 0))
+    if not len(outside):
+        return result
+    operators = forest.start[trace.events.kind[forest.event] == Kind.OPERATOR]
+    if not len(operators):
+        result[outside[-1]] = True
+        return result
+    start = forest.start[position]
+    if start[outside[-1]] >= operators.max():
+        result[outside[-1]] = True
+    if start[outside[0]] < operators.min():
+        result[outside[0]] = True
+    return result
+
+
+def operator_chain(trace: Trace, forest: Forest, operator: int) -> list[str]:
+    """Names of an operator and the operators and annotations around it, innermost first."""
+    chain = []
+    while operator >= 0:
+        chain.append(trace.strings[trace.events.name[forest.event[operator]]])
+        operator = int(forest.parent[operator])
+    return chain

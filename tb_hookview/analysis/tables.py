@@ -1,0 +1,79 @@
+"""Tables a user can take away: rows of a report as pandas or polars frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from tb_hookview.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+
+class Table(Sequence[Row], Generic[Row]):
+    """A sequence of typed rows that converts to data frames.
+
+    Nested fields become columns named with a dot: `backward.device_us`.
+    """
+
+    def __init__(self, row_type: type[Row], rows: Sequence[Row]) -> None:
+        self._row_type = row_type
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self)} {self._row_type.__name__} rows>"
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Columns by name, one value per row; None where the trace does not hold the number."""
+        flat = [_flatten(msgspec.to_builtins(row)) for row in self._rows]
+        names = dict.fromkeys(name for row in flat for name in row)
+        if not flat:
+            names = dict.fromkeys(
+                field.encode_name for field in msgspec.structs.fields(self._row_type)
+            )
+        # `recompute` is an object or null: where some row has its parts, the null itself goes.
+        kept = [n for n in names if not any(other.startswith(f"{n}.") for other in names)]
+        return {name: [row.get(name) for row in flat] for name in kept}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame(self.to_columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a polars frame.
+
+        Raises:
+            UsageError: polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError:
+            raise UsageError("polars is not installed; pip install 'tb-hookview[polars]'") from None
+        return polars.DataFrame(self.to_columns(), infer_schema_length=None, strict=False)
+
+
+def _flatten(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            result |= _flatten(value, f"{prefix}{name}.")
+        else:
+            result[prefix + name] = value
+    return result

@@ -1,0 +1,121 @@
+"""What a trace file becomes: columns, one row per complete event, and an interned string table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int = NDArray[np.int64]
+Index = NDArray[np.int32]
+Bool = NDArray[np.bool_]
+
+
+class Thread(NamedTuple):
+    """A row of the trace viewer: a host thread, or a stream of a device."""
+
+    pid: str
+    tid: str
+    name: str
+
+
+@dataclass(frozen=True)
+class StringTable:
+    """Interned texts; columns hold indices into it."""
+
+    texts: tuple[str, ...]
+
+    def __getitem__(self, index: int) -> str:
+        return self.texts[index]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Complete events in file order; every array has shape (n,).
+
+    Times are integer nanoseconds on the trace's own clock. `-1` stands for "not in the file"
+    except where noted.
+    """
+
+    name: Index
+    """Index into the string table."""
+    kind: NDArray[np.int8]
+    start: Int
+    duration: Int
+    thread: Index
+    """Index into `Trace.threads`."""
+    correlation: Int
+    sequence: Int
+    """Autograd sequence number: of the next node for a forward operator, its own for a node."""
+    forward_thread: Int
+    """Profiler's number of the thread whose forward made this node; 0 for none."""
+    external: Int
+    device: Int
+    """Index of the device, on device rows."""
+    size: Int
+    """Bytes of a copy or set."""
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def end(self) -> Int:
+        """Start plus duration, nanoseconds."""
+        return self.start + self.duration
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Forward-backward arrows: from the start of a forward operator to that of its node."""
+
+    from_thread: Index
+    from_time: Int
+    to_thread: Index
+    to_time: Int
+
+    def __len__(self) -> int:
+        return len(self.from_thread)
+
+
+class DeviceProperties(NamedTuple):
+    """One entry of the file's `deviceProperties`."""
+
+    id: int
+    name: str
+
+
+class Notice(NamedTuple):
+    """Something the reader met that the user should know of."""
+
+    code: str
+    message: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole trace file. Nothing in it is changed after reading."""
+
+    path: str
+    format: str
+    """ "chrome-object" or "chrome-list"."""
+    event_count: int
+    """Events in the file, of every phase."""
+    strings: StringTable
+    events: Events
+    threads: tuple[Thread, ...]
+    flows: Flows
+    devices: tuple[DeviceProperties, ...]
+    """As the file lists them: every visible device, used or not."""
+    runtime: str
+    """ "cuda", "hip", "xpu", "mtia" or "" where the file does not tell."""
+    rank: int | None
+    world_size: int | None
+    manifest: dict[str, Any] | None
+    """What the recorder wrote about itself and the model."""
+    notices: tuple[Notice, ...]
