@@ -23,7 +23,7 @@ step_option = click.option(
 )
 
 
-@click.command()
+@click.command(short_help="Summarize a trace.")
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON instead.")
 @worker_option

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PLACES_SHOWN = 5
 
 
-@click.command()
+@click.command(short_help="Hold a trace to limits.")
 @click.argument("path")
 @click.option("--max-backward-syncs", metavar="N", type=click.IntRange(0), help="In backward.")
 @click.option("--max-syncs", metavar="N", type=click.IntRange(0), help="In all phases.")

@@ -12,7 +12,7 @@ import tb_hookview
 from tb_hookview.errors import UsageError
 
 
-@click.command()
+@click.command(short_help="Record a small run and open it.")
 @click.option(
     "--logdir",
     default="runs/demo",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tb_hookview.cli.comparison import Comparison, ModuleChange, Pair
 
 
-@click.command()
+@click.command(short_help="Compare two traces, module by module.")
 @click.argument("base")
 @click.argument("other")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole comparison as JSON instead.")

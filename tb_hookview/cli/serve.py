@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Serve the pages without TensorBoard.")
 @click.argument("path")
 @click.option(
     "--port",
