@@ -1,0 +1,120 @@
+"""The wrapped roots that are alive, and the paths that tell their modules apart."""
+
+from __future__ import annotations
+
+import weakref
+from itertools import chain, count
+from typing import NamedTuple
+
+from torch import nn
+
+from tb_hookview.errors import UsageError
+from tb_hookview.recorder.selection import Selection
+from tb_hookview.recorder.tree import Node, walk
+
+
+class Root(NamedTuple):
+    """One wrapped module; a reference to the module itself is never kept."""
+
+    module: weakref.ref[nn.Module]
+    path: str
+    named: bool
+    """Whether the path was given by the user."""
+    selection: Selection
+
+
+class Assigned(NamedTuple):
+    """A module and the root under whose path and options it is recorded."""
+
+    root: Root
+    node: Node
+    marked: bool
+    """Whether it gets marks of its own."""
+
+
+_roots: dict[int, Root] = {}
+
+
+def find(module: nn.Module) -> Root | None:
+    """Return the root a module was registered as, or None."""
+    root = _roots.get(id(module))
+    return root if root is not None and root.module() is module else None
+
+
+def register(module: nn.Module, path: str, *, named: bool, selection: Selection) -> None:
+    """Enter a module, in place of its earlier entry if it has one."""
+    key = id(module)
+
+    def forget(_: object) -> None:
+        _roots.pop(key, None)
+
+    _roots[key] = Root(weakref.ref(module, forget), path, named, selection)
+
+
+def remove(module: nn.Module) -> None:
+    """Forget a module; one that is not registered is no error."""
+    if find(module) is not None:
+        del _roots[id(module)]
+
+
+def alive() -> list[tuple[Root, nn.Module]]:
+    """Return the roots that still exist, a root before those inside it, else in wrapping order."""
+    roots = [(root, module) for root in list(_roots.values()) if (module := root.module())]
+    inside = {
+        id(module): sum(
+            other is not module and any(below is module for below in other.modules())
+            for _, other in roots
+        )
+        for _, module in roots
+    }
+    return sorted(roots, key=lambda pair: inside[id(pair[1])])
+
+
+def assign() -> list[Assigned]:
+    """Return every module of every root once, parents before children.
+
+    A module that several roots hold goes to the outermost of them that marks it, or simply to the
+    outermost.
+    """
+    chosen: dict[int, Assigned] = {}
+    for root, module in alive():
+        for node in walk(module, root.path):
+            marked = node.hookable and root.selection.admits(node)
+            present = chosen.get(id(node.module))
+            if present is None or (marked and not present.marked):
+                chosen[id(node.module)] = Assigned(root, node, marked)
+    return list(chosen.values())
+
+
+def choose_path(module: nn.Module, name: str | None) -> str:
+    """Return a path for a root under which no module of another root lies.
+
+    Raises:
+        UsageError: the name that the user gave is no such path.
+    """
+    earlier = find(module)
+    if name is None and earlier is not None and not earlier.named:
+        return earlier.path
+    own = {id(below) for below in module.modules()}
+    others = [pair for pair in alive() if pair[1] is not module]
+    taken = {
+        node.path
+        for root, other in others
+        for node in walk(other, root.path)
+        if id(node.module) not in own
+    }
+
+    def is_free(path: str) -> bool:
+        return taken.isdisjoint(node.path for node in walk(module, path))
+
+    if name is not None:
+        if not is_free(name):
+            raise UsageError(
+                f"name={name!r} gives two wrapped modules the same path; choose another name"
+            )
+        return name
+    if all(root.path for root, _ in others) and is_free(""):
+        return ""
+    base = type(module).__name__
+    numbered = (f"{base}-{number}" for number in count(2))
+    return next(path for path in chain([base], numbered) if is_free(path))

@@ -1,0 +1,212 @@
+"""Attaching the hooks for as long as a profiler records, and taking every one of them off again."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+from torch.autograd import profiler as autograd_profiler
+from torch.nn.parameter import is_lazy
+
+from tb_hookview.markers import encode
+from tb_hookview.recorder import faults, manifest, roots
+from tb_hookview.recorder.hooks import EnterForward, Instant, LeaveForward, OpenRanges
+from tb_hookview.recorder.roots import Assigned
+
+
+class _Handle(Protocol):
+    def remove(self) -> None: ...
+
+
+class Session:
+    """The hooks of every wrapped module during one recording.
+
+    Modules and parameters hold the hooks and the session holds neither, so that a model which is
+    dropped while it is recorded is collected.
+    """
+
+    def __init__(self, *, held: bool) -> None:
+        """Attach the hooks.
+
+        Args:
+            held: stay until told to end, whatever torch's flag says (it goes up a little later).
+        """
+        self.held = held
+        self.manifest = ""
+        self._open = OpenRanges()
+        self._handles: list[_Handle] = []
+        assigned = roots.assign()
+        for each in assigned:
+            if each.marked:
+                self._guard(self._mark_calls, each)
+        for owner, name, parameter in _owned_parameters(assigned):
+            self._guard(self._mark_gradient, owner, name, parameter)
+        self._guard(self._describe, assigned)
+
+    def end(self) -> None:
+        """Take every hook off and close what is open on this thread."""
+        for handle in self._handles:
+            self._guard(handle.remove)
+        self._handles.clear()
+        self._guard(self._open.close_all)
+
+    def _mark_calls(self, each: Assigned) -> None:
+        node = each.node
+        if each.root.selection.markers == "module":
+            before = Instant(encode("before backward", node.path, node.class_name))
+            after = Instant(encode("after backward", node.path, node.class_name))
+            self._handles.append(_BackwardHandle(node.module, before, after))
+        enter = EnterForward(encode("forward", node.path, node.class_name), self._open)
+        leave = LeaveForward(enter, self._open)
+        self._handles.append(node.module.register_forward_pre_hook(enter, prepend=True))
+        self._handles.append(node.module.register_forward_hook(leave, always_call=True))
+
+    def _mark_gradient(self, owner: Assigned, name: str, parameter: nn.Parameter) -> None:
+        mark = Instant(encode("gradient", owner.node.path, owner.node.class_name, name))
+        self._handles.append(_GradientHandle(parameter, mark))
+
+    def _describe(self, assigned: list[Assigned]) -> None:
+        self.manifest = manifest.describe(assigned)
+
+    @staticmethod
+    def _guard(action: Callable[..., None], *args: Any) -> None:
+        try:
+            action(*args)
+        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+            faults.report("attaching or removing a hook", fault)
+
+
+class _GradientHandle:
+    """A parameter's post-accumulate-grad hook; taking it off leaves the parameter as it was."""
+
+    def __init__(self, parameter: nn.Parameter, hook: Instant) -> None:
+        self._parameter = weakref.ref(parameter)
+        self._handle: _Handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
+
+    def remove(self) -> None:
+        self._handle.remove()
+        parameter = self._parameter()
+        if parameter is not None and not parameter._post_accumulate_grad_hooks:
+            parameter._post_accumulate_grad_hooks = None  # type: ignore[assignment]
+
+
+class _BackwardHandle:
+    """A module's full backward hooks; taking them off leaves the module as it was."""
+
+    def __init__(self, module: nn.Module, before: Instant, after: Instant) -> None:
+        self._module = weakref.ref(module)
+        # torch notes here which kind of backward hook a module has, and refuses the other kind.
+        self._kind = module._is_full_backward_hook
+        self._handles = (
+            module.register_full_backward_pre_hook(before),
+            module.register_full_backward_hook(after),
+        )
+
+    def remove(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        module = self._module()
+        if module is not None and not module._backward_hooks:
+            module._is_full_backward_hook = self._kind
+
+
+_session: Session | None = None
+_lock = threading.RLock()
+
+
+def begin() -> None:
+    """Attach the hooks of all wrapped modules and keep them until `end`."""
+    global _session
+    with _lock:
+        end()
+        _session = Session(held=True)
+
+
+def end() -> None:
+    """Take all hooks off but the roots' own."""
+    global _session
+    with _lock:
+        ending, _session = _session, None
+        if ending is not None:
+            ending.end()
+
+
+def renew() -> None:
+    """Attach anew, if hooks are attached, after a root came, went or changed its options."""
+    global _session
+    with _lock:
+        if _session is None:
+            return
+        held = _session.held
+        end()
+        if held or autograd_profiler._is_profiler_enabled:
+            _session = Session(held=held)
+
+
+def current_manifest() -> str:
+    """Return the manifest of the recording in progress as JSON text, "" where there is none."""
+    session = _session
+    return "" if session is None else session.manifest
+
+
+def follow(module: nn.Module) -> None:
+    """Attach or remove hooks as torch's profiler demands; called as a root is being called."""
+    recording = autograd_profiler._is_profiler_enabled
+    if recording == (_session is not None):
+        return
+    with _lock:
+        if recording:
+            _attach_during_call(module)
+        elif _session is not None and not _session.held:
+            end()
+
+
+def _attach_during_call(module: nn.Module) -> None:
+    global _session
+    if _session is not None:
+        return
+    _session = Session(held=False)
+    if _session.manifest:
+        torch.autograd._add_metadata_json(manifest.KEY, _session.manifest)  # type: ignore[attr-defined]
+    # torch gathered this call's pre-hooks before ours was there.
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, EnterForward):
+            hook(module, ())
+
+
+def _owned_parameters(assigned: list[Assigned]) -> Iterator[tuple[Assigned, str, nn.Parameter]]:
+    """Yield each trainable parameter once, with its first owner in order and its name there.
+
+    Where the owner is not marked itself, the nearest marked module above it stands in, and the
+    name leads from there.
+    """
+    marked = {each.node.path: each for each in assigned if each.marked}
+    seen: set[int] = set()
+    for each in assigned:
+        if each.root.selection.markers == "forward":
+            continue
+        for name, parameter in each.node.holder._parameters.items():
+            if parameter is None or id(parameter) in seen:
+                continue
+            seen.add(id(parameter))
+            owner = _nearest(marked, each)
+            if owner is not None and _accumulates(parameter):
+                below = each.node.path[len(owner.node.path) :].lstrip(".")
+                yield owner, f"{below}.{name}" if below else name, parameter
+
+
+def _nearest(marked: dict[str, Assigned], start: Assigned) -> Assigned | None:
+    path = start.node.path
+    while path not in marked:
+        if path == start.root.path:
+            return None
+        path = path.rpartition(".")[0]
+    return marked[path]
+
+
+def _accumulates(parameter: nn.Parameter) -> bool:
+    return parameter.requires_grad and parameter.is_leaf and not is_lazy(parameter)

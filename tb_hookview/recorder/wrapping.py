@@ -1,0 +1,122 @@
+"""`wrap` and `unwrap`: what a training script calls."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import torch
+from torch import nn
+from torch.compiler import is_compiling
+
+from tb_hookview.errors import UsageError
+from tb_hookview.recorder import faults, roots, session
+from tb_hookview.recorder.hooks import Hook, is_inert
+from tb_hookview.recorder.selection import Patterns, parse_selection
+from tb_hookview.recorder.tree import walk
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def wrap(
+    module: M,
+    *,
+    name: str | None = None,
+    include: Patterns | None = None,
+    exclude: Patterns | None = None,
+    depth: int | None = None,
+    markers: str = "auto",
+) -> M:
+    """Have a module and all below it leave marks in every trace that is recorded from now on.
+
+    What the module computes does not change. While no profiler records, one hook on the module
+    itself is all there is. Wrapping again changes the options and nothing else.
+
+    Args:
+        module: the model, or a loss that is a module.
+        name: path of the module in the trace; "" by default, then the class name for a second one.
+        include: mark only modules whose path matches one of these globs, or of these classes.
+        exclude: mark no module whose path matches one of these globs, nor of these classes.
+        depth: mark modules at most this many levels below the root.
+        markers: "auto", "module" (torch's module backward hooks) or "forward".
+
+    Returns:
+        The same object.
+
+    Raises:
+        UsageError: the module cannot be hooked, or an option cannot be meant.
+    """
+    _require_hookable(module, name)
+    selection = parse_selection(include, exclude, depth, markers)
+    path = roots.choose_path(module, name)
+    selection.require_matches(list(walk(module, path)))
+    _drop_hooks(module)
+    roots.register(module, path, named=name is not None, selection=selection)
+    module.register_forward_pre_hook(RootHook(), prepend=True)
+    session.renew()
+    return module
+
+
+def unwrap(module: M) -> M:
+    """Undo `wrap`: take every hook off and forget the module.
+
+    Returns:
+        The same object. A module that is not wrapped is left as it is.
+
+    Raises:
+        UsageError: this is not a module.
+    """
+    if not isinstance(module, nn.Module):
+        raise UsageError(f"unwrap() needs a torch.nn.Module, not {_kind(module)}")
+    roots.remove(module)
+    session.renew()
+    for below in module.modules():
+        if roots.find(below) is None:
+            _drop_hooks(below)
+    return module
+
+
+class RootHook(Hook):
+    """The one hook that stays: it attaches the others once a profiler records."""
+
+    __slots__ = ()
+
+    def __call__(self, module: nn.Module, _args: object) -> None:
+        """Let the session follow the profiler; the common case is that there is nothing to do."""
+        if is_compiling():
+            return
+        try:
+            session.follow(module)
+        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+            faults.report("attaching to the profiler", fault)
+
+
+def _drop_hooks(module: nn.Module) -> None:
+    """Remove our root hook, and what copying a wrapped module left in the place of any hook."""
+    for hooks in (
+        module._forward_pre_hooks,
+        module._forward_hooks,
+        module._backward_pre_hooks,
+        module._backward_hooks,
+    ):
+        for key, hook in list(hooks.items()):
+            if isinstance(hook, RootHook) or is_inert(hook):
+                del hooks[key]
+                module._forward_hooks_always_called.pop(key, None)
+
+
+def _require_hookable(module: object, name: object) -> None:
+    if not isinstance(module, nn.Module):
+        hint = "; give it an instance" if isinstance(module, type) else ""
+        raise UsageError(f"wrap() needs a torch.nn.Module, not {_kind(module)}{hint}")
+    if isinstance(module, torch.jit.ScriptModule):
+        raise UsageError(
+            "a scripted or traced module takes no hooks; wrap the model before torch.jit does, "
+            "and record that"
+        )
+    if name is not None and (not isinstance(name, str) or not name):
+        raise UsageError(f"name is {name!r}; a non-empty string is expected")
+
+
+def _kind(thing: object) -> str:
+    label = getattr(thing, "__name__", None)
+    return f"the {type(thing).__name__} {label}" if label else f"a {type(thing).__name__}"
