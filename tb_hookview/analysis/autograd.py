@@ -134,7 +134,7 @@ def _alike(trace: Trace, forest: Forest, nodes: Int, makers: Int) -> int:
     """How many nodes bear the name of the operator found for them."""
     linked = makers >= 0
     names = trace.events.name[forest.event]
-    pairs = pair_key(names[nodes[linked]], names[makers[linked]])
+    pairs = pair_key(names[nodes[linked]].astype(np.int64), names[makers[linked]].astype(np.int64))
     distinct, times = np.unique(pairs, return_counts=True)
     texts = trace.strings
     return sum(

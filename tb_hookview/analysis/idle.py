@@ -24,7 +24,7 @@ def idle_caused(forest: Forest, work: DeviceWork, syncs: Syncs) -> Int | None:
         return None
     busy_until = _busy_until(work)
     launch_start = forest.start[work.launch[launched]]
-    following = _first_launched_after(work, launched, launch_start, syncs.end)
+    following = _first_launched_after(launched, launch_start, syncs.end)
     found = following >= 0
     gap_end = np.where(found, work.start[following], 0)
     gap_start = np.maximum(syncs.start, np.where(found, busy_until[following], 0))
@@ -46,11 +46,11 @@ def _busy_until(work: DeviceWork) -> Int:
     return result
 
 
-def _first_launched_after(work: DeviceWork, launched: Int, launch_start: Int, moment: Int) -> Int:
+def _first_launched_after(launched: Int, launch_start: Int, moment: Int) -> Int:
     """Row of the earliest work whose launch began at or after each moment, -1 for none."""
     order = np.argsort(launch_start, kind="stable")
     rows = launched[order]
-    # `work` is ordered by start, so the smallest row of a suffix is its earliest work.
+    # Work is ordered by start, so the smallest row of a suffix is its earliest work.
     earliest = np.minimum.accumulate(rows[::-1])[::-1]
     place = np.searchsorted(launch_start[order], moment, side="left")
     inside = place < len(rows)

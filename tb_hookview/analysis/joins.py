@@ -43,4 +43,4 @@ def match(key: Int, query: Int) -> Int:
 
 def pair_key(first: Int, second: Int) -> Int:
     """One int64 for two non-negative numbers; equal only where both are equal."""
-    return (first.astype(np.int64) << 32) ^ second.astype(np.int64)
+    return np.asarray((first << 32) | second)

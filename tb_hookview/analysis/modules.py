@@ -111,10 +111,8 @@ def _same_call(trace: Trace, forest: Forest, role: Int, weak: Any, strong: Any) 
     def class_of(row: int) -> str:
         return _name_of(trace, forest, role, row).module_class
 
-    same = [
-        class_of(i) == class_of(a) for i, a in zip(inside.tolist(), above.tolist(), strict=True)
-    ]
-    return above[np.array(same, bool)]
+    pairs = zip(inside.tolist(), above.tolist(), strict=True)
+    return np.array([a for i, a in pairs if class_of(i) == class_of(a)], np.int64)
 
 
 def _name_of(trace: Trace, forest: Forest, role: Int, row: int) -> ModuleName:

@@ -92,7 +92,7 @@ def roles(trace: Trace) -> NDArray[np.int8]:
     """Role of every event, shape (n,)."""
     texts, events = trace.strings.texts, trace.events
     host = np.isin(events.kind, [int(kind) for kind in _HOST])
-    role = np.array([_host_role(text) for text in texts] or [0], np.int8)[events.name]
+    role = np.array([int(_host_role(text)) for text in texts] or [0], np.int8)[events.name]
     role[~host] = Role.NONE
     label = np.array([_MODULE_LABEL.fullmatch(text) is not None for text in texts] or [False])
     role[(events.kind == Kind.PYTHON) & label[events.name]] = Role.MODULE_LABEL

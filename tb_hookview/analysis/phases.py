@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.forest import Forest, inherit
@@ -62,7 +63,7 @@ def find_phases(trace: Trace, forest: Forest, role: Int, row_node: Int, ranges: 
     return Phases(row, _times(forest, flags, len(tests)))
 
 
-def _times(forest: Forest, flags: Int, count: int) -> tuple[Int, ...]:
+def _times(forest: Forest, flags: NDArray[np.uint8], count: int) -> tuple[Int, ...]:
     taken = intervals.EMPTY
     times = []
     for bit in range(count):

@@ -53,7 +53,7 @@ class Report:
         """Steps, by start."""
         return Table(schema.Step, self.data.steps)
 
-    def with_warnings(self, warnings: Sequence[schema.Warning]) -> Report:
+    def with_warnings(self, warnings: Sequence[schema.TraceWarning]) -> Report:
         """The same report with more to say about its source."""
         if not warnings:
             return self
@@ -128,14 +128,14 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
     ]
 
 
-def _warnings(analysis: Analysis) -> list[schema.Warning]:
-    warnings = [schema.Warning(*notice) for notice in analysis.trace.notices]
+def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
+    warnings = [schema.TraceWarning(*notice) for notice in analysis.trace.notices]
     unlaunched = int(np.count_nonzero(analysis.work.launch < 0))
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
-        warnings.append(schema.Warning("no-launch", f"{text}; in no phase", unlaunched))
+        warnings.append(schema.TraceWarning("no-launch", f"{text}; in no phase", unlaunched))
     if not analysis.trace.event_count:
-        warnings.append(schema.Warning("empty", "the trace holds no events", 0))
+        warnings.append(schema.TraceWarning("empty", "the trace holds no events", 0))
     return warnings
 
 

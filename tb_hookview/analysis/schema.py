@@ -14,6 +14,8 @@ SCHEMA_VERSION = 1
 
 
 class Device(msgspec.Struct, frozen=True):
+    """A device that did any work."""
+
     id: str
     """Device index as the trace numbers it, as text ("0")."""
     name: str
@@ -21,13 +23,17 @@ class Device(msgspec.Struct, frozen=True):
     """ "cuda", "hip", "xpu", "mtia" or "device" where the vendor cannot be told."""
 
 
-class Warning(msgspec.Struct, frozen=True):
+class TraceWarning(msgspec.Struct, frozen=True):
+    """Something about the trace the reader of the report should know."""
+
     code: str
     message: str
     count: int
 
 
 class TraceInfo(msgspec.Struct, frozen=True):
+    """The file, and what it was recorded on."""
+
     path: str
     format: str
     """ "chrome-object" or "chrome-list": what the root of the file is."""
@@ -40,10 +46,12 @@ class TraceInfo(msgspec.Struct, frozen=True):
     torch_version: str | None
     recorder: dict[str, Any] | None
     """What the recorder says of itself (version, markers), None where it left no manifest."""
-    warnings: list[Warning]
+    warnings: list[TraceWarning]
 
 
 class Totals(msgspec.Struct, frozen=True):
+    """Sums over the whole selection."""
+
     device_busy_us: dict[str, float]
     backward_device_us: float | None
     forward_device_us: float | None
@@ -54,6 +62,8 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
+    """One step of the training loop; the five host phases sum to its duration."""
+
     name: str
     start_us: float
     duration_us: float
@@ -78,12 +88,16 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class ModuleSync(msgspec.Struct, frozen=True):
+    """Waits of the host inside a module or the modules below it."""
+
     count: int
     blocked_us: float
     device_idle_us: float | None
 
 
 class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
+    """One module instance."""
+
     path: str
     module_class: str
     parent: str | None
@@ -96,6 +110,8 @@ class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
 
 
 class Node(msgspec.Struct, frozen=True):
+    """All autograd nodes of one name."""
+
     name: str
     count: int
     host_us: float
@@ -103,6 +119,8 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Sync(msgspec.Struct, frozen=True):
+    """One wait of the host for the device."""
+
     api: str
     start_us: float
     duration_us: float
@@ -120,6 +138,8 @@ class Sync(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
+    """How much of the backward pass could be attributed, and by what."""
+
     backward_device_us: float | None
     unattributed_us: float | None
     backward_host_us: float
@@ -135,6 +155,8 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
+    """One thing that costs time and could be changed."""
+
     rule: str
     severity: str
     """ "info", "low", "medium" or "high"."""

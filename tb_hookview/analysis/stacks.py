@@ -22,7 +22,7 @@ def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
     rows = np.flatnonzero((events.kind == Kind.PYTHON) & np.isin(events.thread, np.unique(thread)))
     forest = build(events, rows)
     innermost = innermost_at(forest, thread, time)
-    strings = events.name[forest.event]
+    strings = events.name[forest.event].astype(np.int64)
     return [_frames(trace, forest.parent, strings, int(row)) for row in innermost]
 
 

@@ -21,9 +21,8 @@ def sync_rows(selection: Selection) -> list[schema.Sync]:
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
     stacks = _stacks(analysis, chosen)
-    return [
-        _row(analysis, sync, stack) for sync, stack in zip(chosen.tolist(), stacks, strict=True)
-    ]
+    pairs = zip(chosen.tolist(), stacks, strict=True)
+    return [_row(analysis, sync, stack) for sync, stack in pairs]
 
 
 def _row(analysis: Analysis, sync: int, stack: list[str]) -> schema.Sync:

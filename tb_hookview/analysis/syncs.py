@@ -28,7 +28,7 @@ _WAIT = re.compile(
     r"|aclrtSynchronize(Device|Stream|Event)(WithTimeout)?"
 )
 _DEVICE_WAIT = re.compile(
-    r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrt\w+Device"
+    r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrtSynchronizeDevice\w*"
 )
 _COPY = re.compile(r"((cuda|hip|mu|musa)Memcpy|cuMemcpy|aclrtMemcpy)(?!.*Async)\w*")
 _ASYNC_COPY = re.compile(r"((cuda|hip|mu|musa)Memcpy|cuMemcpy|aclrtMemcpy)\w*Async\w*")
@@ -91,7 +91,7 @@ def operators_around(trace: Trace, forest: Forest, role: Int) -> Int:
 
 def _calls(trace: Trace, forest: Forest, work: DeviceWork) -> Int:
     """What each forest row is, as a wait; calls on a device's own rows are mirrors, not calls."""
-    table = np.array([_call(text) for text in trace.strings.texts] or [0], np.int64)
+    table = np.array([int(_call(text)) for text in trace.strings.texts] or [0], np.int64)
     call = table[trace.events.name[forest.event]]
     call[trace.events.kind[forest.event] != Kind.RUNTIME] = _Call.NONE
     call[np.isin(forest.thread, np.unique(trace.events.thread[work.event]))] = _Call.NONE

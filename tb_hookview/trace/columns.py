@@ -94,7 +94,7 @@ class Notice(NamedTuple):
 
     code: str
     message: str
-    count: int
+    times: int
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isal import igzip
+from isal import igzip, isal_zlib
 
 from tb_hookview.errors import TraceError
 
@@ -28,8 +28,9 @@ def read_bytes(path: Path) -> bytes:
     if not raw.startswith(_GZIP):
         return raw
     try:
-        return igzip.decompress(raw)
-    except (igzip.BadGzipFile, EOFError, OSError, igzip.isal_zlib.IsalError) as error:
+        inflated: bytes = igzip.decompress(raw)  # type: ignore[no-untyped-call]
+    except (EOFError, OSError, isal_zlib.error) as error:
         raise TraceError(
             path, f"the gzip data is damaged or cut off ({error})", "copy or record it again"
         ) from error
+    return inflated

@@ -38,7 +38,9 @@ def from_doubles(microseconds: NDArray[np.float64]) -> Int:
     """
     finite = np.where(np.isfinite(microseconds), microseconds, 0.0)
     whole = np.trunc(finite)
-    return whole.astype(np.int64) * 1000 + np.rint((finite - whole) * 1000).astype(np.int64)
+    return np.asarray(
+        whole.astype(np.int64) * 1000 + np.rint((finite - whole) * 1000).astype(np.int64)
+    )
 
 
 def from_texts(texts: Sequence[bytes]) -> Int:
@@ -67,7 +69,7 @@ def _from_digits(matrix: NDArray[np.uint8]) -> Int:
         value[digit] = value[digit] * 10 + (column[digit] - 48)
         decimals[digit & (decimals >= 0)] += 1
         decimals[column == 46] = 0
-    return value * 10 ** (3 - np.maximum(decimals, 0))
+    return np.asarray(value * 10 ** (3 - np.maximum(decimals, 0)))
 
 
 def _from_text(text: bytes) -> int:
