@@ -13,7 +13,14 @@ from rich.text import Text
 from tb_hookview.cli.text import MISSING, count, duration, plural, printable, share
 
 if TYPE_CHECKING:
-    from tb_hookview.analysis.schema import Coverage, Module, ReportData, Step, Sync, Work
+    from tb_hookview.analysis.schema import (
+        Coverage,
+        Module,
+        ReportData,
+        Step,
+        Sync,
+        Work,
+    )
 
 Cell = str | Text
 
@@ -30,7 +37,7 @@ def summarize(report: ReportData, *, rows: int) -> RenderableType:
         _syncs(report.syncs, rows),
         _coverage(report.coverage),
         _findings(report, rows),
-        *(Text(f"warning: {printable(w.message)}", style="yellow") for w in report.trace.warnings),
+        *map(_warning, report.trace.warnings),
     ]
     return Group(*(part for part in parts if part is not None))
 
@@ -203,6 +210,11 @@ def _findings(report: ReportData, rows: int) -> RenderableType | None:
             duration(finding.cost_us_per_step),
         )
     return _closed(made, len(report.findings), rows)
+
+
+def _warning(warning: Warning) -> Text:
+    times = f" ({count(warning.count)})" if warning.count > 1 else ""
+    return Text(f"warning: {printable(warning.message)}{times}", style="yellow")
 
 
 def _closed(made: Table, total: int, shown: int) -> RenderableType:

@@ -8,6 +8,7 @@ from pathlib import Path
 from flask import Flask, Response, request
 
 import tb_hookview
+from tb_hookview.analysis import build_report
 from tb_hookview.server import answers, page
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
@@ -40,7 +41,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     @app.get("/api/report")
     def report() -> Response:
         analysis = store.get(select(listed.read(), request.args).path)
-        return answers.json(analysis.report(request.args.getlist("step") or None).data)
+        return answers.json(build_report(analysis, request.args.getlist("step") or None).data)
 
     @app.get("/api/progress")
     def progress() -> Response:

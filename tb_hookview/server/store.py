@@ -8,14 +8,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
+from tb_hookview.analysis import Analysis, load
 from tb_hookview.errors import NotFoundError
-
-if TYPE_CHECKING:
-    from tb_hookview.analysis import Analysis
 
 KEPT_BYTES = 2 << 30
 """How many bytes of trace, inflated, are kept as analyses. One more than that is kept alone."""
@@ -24,13 +22,8 @@ INFLATION = 14
 """How many times larger a trace is than its gzip file, about (9 to 18 for torch's)."""
 
 
-class Load(Protocol):
-    """What reads a trace: `tb_hookview.analysis.load`."""
-
-    def __call__(
-        self, path: Path, *, progress: Callable[[str, float | None], None] | None = None
-    ) -> Analysis:
-        """Return the analysis of a trace file, telling stage and fraction on the way."""
+Show = Callable[[str, float | None], None]
+"""Called with the stage a reading is in and the fraction of it done, or None."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -60,8 +53,10 @@ class _Entry:
 class AnalysisStore:
     """Analyses by file, least recently used ones dropped first. Safe to use from many threads."""
 
-    def __init__(self, load: Load | None = None, kept_bytes: int = KEPT_BYTES) -> None:
-        self._load = load or _load
+    def __init__(
+        self, load: Callable[[Path, Show], Analysis] = load, kept_bytes: int = KEPT_BYTES
+    ) -> None:
+        self._load = load
         self._kept_bytes = kept_bytes
         self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
         self._lock = Lock()
@@ -98,7 +93,7 @@ class AnalysisStore:
             entry.progress = Progress(stage, done)
 
         try:
-            analysis = self._load(key.path, progress=show)
+            analysis = self._load(key.path, show)
         except BaseException as error:  # noqa: BLE001  # those who wait must hear of it
             with self._lock:
                 self._entries.pop(key, None)
@@ -117,13 +112,6 @@ class AnalysisStore:
                     return
                 total -= _inflated(key)
                 del self._entries[key]
-
-
-def _load(path: Path, *, progress: Callable[[str, float | None], None] | None = None) -> Analysis:
-    # Late, so that TensorBoard starts without waiting for numpy.
-    from tb_hookview.analysis import load
-
-    return load(path, progress=progress)
 
 
 def _key(path: Path) -> _Key:
