@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ReportData,
         Step,
         Sync,
+        TraceWarning,
         Work,
     )
 
@@ -212,7 +213,7 @@ def _findings(report: ReportData, rows: int) -> RenderableType | None:
     return _closed(made, len(report.findings), rows)
 
 
-def _warning(warning: Warning) -> Text:
+def _warning(warning: TraceWarning) -> Text:
     times = f" ({count(warning.count)})" if warning.count > 1 else ""
     return Text(f"warning: {printable(warning.message)}{times}", style="yellow")
 
