@@ -1,0 +1,155 @@
+/** The report and the list of runs as the server sends them: snake_case, microseconds, bytes. */
+
+export interface WireTrace {
+  id: string;
+  file: string;
+  bytes: number;
+  modified: number;
+}
+
+export interface WireWorker {
+  name: string;
+  traces: WireTrace[];
+}
+
+export interface WireRun {
+  name: string;
+  workers: WireWorker[];
+}
+
+export interface WireRuns {
+  logdir: string;
+  version: string;
+  runs: WireRun[];
+}
+
+export interface WireProgress {
+  stage: string;
+  /** Fraction of the stage, null where it has no measure. */
+  done: number | null;
+}
+
+export interface WireWarning {
+  code: string;
+  message: string;
+  count: number;
+}
+
+export interface WireTraceInfo {
+  path: string;
+  format: string;
+  events: number;
+  start_us: number;
+  duration_us: number;
+  devices: { id: string; name: string; kind: string }[];
+  rank: number | null;
+  world_size: number | null;
+  torch_version: string | null;
+  recorder: Record<string, unknown> | null;
+  warnings: WireWarning[];
+}
+
+export interface WireTotals {
+  device_busy_us: Record<string, number>;
+  backward_device_us: number | null;
+  forward_device_us: number | null;
+  optimizer_device_us: number | null;
+  sync_count: number;
+  sync_blocked_us: number;
+  backward_sync_count: number;
+}
+
+export interface WireStep {
+  name: string;
+  start_us: number;
+  duration_us: number;
+  forward_us: number;
+  backward_us: number;
+  optimizer_us: number;
+  data_us: number;
+  other_us: number;
+  device_busy_us: number | null;
+  device_idle_us: number | null;
+  sync_blocked_us: number;
+}
+
+/** Work of one direction (forward, backward, recompute) of one module. */
+export interface WireWork {
+  host_us: number | null;
+  device_us: number | null;
+  self_host_us: number | null;
+  self_device_us: number | null;
+  kernels: number | null;
+}
+
+export interface WireModule {
+  path: string;
+  class: string;
+  parent: string | null;
+  calls: number;
+  forward: WireWork;
+  backward: WireWork;
+  recompute: WireWork | null;
+  sync: { count: number; blocked_us: number; device_idle_us: number | null };
+}
+
+export interface WireNode {
+  name: string;
+  count: number;
+  host_us: number;
+  device_us: number | null;
+}
+
+export interface WireSync {
+  api: string;
+  start_us: number;
+  duration_us: number;
+  step: string | null;
+  phase: string;
+  operator: string | null;
+  node: string | null;
+  module: string | null;
+  cause: string;
+  device_idle_us: number | null;
+  /** Python frames, innermost first. */
+  stack: string[];
+  thread: string;
+}
+
+export interface WireCoverage {
+  backward_device_us: number | null;
+  unattributed_us: number | null;
+  backward_host_us: number;
+  unattributed_host_us: number;
+  by_evidence: Record<string, number>;
+  measure: string;
+  by_evidence_host: Record<string, number>;
+  unattributed_by_reason: Record<string, number>;
+}
+
+export interface WireFinding {
+  rule: string;
+  severity: string;
+  title: string;
+  where: string;
+  cost_us_per_step: number | null;
+  gain_us_per_step: number | null;
+  evidence: string;
+  fix: string;
+  confidence: string;
+}
+
+export interface WireReport {
+  schema: number;
+  trace: WireTraceInfo;
+  totals: WireTotals;
+  steps: WireStep[];
+  modules: WireModule[];
+  nodes: WireNode[];
+  syncs: WireSync[];
+  coverage: WireCoverage;
+  findings: WireFinding[];
+}
+
+/** The version of the report this page understands. */
+export const SCHEMA = 1;

@@ -1,0 +1,34 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+
+import { createApi } from "./api/client";
+import { PlaceStore } from "./browser/placeStore";
+import { adoptStyles } from "./theme/sheet";
+import { followMode } from "./theme/mode";
+import { App } from "./views/App";
+import { ServicesContext } from "./views/state/context";
+
+/**
+ * Show the page in this document. TensorBoard imports this module and calls it inside its own
+ * frame; index.html does the same where the page stands alone. The interface is found beside this
+ * file, wherever that is served.
+ */
+export function render(): void {
+  const services = {
+    api: createApi(new URL(".", /* @vite-ignore */ import.meta.url)),
+    places: new PlaceStore(window),
+  };
+  adoptStyles(document);
+  followMode(document.documentElement);
+  document.documentElement.lang = "en";
+  const root = document.createElement("div");
+  root.id = "hookview";
+  document.body.append(root);
+  createRoot(root).render(
+    <StrictMode>
+      <ServicesContext value={services}>
+        <App />
+      </ServicesContext>
+    </StrictMode>,
+  );
+}

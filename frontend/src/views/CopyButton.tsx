@@ -1,0 +1,31 @@
+import { useState, type ReactElement, type RefObject } from "react";
+
+import { copyText, selectText } from "../browser/clipboard";
+
+interface CopyButtonProps {
+  text: string;
+  /** Selected where the browser does not let us copy. */
+  source: RefObject<HTMLElement | null>;
+}
+
+export function CopyButton({ text, source }: CopyButtonProps): ReactElement {
+  const [result, setResult] = useState<"idle" | "copied" | "selected">("idle");
+  const copy = async (): Promise<void> => {
+    const copied = await copyText(text);
+    if (!copied && source.current !== null) selectText(source.current);
+    setResult(copied ? "copied" : "selected");
+  };
+  const label = { idle: "Copy", copied: "Copied", selected: "Selected: press Ctrl+C" }[result];
+  return (
+    <button
+      type="button"
+      className="quiet"
+      onClick={() => void copy()}
+      onBlur={() => {
+        setResult("idle");
+      }}
+    >
+      <span aria-live="polite">{label}</span>
+    </button>
+  );
+}

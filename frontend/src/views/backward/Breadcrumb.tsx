@@ -1,0 +1,53 @@
+import type { ReactElement } from "react";
+
+import { lineage } from "../../model/moduleTree";
+import { Name } from "../Name";
+import type { Modules } from "./useModules";
+
+interface BreadcrumbProps {
+  modules: Modules;
+  zoom: number | null;
+  onZoom: (index: number | null) => void;
+}
+
+/** The way from everything down to the subtree that the icicle shows. */
+export function Breadcrumb({ modules, zoom, onZoom }: BreadcrumbProps): ReactElement {
+  const chain = zoom === null ? [] : lineage(modules.tree, zoom);
+  return (
+    <nav className="breadcrumb" aria-label="Subtree shown">
+      {chain.length === 0 ? (
+        <span className="muted">
+          Width is total time, depth of colour own time. Click to zoom in.
+        </span>
+      ) : (
+        <button
+          type="button"
+          className="link"
+          onClick={() => {
+            onZoom(null);
+          }}
+        >
+          all modules
+        </button>
+      )}
+      {chain.map((node, at) => (
+        <span key={node.index} className="crumb">
+          <span aria-hidden="true">›</span>
+          {at === chain.length - 1 ? (
+            <Name text={node.label} className="code" />
+          ) : (
+            <button
+              type="button"
+              className="link"
+              onClick={() => {
+                onZoom(node.index);
+              }}
+            >
+              <Name text={node.label} className="code" />
+            </button>
+          )}
+        </span>
+      ))}
+    </nav>
+  );
+}

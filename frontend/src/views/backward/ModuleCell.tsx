@@ -1,0 +1,34 @@
+import type { ReactElement } from "react";
+
+import { Name } from "../Name";
+import type { ModuleRow } from "./moduleRow";
+
+const INDENT = 16;
+
+interface ModuleCellProps {
+  row: ModuleRow;
+  search: string;
+  onFold: (index: number, open: boolean) => void;
+}
+
+/** Fold mark, tail of the path, class. The keyboard folds with the arrows, so the mark is no stop. */
+export function ModuleCell({ row, search, onFold }: ModuleCellProps): ReactElement {
+  const { node, open } = row;
+  return (
+    <span className="module-cell" style={{ paddingInlineStart: node.depth * INDENT }}>
+      <span
+        className={`fold ${open === null ? "none" : ""}`}
+        aria-hidden="true"
+        onClick={(event) => {
+          if (open === null) return;
+          event.stopPropagation();
+          onFold(node.index, !open);
+        }}
+      >
+        {open === null ? "" : open ? "▼" : "▶"}
+      </span>
+      <Name text={node.label} className="code" mark={search} />
+      <Name text={node.className} className="muted" mark={search} />
+    </span>
+  );
+}

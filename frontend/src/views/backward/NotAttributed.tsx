@@ -1,0 +1,74 @@
+import type { ReactElement, ReactNode } from "react";
+
+import type { WireReport } from "../../api/types";
+import {
+  countOrNothing,
+  duration,
+  durationScale,
+  NOTHING,
+  percent,
+  scaledDuration,
+} from "../../model/formats";
+import {
+  backwardTotal,
+  divisor,
+  over,
+  ratio,
+  unattributedTotal,
+  type Averaging,
+} from "../../model/measures";
+import { reasonsOf } from "../../model/coverage";
+import type { Column } from "../table/features";
+import { Bar } from "./columns";
+import type { ModuleRow } from "./moduleRow";
+
+interface NotAttributedProps {
+  report: WireReport;
+  averaging: Averaging;
+  columns: Column<ModuleRow>[];
+  rowIndex: number;
+}
+
+/** What we do not know has a row. */
+export function NotAttributed(props: NotAttributedProps): ReactElement {
+  const cells = cellsOf(props);
+  return (
+    <div role="rowgroup" className="table-foot">
+      <div role="row" aria-rowindex={props.rowIndex} aria-level={1} className="table-row">
+        {props.columns.map((column) => (
+          <div key={column.id} role="gridcell" className={`cell ${column.meta?.align ?? "start"}`}>
+            {cells[column.id ?? ""] ?? NOTHING}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function cellsOf({ report, averaging }: NotAttributedProps): Partial<Record<string, ReactNode>> {
+  const by = divisor(report, averaging);
+  const whole = over(backwardTotal(report), by);
+  const lost = over(unattributedTotal(report), by);
+  const syncs = report.syncs.filter((sync) => sync.module === null);
+  const wait = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
+  const share = ratio(lost, whole);
+  const text = scaledDuration(lost, durationScale(whole ?? 0));
+  const reasons = reasonsOf(report)
+    .map(([reason, us]) => `${reason} ${duration(us / by)}`)
+    .join(" · ");
+  return {
+    module: (
+      <span className="module-cell" title={reasons}>
+        <span className="fold none" />
+        <span className="code">not attributed</span>
+        <span className="muted name">{reasons}</span>
+      </span>
+    ),
+    total: <Bar text={text} part={share ?? 0} />,
+    self: <Bar text={text} part={share ?? 0} />,
+    share: percent(share),
+    host: duration(report.coverage.unattributed_host_us / by),
+    syncs: countOrNothing(syncs.length / by),
+    wait: syncs.length === 0 ? NOTHING : duration(wait),
+  };
+}

@@ -1,0 +1,65 @@
+import type { ReactElement } from "react";
+
+import type { WireModule, WireWork } from "../../api/types";
+import { count, duration, times } from "../../model/formats";
+import { over, ratio } from "../../model/measures";
+
+interface WorkTableProps {
+  module: WireModule;
+  by: number;
+}
+
+type Line = [title: string, render: (work: WireWork) => string];
+
+/** Forward, backward and recomputed work of one module, side by side. */
+export function WorkTable({ module, by }: WorkTableProps): ReactElement {
+  const { forward, backward, recompute } = module;
+  const sides: [string, WireWork][] = [
+    ["forward", forward],
+    ["backward", backward],
+    ...(recompute === null ? [] : [["recompute", recompute] as [string, WireWork]]),
+  ];
+  const ratioText = times(
+    ratio(backward.device_us, forward.device_us) ?? ratio(backward.host_us, forward.host_us),
+  );
+  return (
+    <table className="plain">
+      <thead>
+        <tr>
+          <th scope="col">work</th>
+          {sides.map(([name]) => (
+            <th key={name} scope="col" className={name}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {linesFor(by).map(([title, render]) => (
+          <tr key={title}>
+            <th scope="row">{title}</th>
+            {sides.map(([name, work]) => (
+              <td key={name}>{render(work)}</td>
+            ))}
+          </tr>
+        ))}
+        <tr>
+          <th scope="row">bwd / fwd</th>
+          <td />
+          <td>{ratioText}</td>
+          {recompute !== null && <td />}
+        </tr>
+      </tbody>
+    </table>
+  );
+}
+
+function linesFor(by: number): Line[] {
+  return [
+    ["device total", (work) => duration(over(work.device_us, by))],
+    ["device self", (work) => duration(over(work.self_device_us, by))],
+    ["host total", (work) => duration(over(work.host_us, by))],
+    ["host self", (work) => duration(over(work.self_host_us, by))],
+    ["kernels", (work) => count(over(work.kernels, by))],
+  ];
+}

@@ -1,0 +1,61 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { deservesLook } from "../../model/attention";
+import { count, NOTHING } from "../../model/formats";
+import { headline } from "../../model/headline";
+import { stepsLength } from "../../model/measures";
+import { placeToHash, type Place, type View } from "../../model/place";
+import { usePlace } from "../state/context";
+
+interface Entry {
+  view: View;
+  title: string;
+  /** What the view holds, in a word. */
+  badge: string;
+  look: boolean;
+}
+
+/** The views, each with the one number that says whether to go there. */
+export function Navigation({ report }: { report: WireReport | null }): ReactElement {
+  const [place] = usePlace();
+  return (
+    <nav className="navigation" aria-label="Views">
+      {entries(report).map((entry) => (
+        <a
+          key={entry.view}
+          href={placeToHash(viewPlace(place, entry.view))}
+          className={entry.view === place.view ? "current" : ""}
+          aria-current={entry.view === place.view ? "page" : undefined}
+        >
+          <span>{entry.title}</span>
+          <span className={entry.look ? "badge look" : "badge"}>{entry.badge}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function entries(report: WireReport | null): Entry[] {
+  const share = report === null ? null : headline(report, "mean").stepShare;
+  const step = report === null ? 0 : stepsLength(report);
+  return [
+    {
+      view: "backward",
+      title: "Backward",
+      badge: share === null ? NOTHING : `${Math.round(share * 100)}%`,
+      look: false,
+    },
+    {
+      view: "syncs",
+      title: "Syncs",
+      badge: report === null ? NOTHING : count(report.syncs.length),
+      look: deservesLook(report?.totals.sync_blocked_us ?? null, step),
+    },
+  ];
+}
+
+/** Search and sort belong to the view one leaves. */
+function viewPlace(place: Place, view: View): Place {
+  return place.view === view ? place : { ...place, view, search: "", sort: null };
+}

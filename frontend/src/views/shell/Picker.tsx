@@ -1,0 +1,32 @@
+import type { ReactElement } from "react";
+
+import { clip } from "../../model/formats";
+
+interface PickerProps {
+  label: string;
+  value: string;
+  options: readonly { value: string; text: string }[];
+  onChange: (value: string) => void;
+}
+
+/** A labelled choice of one in the top bar. */
+export function Picker({ label, value, options, onChange }: PickerProps): ReactElement {
+  return (
+    <label className="picker">
+      <span className="picker-label">{label}</span>
+      <select
+        value={value}
+        title={clip(options.find((option) => option.value === value)?.text ?? value, 500)}
+        onChange={(event) => {
+          onChange(event.target.value);
+        }}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {clip(option.text, 120)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

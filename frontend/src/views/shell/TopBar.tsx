@@ -1,0 +1,72 @@
+import type { ReactElement } from "react";
+
+import type { WireReport, WireRuns } from "../../api/types";
+import type { Choice } from "../../model/chooseTrace";
+import { START } from "../../model/place";
+import { usePlace } from "../state/context";
+import { CoverageNote } from "./CoverageNote";
+import { Picker } from "./Picker";
+import { StepPicker } from "./StepPicker";
+
+interface TopBarProps {
+  runs: WireRuns;
+  choice: Extract<Choice, { found: true }>;
+  /** Report of all steps, null while it is being read. */
+  whole: WireReport | null;
+  /** Report on show. */
+  shown: WireReport | null;
+  onRefresh: () => void;
+}
+
+/** What is looked at, and how far it can be trusted. */
+export function TopBar({ runs, choice, whole, shown, onRefresh }: TopBarProps): ReactElement {
+  const [place, go] = usePlace();
+  const { run, worker, trace } = choice;
+  const named = (names: readonly { name: string }[]): { value: string; text: string }[] =>
+    names.map(({ name }) => ({ value: name, text: name }));
+  return (
+    <header className="topbar">
+      <span className="brand">HookView</span>
+      <Picker
+        label="run"
+        value={run.name}
+        options={named(runs.runs)}
+        onChange={(name) => {
+          go({ ...START, view: place.view, averaging: place.averaging, run: name });
+        }}
+      />
+      <Picker
+        label="worker"
+        value={worker.name}
+        options={named(run.workers)}
+        onChange={(name) => {
+          go({ run: run.name, worker: name, trace: null, step: null, sync: null });
+        }}
+      />
+      {worker.traces.length > 1 && (
+        <Picker
+          label="trace"
+          value={trace.id}
+          options={worker.traces.map((one) => ({
+            value: one.id,
+            text: traceText(one.modified, one.id),
+          }))}
+          onChange={(id) => {
+            go({ run: run.name, worker: worker.name, trace: id, step: null, sync: null });
+          }}
+        />
+      )}
+      {whole !== null && whole.steps.length > 0 && <StepPicker steps={whole.steps} />}
+      <button type="button" className="quiet" onClick={onRefresh} title="Look for new traces">
+        Refresh
+      </button>
+      <span className="spring" />
+      {shown !== null && <CoverageNote report={shown} />}
+    </header>
+  );
+}
+
+function traceText(modified: number, id: string): string {
+  const date = new Date(modified * 1000);
+  return Number.isNaN(date.getTime()) ? id : `${date.toLocaleString()} (${id})`;
+}

@@ -1,0 +1,39 @@
+import type { ReactElement } from "react";
+
+import type { Choice } from "../../model/chooseTrace";
+import { START } from "../../model/place";
+import { usePlace } from "../state/context";
+
+const MOST = 20;
+
+/** The address names a run, worker or trace that is not there: offer those that are. */
+export function Missing({ choice }: { choice: Extract<Choice, { found: false }> }): ReactElement {
+  const [place, go] = usePlace();
+  const choose = (name: string): void => {
+    if (choice.missing === "run") go({ ...START, view: place.view, run: name });
+    else if (choice.missing === "worker") go({ worker: name, trace: null, step: null });
+    else go({ trace: name, step: null });
+  };
+  return (
+    <div className="state" role="alert">
+      <h1>
+        There is no {choice.missing} <bdi className="code">{choice.name}</bdi>
+      </h1>
+      <p>It may have been moved or deleted. There is:</p>
+      <ul className="choices">
+        {choice.existing.slice(0, MOST).map((name) => (
+          <li key={name}>
+            <button
+              type="button"
+              onClick={() => {
+                choose(name);
+              }}
+            >
+              <bdi>{name}</bdi>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import type { ReactNode } from "react";
+
+import type { WireReport } from "../../api/types";
+import { deservesLook } from "../../model/attention";
+import { SYNC_DEFINITIONS as D } from "../../model/definitions";
+import { durationScale, NOTHING, scaledDuration } from "../../model/formats";
+import { stepsLength } from "../../model/measures";
+import { pathText } from "../../model/moduleTree";
+import type { SyncRow } from "../../model/syncs";
+import { Name } from "../Name";
+import type { Column } from "../table/features";
+
+/** Columns of the table of host-blocking calls. */
+export function syncColumns(
+  report: WireReport,
+  rows: readonly SyncRow[],
+  search: string,
+): Column<SyncRow>[] {
+  const step = stepLength(report);
+  const largest = (of: (row: SyncRow) => number | null): number =>
+    rows.reduce((most, row) => Math.max(most, of(row) ?? 0), 0);
+  const start = durationScale(largest((row) => row.start));
+  const blocked = durationScale(largest((row) => row.sync.duration_us));
+  const idle = durationScale(largest((row) => row.sync.device_idle_us));
+  const wait = (us: number | null, scale: typeof start): ReactNode => {
+    const text = scaledDuration(us, scale);
+    return deservesLook(us, step) ? <strong className="look">{text}</strong> : text;
+  };
+  return [
+    text("api", 0, ({ sync }) => <Name text={sync.api} className="code" mark={search} />),
+    text("cause", 118, ({ sync }) => <Name text={sync.cause} mark={search} />),
+    text("step", 60, ({ sync }) => named(shortStep(sync.step), "", search)),
+    text("phase", 84, ({ sync }) => <span className={`phase ${sync.phase}`}>{sync.phase}</span>),
+    text("module", 150, ({ sync }) =>
+      named(sync.module === null ? null : pathText(sync.module), "code", search),
+    ),
+    text("node", 150, ({ sync }) => named(sync.node, "code", search)),
+    text("operator", 140, ({ sync }) => named(sync.operator, "code", search)),
+    text("thread", 90, ({ sync }) => named(sync.thread, "", search)),
+    amount("start", 92, (row) => scaledDuration(row.start, start)),
+    amount("blocked", 96, (row) => wait(row.sync.duration_us, blocked)),
+    amount("idle", 92, (row) => wait(row.sync.device_idle_us, idle)),
+  ];
+}
+
+function text(
+  key: "api" | "cause" | "step" | "phase" | "module" | "node" | "operator" | "thread",
+  width: number,
+  render: (row: SyncRow) => ReactNode,
+): Column<SyncRow> {
+  return {
+    id: key,
+    accessorFn: (row) => row.sync[key],
+    meta: { definition: D[key], width, align: "start" },
+    cell: ({ row }) => render(row.original),
+  };
+}
+
+function amount(
+  key: "start" | "blocked" | "idle",
+  width: number,
+  render: (row: SyncRow) => ReactNode,
+): Column<SyncRow> {
+  return {
+    id: key,
+    accessorFn: (row) => row.start,
+    meta: { definition: D[key], width, align: "end" },
+    cell: ({ row }) => render(row.original),
+  };
+}
+
+function named(value: string | null, className: string, search: string): ReactNode {
+  return value === null ? (
+    <span className="muted">{NOTHING}</span>
+  ) : (
+    <Name text={value} className={className} mark={search} />
+  );
+}
+
+/** ProfilerStep#5 is step 5 to everyone. */
+export function shortStep(name: string | null): string | null {
+  return name?.replace(/^ProfilerStep#/, "") ?? null;
+}
+
+function stepLength(report: WireReport): number {
+  const sum = stepsLength(report);
+  return sum / Math.max(1, report.steps.length);
+}

@@ -1,0 +1,113 @@
+import { useTable, type Updater, type SortingState } from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useId, useRef, type ReactElement, type ReactNode } from "react";
+
+import type { Sort } from "../../model/treeRows";
+import { features, type Column } from "./features";
+import { HeaderRow } from "./HeaderRow";
+import { keyTarget } from "./keys";
+import { tableStyle } from "./tableStyle";
+import { useCursor } from "./useCursor";
+import { BodyRow } from "./BodyRow";
+
+export const ROW_HEIGHT = 28;
+const HEAD_HEIGHT = 32;
+// Rows kept beyond the edges, so that a fast wheel never outruns the drawing.
+const OVERSCAN = 24;
+
+/** Where a row stands in a tree; null in tables that are flat. */
+export interface Branch {
+  level: number;
+  /** null: a leaf. */
+  open: boolean | null;
+}
+
+export interface DataTableProps<Row extends object> {
+  label: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  rowId: (row: Row) => string;
+  sort: Sort;
+  onSort: (sort: Sort) => void;
+  selected: string | null;
+  onSelect: (id: string) => void;
+  hovered?: string | null;
+  onHover?: (id: string | null) => void;
+  /** Makes the table a tree. */
+  branch?: (row: Row) => Branch;
+  onFold?: (id: string, open: boolean) => void;
+  /** A last row that always stays in sight. */
+  footer?: ReactNode;
+  /** In place of rows where there are none. */
+  empty: string;
+}
+
+/** A table or tree table that draws only the rows in sight. */
+export function DataTable<Row extends object>(props: DataTableProps<Row>): ReactElement {
+  const { columns, rows, rowId, sort, onSort, branch } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const domId = useId();
+  const table = useTable({
+    features,
+    columns,
+    data: rows,
+    getRowId: rowId,
+    manualSorting: true,
+    state: { sorting: [{ id: sort.key, desc: sort.descending }] },
+    onSortingChange: (updater) => {
+      const next = firstOf(updater, sort);
+      if (next !== null) onSort(next);
+    },
+  });
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: OVERSCAN,
+    scrollMargin: HEAD_HEIGHT,
+    scrollPaddingStart: HEAD_HEIGHT,
+    scrollPaddingEnd: props.footer === undefined ? 0 : ROW_HEIGHT,
+  });
+  const modelRows = table.getRowModel().rows;
+  const { cursor, setCursor } = useCursor(props, virtualizer.scrollToIndex);
+  const cursorId = rows[cursor] === undefined ? undefined : `${domId}${rowId(rows[cursor])}`;
+  const items = virtualizer.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  return (
+    <div
+      ref={scroller}
+      className="table"
+      role={branch === undefined ? "grid" : "treegrid"}
+      aria-label={props.label}
+      aria-rowcount={rows.length + 1 + (props.footer === undefined ? 0 : 1)}
+      aria-colcount={columns.length}
+      aria-activedescendant={cursor <= last ? cursorId : undefined}
+      tabIndex={0}
+      style={tableStyle(columns)}
+      onKeyDown={(event) => {
+        if (keyTarget(event, props, cursor, setCursor)) event.preventDefault();
+      }}
+    >
+      <HeaderRow table={table} />
+      <div role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
+        {items.map((item) => {
+          const row = modelRows[item.index];
+          const top = item.start - HEAD_HEIGHT;
+          const place = { domId, index: item.index, top, atCursor: item.index === cursor };
+          return row === undefined ? null : (
+            <BodyRow key={row.id} {...place} row={row} table={props} />
+          );
+        })}
+      </div>
+      {rows.length === 0 && <p className="table-empty">{props.empty}</p>}
+      {props.footer}
+    </div>
+  );
+}
+
+function firstOf(updater: Updater<SortingState>, sort: Sort): Sort | null {
+  const next =
+    typeof updater === "function" ? updater([{ id: sort.key, desc: sort.descending }]) : updater;
+  const first = next[0];
+  return first === undefined ? null : { key: first.id, descending: first.desc };
+}
