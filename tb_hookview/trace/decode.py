@@ -98,15 +98,16 @@ def decode(path: str, data: bytes) -> tuple[Root, str]:
     first = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if first not in (b"{", b"["):
         raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
+    is_list = first == b"["
     try:
-        root = _decode_typed(data, is_list=first == b"[")
+        root = _decode_typed(data, is_list=is_list)
     except msgspec.ValidationError:
         root = _decode_loosely(path, data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _damaged(path, error) from error
-    if root.traceEvents and not any(event.ph for event in root.traceEvents):
+    if (root.traceEvents or is_list) and not any(event.ph for event in root.traceEvents):
         raise _no_trace(path, "its events have no phase (`ph`)")
-    return root, "chrome-list" if first == b"[" else "chrome-object"
+    return root, "chrome-list" if is_list else "chrome-object"
 
 
 def decode_time_texts(data: bytes, *, is_list: bool) -> tuple[list[bytes], list[bytes]]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isal import igzip, isal_zlib
+from isal import igzip, igzip_lib
 
 from tb_hookview.errors import TraceError
 
 _GZIP = b"\x1f\x8b"
+_DAMAGE: tuple[type[Exception], ...] = (
+    EOFError,
+    OSError,
+    igzip_lib.IsalError,  # type: ignore[assignment]  # the stub calls the class an instance
+)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -29,7 +34,7 @@ def read_bytes(path: Path) -> bytes:
         return raw
     try:
         inflated: bytes = igzip.decompress(raw)  # type: ignore[no-untyped-call]
-    except (EOFError, OSError, isal_zlib.error) as error:
+    except _DAMAGE as error:
         raise TraceError(
             path, f"the gzip data is damaged or cut off ({error})", "copy or record it again"
         ) from error

@@ -78,6 +78,9 @@ def _assemble(path: str, form: str, data: bytes, root: Root) -> Trace:
         for wanted in (("X",), ("s", "f"), ("M",))
     )
     notices: list[Notice] = []
+    if root.loose:
+        message = "events with a value of unexpected type, kept without it"
+        notices.append(Notice("unexpected-type", message, root.loose))
     start, duration = _times(form, data, root, notices)
     places = _Interner()
     events, strings = _events(

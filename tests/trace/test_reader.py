@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import shared_traces
+
+from tb_hookview.errors import TraceError
+from tb_hookview.trace import Kind, read_trace
+
+
+def event(**changed: Any) -> dict[str, Any]:
+    base = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 5, "dur": 3}
+    return {**base, **changed}
+
+
+def write(folder: Path, content: Any, name: str = "a.pt.trace.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(content))
+    return path
+
+
+def read(folder: Path, *events: dict[str, Any], **root: Any) -> Any:
+    return read_trace(write(folder, {**root, "traceEvents": list(events)}))
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [
+        ("cpu_op", Kind.OPERATOR),
+        ("Operator", Kind.OPERATOR),
+        ("user_annotation", Kind.ANNOTATION),
+        ("Runtime", Kind.RUNTIME),
+        ("cuda_runtime", Kind.RUNTIME),
+        ("cuda_driver", Kind.RUNTIME),
+        ("xpu_runtime", Kind.RUNTIME),
+        ("Kernel", Kind.KERNEL),
+        ("gpu_memcpy", Kind.COPY),
+        ("Memset", Kind.SET),
+        ("python_function", Kind.PYTHON),
+        ("a category of the future", Kind.OTHER),
+    ],
+)
+def test_categories_of_every_era(tmp_path: Path, category: str, kind: Kind) -> None:
+    trace = read(tmp_path, event(cat=category))
+    assert trace.events.kind.tolist() == [kind]
+
+
+def test_unknown_categories_are_kept_and_counted(tmp_path: Path) -> None:
+    trace = read(tmp_path, event(cat="new_thing"), event(cat="new_thing"), event())
+    assert len(trace.events) == 3
+    (notice,) = trace.notices
+    assert (notice.code, notice.times) == ("unknown-category", 2)
+    assert "new_thing" in notice.message
+
+
+def test_annotations_among_old_operators(tmp_path: Path) -> None:
+    trace = read(tmp_path, event(cat="Operator", name="ProfilerStep#3"))
+    assert trace.events.kind.tolist() == [Kind.ANNOTATION]
+
+
+@pytest.mark.parametrize(
+    ("ts", "nanoseconds"),
+    [
+        (12, 12_000),
+        (12.345, 12_345),
+        ("12.345", 12_345),
+        (1_700_000_000_123_456.789, 1_700_000_000_123_456_789),
+        ("1700000000123456.789", 1_700_000_000_123_456_789),
+        (1_700_000_000_123_456, 1_700_000_000_123_456_000),
+    ],
+)
+def test_timestamps_are_exact_nanoseconds(tmp_path: Path, ts: object, nanoseconds: int) -> None:
+    path = tmp_path / "t.json"
+    # written by hand: json.dumps would round the long decimals before we ever see them
+    number = f'"{ts}"' if isinstance(ts, str) else f"{ts:.3f}" if isinstance(ts, float) else ts
+    start = f'{{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":{number},"dur":1.5}}'
+    path.write_text(f'{{"traceEvents":[{start}]}}')
+    if nanoseconds == 1_700_000_000_123_456_789:
+        path.write_text(path.read_text().replace("123456.750", "123456.789"))
+    trace = read_trace(path)
+    assert trace.events.start.tolist() == [nanoseconds]
+    assert trace.events.duration.tolist() == [1500]
+
+
+def test_list_root(tmp_path: Path) -> None:
+    trace = read_trace(write(tmp_path, [event(), event(ph="i")]))
+    assert (trace.format, trace.event_count, len(trace.events)) == ("chrome-list", 2, 1)
+
+
+def test_gzip_is_told_by_content_not_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "plain_name.json"
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": [event()]}).encode()))
+    assert len(read_trace(path).events) == 1
+
+
+def test_arguments_under_either_spelling(tmp_path: Path) -> None:
+    old = event(cat="Kernel", args={"correlation": 7, "device": 1, "bytes": "64"})
+    new = event(args={"External id": 4, "Sequence number": 9, "Fwd thread id": 2})
+    older = event(cat="Runtime", args={"external id": 5, "correlation": 7})
+    events = read(tmp_path, old, new, older).events
+    assert events.correlation.tolist() == [7, -1, 7]
+    assert events.sequence.tolist() == [-1, 9, -1]
+    assert events.forward_thread.tolist() == [0, 2, 0]
+    assert events.external.tolist() == [-1, 4, 5]
+    assert events.size.tolist() == [64, -1, -1]
+
+
+def test_one_thread_written_as_number_and_text(tmp_path: Path) -> None:
+    name = event(ph="M", name="thread_name", tid=25738, args={"name": "thread 25738 (python)"})
+    trace = read(tmp_path, event(tid="25738"), event(tid=25738), name)
+    assert trace.events.thread.tolist() == [0, 0]
+    assert trace.threads[0].name == "thread 25738 (python)"
+
+
+def test_values_of_unexpected_type_cost_only_themselves(tmp_path: Path) -> None:
+    odd = event(args={"correlation": [1], "Sequence number": 3}, tid=None)
+    trace = read(tmp_path, odd, event(), "no event at all")  # type: ignore[arg-type]
+    assert trace.events.sequence.tolist() == [3, -1]
+    assert [(n.code, n.times) for n in trace.notices] == [("unexpected-type", 2)]
+
+
+def test_numbers_beyond_64_bits_are_dropped_alone(tmp_path: Path) -> None:
+    trace = read(tmp_path, event(args={"External id": 2**70, "Sequence number": 3}))
+    assert trace.events.sequence.tolist() == [3]
+    assert trace.events.external.tolist() == [-1]
+
+
+def test_flows_join_by_id(tmp_path: Path) -> None:
+    arrow = {"cat": "fwdbwd", "pid": 1, "id": 4}
+    start = {**arrow, "ph": "s", "tid": 2, "ts": 5}
+    trace = read(tmp_path, event(), {**arrow, "ph": "f", "tid": 9, "ts": 50}, start)
+    assert trace.flows.from_time.tolist() == [5000]
+    assert trace.flows.to_time.tolist() == [50_000]
+    assert trace.threads[int(trace.flows.to_thread[0])].tid == "9"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty"),
+        (b"%PDF-1.7 ...", "not JSON"),
+        (bytes(range(256)), "not JSON"),
+        (b"\x1f\x8b\x08 cut", "gzip"),
+        (b'{"schemaVersion": 1}', "traceEvents"),
+        (b'{"traceEvents": {}}', "traceEvents"),
+        (b'{"traceEvents": [{"ph": "X", ', "damaged or cut off"),
+        (b'[{"name": "x"}]', "no phase"),
+        (b"[1, 2]", "no PyTorch trace"),
+        (b"[]", "no PyTorch trace"),
+    ],
+)
+def test_what_is_no_trace_is_refused_in_one_line(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(TraceError) as caught:
+        read_trace(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert reason in message
+    assert "\n" not in message
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="no such file"):
+        read_trace(tmp_path / "nowhere.json")
+
+
+@pytest.mark.parametrize("path", shared_traces.small_traces(), ids=lambda path: path.name)
+def test_columns_equal_a_plain_reading(path: Path) -> None:
+    """Shared traces, column by column, against the standard library's json."""
+    raw = path.read_bytes()
+    text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+    root = json.loads(text, parse_float=str)
+    listed = root["traceEvents"] if isinstance(root, dict) else root
+    complete = [e for e in listed if e["ph"] == "X"]
+    trace = read_trace(path)
+    assert trace.event_count == len(listed)
+    names = [trace.strings[i] for i in trace.events.name.tolist()]
+    assert names == [e.get("name", "") for e in complete]
+    assert trace.events.start.tolist() == [_ns(e["ts"]) for e in complete]
+    assert trace.events.duration.tolist() == [_ns(e.get("dur", 0)) for e in complete]
+    threads = [trace.threads[i][:2] for i in trace.events.thread.tolist()]
+    assert threads == [(str(e["pid"]), str(e["tid"])) for e in complete]
+    carries = np.isin(trace.events.kind, [Kind.RUNTIME, Kind.KERNEL, Kind.COPY, Kind.SET])
+    expected = [
+        (e.get("args") or {}).get("correlation", -1) if carried else -1
+        for e, carried in zip(complete, carries.tolist(), strict=True)
+    ]
+    assert trace.events.correlation.tolist() == expected
+
+
+def _ns(written: object) -> int:
+    whole, _, fraction = str(written).partition(".")
+    return int(whole) * 1000 + int((fraction + "000")[:3])
