@@ -35,6 +35,8 @@ _KINDS: dict[type[HookviewError], tuple[str, int]] = {
 
 def install(app: Flask, hosts: Collection[str] | None) -> None:
     """Give an application's answers their common form."""
+    # A doubled slash is an unknown address like any other, never a redirect to what follows it.
+    app.url_map.merge_slashes = False
     if hosts is not None:
         app.before_request(lambda: _check_host(hosts))
     app.register_error_handler(Exception, _answer_error)

@@ -22,8 +22,6 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
         hosts: the names a request may call this server by; None leaves that to whoever mounts it.
     """
     app = Flask("tb_hookview", static_folder=None)
-    # A doubled slash is an unknown address like any other, never a redirect.
-    app.url_map.merge_slashes = False
     store, listed = AnalysisStore(), RunList(logdir)
     answers.install(app, hosts)
     page.install(app)

@@ -1,0 +1,132 @@
+"""Reading a trace once, however often and by however many it is looked at."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from support.shared import shared_trace
+
+from tb_hookview import NotFoundError, TraceError
+from tb_hookview.analysis import Analysis, load
+from tb_hookview.server.store import AnalysisStore, Progress, Show
+
+
+@pytest.fixture
+def traces(tmp_path: Path, training: Path) -> list[Path]:
+    paths = [tmp_path / f"trace{number}.json.gz" for number in range(3)]
+    for path in paths:
+        shutil.copy(training, path)
+    return paths
+
+
+def test_those_who_ask_at_once_share_one_reading(traces: list[Path]) -> None:
+    readings: list[Path] = []
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(path: Path, show: Show) -> Analysis:
+        readings.append(path)
+        began.set()
+        assert go_on.wait(60)
+        return load(path, show)
+
+    store = AnalysisStore(slow)
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(store.get, traces[0]) for _ in range(8)]
+        assert began.wait(60)
+        assert not any(answer.done() for answer in asked)
+        go_on.set()
+        first, *others = [answer.result() for answer in asked]
+    assert readings == [traces[0]]
+    assert all(other is first for other in others)
+    assert store.get(traces[0]) is first
+
+
+def test_two_traces_are_read_side_by_side(traces: list[Path]) -> None:
+    both = threading.Barrier(2)
+
+    def together(path: Path, show: Show) -> Analysis:
+        both.wait(60)  # breaks if one had to wait for the other
+        return load(path, show)
+
+    store = AnalysisStore(together)
+    with ThreadPoolExecutor(2) as pool:
+        assert len(list(pool.map(store.get, traces[:2]))) == 2
+
+
+def test_a_file_written_anew_is_read_anew(traces: list[Path]) -> None:
+    store = AnalysisStore()
+    before = store.get(traces[0])
+    shutil.copy(shared_trace("hta_cpu_only.json.gz"), traces[0])
+    after = store.get(traces[0])
+    assert len(after.trace.events) != len(before.trace.events)
+
+
+def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
+    traces: list[Path], training: Path
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def held(path: Path, show: Show) -> Analysis:
+        began.set()
+        assert go_on.wait(60)
+        return load(path, show)
+
+    store = AnalysisStore(held)
+    traces[0].write_bytes(b"not a trace")
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(store.get, traces[0]) for _ in range(2)]
+        assert began.wait(60)
+        go_on.set()
+        for answer in asked:
+            with pytest.raises(TraceError):
+                answer.result()
+    assert store.progress(traces[0]) == Progress("waiting", None)
+    shutil.copy(training, traces[0])
+    assert store.get(traces[0]).trace
+
+
+def test_the_least_recently_used_are_dropped_first(traces: list[Path]) -> None:
+    two_fit = 2 * 16 * traces[0].stat().st_size
+    store = AnalysisStore(kept_bytes=two_fit)
+    first, second = store.get(traces[0]), store.get(traces[1])
+    assert store.get(traces[0]) is first
+    store.get(traces[2])
+    assert store.get(traces[0]) is first
+    assert store.get(traces[1]) is not second
+
+
+def test_one_that_is_larger_than_all_is_kept_alone(traces: list[Path]) -> None:
+    store = AnalysisStore(kept_bytes=1)
+    first = store.get(traces[0])
+    assert store.get(traces[0]) is first
+    store.get(traces[1])
+    assert store.get(traces[0]) is not first
+
+
+def test_progress_is_that_of_the_reading_under_way(traces: list[Path]) -> None:
+    seen = []
+
+    def watched(path: Path, show: Show) -> Analysis:
+        def both(stage: str, done: float | None) -> None:
+            show(stage, done)
+            seen.append(store.progress(path))
+
+        return load(path, both)
+
+    store = AnalysisStore(watched)
+    assert store.progress(traces[0]) == Progress("waiting", None)
+    store.get(traces[0])
+    stages = list(dict.fromkeys(progress.stage for progress in seen))
+    assert stages == ["inflating", "decoding", "columns", "attribution"]
+    assert all(progress.done is None or 0 <= progress.done <= 1 for progress in seen)
+    assert store.progress(traces[0]) == Progress("done", 1.0)
+    assert store.progress(traces[1]) == Progress("waiting", None)
+
+
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="gone"):
+        AnalysisStore().get(tmp_path / "nothing.json")
