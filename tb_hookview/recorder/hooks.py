@@ -120,6 +120,25 @@ class LeaveForward(Hook):
                 return
 
 
+class MarkedCall(Hook):
+    """Stands in for the compiled call of a module that was compiled in place."""
+
+    __slots__ = ("_enter", "_leave", "call")
+
+    def __init__(self, call: Callable[..., Any], enter: EnterForward, leave: LeaveForward) -> None:
+        self.call = call
+        self._enter = enter
+        self._leave = leave
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module inside its range."""
+        self._enter(None, ())
+        try:
+            return self.call(*args, **kwargs)
+        finally:
+            self._leave(None, (), None)
+
+
 class Instant(Hook):
     """Any other hook: leaves a range that ends as it begins.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ from tb_hookview.recorder.selection import Selection
 from tb_hookview.recorder.tree import Node, walk
 
 
-class Root(NamedTuple):
+@dataclass(eq=False)
+class Root:
     """One wrapped module; a reference to the module itself is never kept."""
 
     module: weakref.ref[nn.Module]
@@ -21,6 +23,11 @@ class Root(NamedTuple):
     named: bool
     """Whether the path was given by the user."""
     selection: Selection
+    compiled: bool = False
+    """Whether it was called inside a region that was compiled after it was wrapped.
+
+    To hook anything in there now would have the region compiled again.
+    """
 
 
 class Assigned(NamedTuple):
@@ -41,14 +48,16 @@ def find(module: nn.Module) -> Root | None:
     return root if root is not None and root.module() is module else None
 
 
-def register(module: nn.Module, path: str, *, named: bool, selection: Selection) -> None:
-    """Enter a module, in place of its earlier entry if it has one."""
+def register(module: nn.Module, path: str, *, named: bool, selection: Selection) -> Root:
+    """Enter a module, in place of its earlier entry if it has one; return the new entry."""
     key = id(module)
 
     def forget(_: object) -> None:
         _roots.pop(key, None)
 
-    _roots[key] = Root(weakref.ref(module, forget), path, named, selection)
+    root = Root(weakref.ref(module, forget), path, named, selection)
+    _roots[key] = root
+    return root
 
 
 def remove(module: nn.Module) -> None:
@@ -59,7 +68,8 @@ def remove(module: nn.Module) -> None:
 
 def alive() -> list[tuple[Root, nn.Module]]:
     """Return the roots that still exist, a root before those inside it, else in wrapping order."""
-    roots = [(root, module) for root in list(_roots.values()) if (module := root.module())]
+    entries = [(root, root.module()) for root in list(_roots.values())]
+    roots = [(root, module) for root, module in entries if module is not None]
     inside = {
         id(module): sum(
             other is not module and any(below is module for below in other.modules())
@@ -79,11 +89,17 @@ def assign() -> list[Assigned]:
     chosen: dict[int, Assigned] = {}
     for root, module in alive():
         for node in walk(module, root.path):
-            marked = node.hookable and root.selection.admits(node)
+            marked = _within_reach(root, node) and root.selection.admits(node)
             present = chosen.get(id(node.module))
             if present is None or (marked and not present.marked):
                 chosen[id(node.module)] = Assigned(root, node, marked)
     return list(chosen.values())
+
+
+def _within_reach(root: Root, node: Node) -> bool:
+    if root.compiled:
+        return node.reach == "call" and node.depth == 0
+    return node.reach != "none"
 
 
 def choose_path(module: nn.Module, name: str | None) -> str:

@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import encode
 from tb_hookview.recorder import faults, manifest, roots
-from tb_hookview.recorder.hooks import EnterForward, Instant, LeaveForward, OpenRanges
+from tb_hookview.recorder.hooks import EnterForward, Instant, LeaveForward, MarkedCall, OpenRanges
 from tb_hookview.recorder.roots import Assigned
 
 
@@ -56,12 +56,15 @@ class Session:
 
     def _mark_calls(self, each: Assigned) -> None:
         node = each.node
-        if each.root.selection.markers == "module":
+        if each.root.selection.markers == "module" and node.reach == "hooks":
             before = Instant(encode("before backward", node.path, node.class_name))
             after = Instant(encode("after backward", node.path, node.class_name))
             self._handles.append(_BackwardHandle(node.module, before, after))
         enter = EnterForward(encode("forward", node.path, node.class_name), self._open)
         leave = LeaveForward(enter, self._open)
+        if node.reach == "call":
+            self._handles.append(_CallHandle(node.module, enter, leave))
+            return
         self._handles.append(node.module.register_forward_pre_hook(enter, prepend=True))
         self._handles.append(node.module.register_forward_hook(leave, always_call=True))
 
@@ -92,6 +95,20 @@ class _GradientHandle:
         parameter = self._parameter()
         if parameter is not None and not parameter._post_accumulate_grad_hooks:
             parameter._post_accumulate_grad_hooks = None  # type: ignore[assignment]
+
+
+class _CallHandle:
+    """The marked call of a module that was compiled in place."""
+
+    def __init__(self, module: nn.Module, enter: EnterForward, leave: LeaveForward) -> None:
+        self._module = weakref.ref(module)
+        self._marked = MarkedCall(module.__dict__["_compiled_call_impl"], enter, leave)
+        module.__dict__["_compiled_call_impl"] = self._marked
+
+    def remove(self) -> None:
+        module = self._module()
+        if module is not None and module.__dict__.get("_compiled_call_impl") is self._marked:
+            module.__dict__["_compiled_call_impl"] = self._marked.call
 
 
 class _BackwardHandle:

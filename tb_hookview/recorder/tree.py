@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import nn
+
+Reach = Literal["hooks", "call", "none"]
+"""How a module's calls can be marked: by hooks, by wrapping the call as a whole, or not at all."""
 
 
 class Node(NamedTuple):
@@ -21,45 +24,47 @@ class Node(NamedTuple):
     class_name: str
     depth: int
     """Levels below the root, which is at 0."""
-    hookable: bool
-    """False inside a compiled or scripted region, where a hook would be traced or refused."""
+    reach: Reach
 
 
 def walk(root: nn.Module, path: str) -> Iterator[Node]:
     """Yield every module once, parents before children.
 
     Names are those of `named_modules()`, with the root's own path in front and without the
-    `_orig_mod` that `torch.compile` puts between a compiled module and what it holds.
+    `_orig_mod` that `torch.compile` puts between a compiled module and what it holds. What lies
+    inside a compiled or scripted region is out of reach: a hook there would be traced or refused.
     """
     seen: set[int] = set()
     pending = [(path, root, 0, True)]
     while pending:
-        path, module, depth, hookable = pending.pop()
+        path, module, depth, outside = pending.pop()
         if id(module) in seen:
             continue
-        seen.add(id(module))
-        holder = (module._modules["_orig_mod"] if is_compiled_wrapper(module) else None) or module
-        seen.add(id(holder))
-        hookable = hookable and not _refuses_hooks(module)
-        yield Node(path, module, holder, type(holder).__name__, depth, hookable)
-        below = hookable and holder is module
+        holder = _holder(module)
+        seen.update((id(module), id(holder)))
+        reach = _reach(module) if outside else "none"
+        yield Node(path, module, holder, type(holder).__name__, depth, reach)
+        outside = reach == "hooks" and holder is module
         children = [
-            (f"{path}.{name}" if path else name, child, depth + 1, below)
+            (f"{path}.{name}" if path else name, child, depth + 1, outside)
             for name, child in holder._modules.items()
             if child is not None
         ]
         pending.extend(reversed(children))
 
 
-def is_compiled_wrapper(module: nn.Module) -> bool:
-    """Say whether a module is what `torch.compile(module)` returned."""
-    # Asking for the class would import the compiler; where it is not loaded there are none.
-    frames = sys.modules.get("torch._dynamo.eval_frame")
-    wrapper = getattr(frames, "OptimizedModule", None)
-    return wrapper is not None and isinstance(module, wrapper)
+def _holder(module: nn.Module) -> nn.Module:
+    """Return what `torch.compile(module)` compiled; any other module is its own holder."""
+    # Asking for the class would import the compiler; where that is not loaded there are none.
+    wrapper = getattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizedModule", None)
+    if wrapper is None or not isinstance(module, wrapper):
+        return module
+    compiled: nn.Module | None = module._modules["_orig_mod"]
+    return module if compiled is None else compiled
 
 
-def _refuses_hooks(module: nn.Module) -> bool:
-    # After `module.compile()` the hooks of the module are inside the compiled region.
-    compiled_in_place = module.__dict__.get("_compiled_call_impl") is not None
-    return compiled_in_place or isinstance(module, torch.jit.ScriptModule)
+def _reach(module: nn.Module) -> Reach:
+    if isinstance(module, torch.jit.ScriptModule):
+        return "none"
+    # `module.compile()` puts the module's hooks into the compiled region.
+    return "hooks" if module.__dict__.get("_compiled_call_impl") is None else "call"

@@ -11,6 +11,7 @@ from torch.compiler import is_compiling
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, roots, session
 from tb_hookview.recorder.hooks import Hook, is_inert
+from tb_hookview.recorder.roots import Root
 from tb_hookview.recorder.selection import Patterns, parse_selection
 from tb_hookview.recorder.tree import walk
 
@@ -50,8 +51,8 @@ def wrap(
     path = roots.choose_path(module, name)
     selection.require_matches(list(walk(module, path)))
     _drop_hooks(module)
-    roots.register(module, path, named=name is not None, selection=selection)
-    module.register_forward_pre_hook(RootHook(), prepend=True)
+    root = roots.register(module, path, named=name is not None, selection=selection)
+    module.register_forward_pre_hook(RootHook(root), prepend=True)
     session.renew()
     return module
 
@@ -78,11 +79,15 @@ def unwrap(module: M) -> M:
 class RootHook(Hook):
     """The one hook that stays: it attaches the others once a profiler records."""
 
-    __slots__ = ()
+    __slots__ = ("_root",)
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
 
     def __call__(self, module: nn.Module, _args: object) -> None:
         """Let the session follow the profiler; the common case is that there is nothing to do."""
         if is_compiling():
+            self._root.compiled = True
             return
         try:
             session.follow(module)

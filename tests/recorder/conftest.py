@@ -1,0 +1,36 @@
+"""After every test: no module carries a hook of ours, none is remembered, no fault was met."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the recorder is for torch")
+
+from support.recording import hooks_on  # noqa: E402
+from torch import nn  # noqa: E402
+
+from tb_hookview.recorder import faults, roots, session  # noqa: E402
+
+
+@pytest.fixture
+def expected_fault() -> None:
+    """For a test that provokes a fault of the recorder's own."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    monkeypatch.setattr(faults, "_warned", False)
+    torch.manual_seed(0)
+    yield
+    gc.collect()
+    # Not isinstance: it asks proxies for their class, and some answer with a warning.
+    modules = [thing for thing in gc.get_objects() if issubclass(type(thing), nn.Module)]
+    assert [(type(m).__name__, hooks) for m in modules if (hooks := hooks_on(m))] == []
+    assert roots.alive() == []
+    assert session.current_manifest() == ""
+    assert faults._warned == ("expected_fault" in request.fixturenames)
