@@ -6,8 +6,8 @@
     gpu      kernel                     [k corr=7]
 
 Each line is `thread kind` and then bars. A bar is `[name key=value ...]`; brackets mark its first
-and last microsecond. Names end at the first space; `_` in a name stands for a space, and a bar
-too short for its text may carry a label defined in `names`.
+and last microsecond. Names end at the first space; a name with spaces, or too long for its bar, is
+given a label and looked up in `names`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _event(thread: str, kind: str, bar: re.Match[str], names: Mapping[str, str])
     return {
         "ph": "X",
         "cat": _CATEGORY[kind],
-        "name": names.get(label, label.replace("_", " ")),
+        "name": names.get(label, label),
         "pid": 0 if on_device else 77,
         "tid": 7 if on_device else thread,
         "ts": 1000 + bar.start(),

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+
+from tb_hookview import markers
+from tb_hookview.analysis import build_report, load
+from tb_hookview.errors import NotFoundError
+
+EVALUATE = "autograd::engine::evaluate_function: "
+NAMES = {
+    "fc": markers.encode("forward", "fc", "Linear"),
+    "mm'": EVALUATE + "MmBackward0",
+    "s1": "ProfilerStep#1",
+    "s2": "ProfilerStep#2",
+    "load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    "adam": "Optimizer.step#Adam.step",
+    "launch": "cudaLaunchKernel",
+}
+PICTURE = """
+    main notes [s1                                                 ][s2                                     ]
+    main notes                                            [load   ]                     [adam   ]
+    main ops    [fc              ]  [mm' seq=4 F=1       ]          [fc              ]   [a::b]
+    main ops     [aten::mm seq=4]                                    [aten::mm seq=4]
+    main calls   [launch corr=1]      [launch corr=2]
+    gpu  kernel     [k corr=1]             [k corr=2       ]
+    """
+
+
+def analysis(folder: Path):  # type: ignore[no-untyped-def]
+    return load(grid.write(folder / "t.json", grid.events(PICTURE, NAMES)))
+
+
+def test_phases_sum_to_the_step(tmp_path: Path) -> None:
+    first, second = build_report(analysis(tmp_path)).data.steps
+    assert (first.forward_us, first.backward_us, first.data_us) == (18, 22, 9)
+    assert (second.forward_us, second.optimizer_us, second.backward_us) == (18, 9, 0)
+    for step in (first, second):
+        phases = (step.forward_us, step.backward_us, step.optimizer_us, step.data_us, step.other_us)
+        assert sum(phases) == step.duration_us
+    assert (first.device_busy_us, first.device_idle_us) == (27, first.duration_us - 27)
+
+
+def test_a_report_narrows_to_steps(tmp_path: Path) -> None:
+    made = analysis(tmp_path)
+    (fc,) = build_report(made, ["ProfilerStep#2"]).data.modules
+    assert (fc.calls, fc.forward.host_us, fc.backward.host_us) == (1, 18, 0)
+    (fc,) = build_report(made, ["1", "2"]).data.modules
+    assert (fc.calls, fc.forward.host_us, fc.backward.host_us) == (2, 36, 22)
+
+
+def test_reports_of_the_steps_sum_to_that_of_the_whole(tmp_path: Path) -> None:
+    made = analysis(tmp_path)
+    parts = [build_report(made, [step]).data for step in ("1", "2")]
+    whole = build_report(made).data
+    for field in ("backward_device_us", "forward_device_us", "optimizer_device_us", "sync_count"):
+        assert sum(getattr(part.totals, field) for part in parts) == getattr(whole.totals, field)
+    assert sum(p.coverage.backward_host_us for p in parts) == whole.coverage.backward_host_us
+
+
+def test_an_unknown_step_is_named_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"no step 'ProfilerStep#9'; there are ProfilerStep#1"):
+        build_report(analysis(tmp_path), ["9"])
+
+
+def test_without_steps_the_whole_trace_is_one(tmp_path: Path) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events("main ops [aten::mm]")))
+    (step,) = build_report(made).data.steps
+    assert step.name == "whole trace"
