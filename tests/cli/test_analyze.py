@@ -1,0 +1,110 @@
+"""`hookview analyze`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tb_hookview
+
+if TYPE_CHECKING:
+    from conftest import Hookview
+
+
+def test_json_is_the_report_and_nothing_else(hookview: Hookview, training: Path) -> None:
+    done = hookview("analyze", training, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(tb_hookview.analyze(training).to_json())
+
+
+def test_the_summary_holds_the_numbers_of_the_report(hookview: Hookview, annotated: Path) -> None:
+    done = hookview("analyze", annotated)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    report = tb_hookview.analyze(annotated).data
+    assert lines[0].strip() == str(annotated)
+    assert "Tesla V100-SXM2-16GB" in lines[1]
+    assert "rank 1 of 2" in lines[1]
+    for step in report.steps:
+        (line,) = [line for line in lines if line.startswith(step.name)]
+        assert f"{step.duration_us / 1e3:.3g}"[:3] in line
+    dearest = max(report.modules, key=lambda module: module.backward.self_device_us or 0)
+    row = next(line for line in lines if line.startswith(dearest.path))
+    assert row == next(line for line in lines if line.startswith("##"))
+    per_step = (dearest.backward.self_device_us or 0) / len(report.steps)
+    assert f"{per_step / 1e3:.1f} ms" in row
+    assert "not attributed" in done.stdout
+    assert all(reason in done.stdout for reason in report.coverage.unattributed_by_reason)
+
+
+def test_what_is_piped_is_plain(hookview: Hookview, annotated: Path) -> None:
+    assert "\x1b" not in hookview("analyze", annotated).stdout
+
+
+def test_long_tables_say_what_they_leave_out(hookview: Hookview, annotated: Path) -> None:
+    done = hookview("analyze", annotated, "--top", "2")
+    assert "... and 4 rows more" in done.stdout
+    assert "ProfilerStep#1011" not in done.stdout
+
+
+def test_steps_narrow_the_summary(hookview: Hookview, annotated: Path) -> None:
+    done = hookview("analyze", annotated, "--step", "ProfilerStep#1010")
+    assert "ProfilerStep#1010" in done.stdout
+    assert "ProfilerStep#1011" not in done.stdout
+
+
+def test_unknown_step_and_worker_are_named(
+    hookview: Hookview, training: Path, tmp_path: Path
+) -> None:
+    done = hookview("analyze", training, "--step", "ProfilerStep#77")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "ProfilerStep#77" in done.stderr
+    shutil.copy(training, tmp_path / "host_1.1.pt.trace.json.gz")
+    done = hookview("analyze", tmp_path, "--worker", "host_2")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "host_2" in done.stderr
+    assert "host_1" in done.stderr
+    assert hookview("analyze", tmp_path, "--worker", "host_1").returncode == 0
+
+
+def test_names_from_a_trace_reach_the_terminal_as_text(
+    hookview: Hookview, training: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "named.json"
+    text = gzip.decompress(training.read_bytes()).decode()
+    assert "AMD Radeon Graphics" in text
+    hostile = "\\u001b[31m[bold]Radeon[/bold]\\u0007\\n"
+    path.write_text(text.replace("AMD Radeon Graphics", hostile))
+    done = hookview("analyze", path)
+    assert done.returncode == 0
+    assert r"\x1b[31m[bold]Radeon[/bold]\x07\n" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_trace_without_a_device_is_summarized_by_host_time(
+    hookview: Hookview, tmp_path: Path
+) -> None:
+    node = "autograd::engine::evaluate_function: MulBackward0"
+    rows = [("aten::mul", 100, 40, 1), (node, 200, 60, 2), ("MulBackward0", 210, 40, 2)]
+    events = [
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": name,
+            "pid": 1,
+            "tid": thread,
+            "ts": start,
+            "dur": length,
+            "args": {"Sequence number": 7, "Fwd thread id": 0},
+        }
+        for name, start, length, thread in rows
+    ]
+    path = tmp_path / "host.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    done = hookview("analyze", path)
+    assert done.returncode == 0, done.stderr
+    assert "no device" in done.stdout
+    assert "host time: backward 60.0 us" in done.stdout
