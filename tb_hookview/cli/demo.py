@@ -28,17 +28,17 @@ from tb_hookview.errors import UsageError
 )
 def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
     """Record a small training run, summarize it, open it in TensorBoard."""
-    _record(logdir)
+    trace = _record(logdir)
     from tb_hookview.cli.analyze import read
     from tb_hookview.cli.summary import summarize
     from tb_hookview.cli.terminal import output
 
-    output().print(summarize(read(str(logdir)).data, rows=12))
+    output().print(summarize(read(str(trace)).data, rows=12))
     if not no_serve:
         _serve(logdir, port)
 
 
-def _record(logdir: Path) -> None:
+def _record(logdir: Path) -> Path:
     try:
         from tb_hookview.recorder.demo import record_demo
     except ModuleNotFoundError as error:
@@ -48,7 +48,7 @@ def _record(logdir: Path) -> None:
             f"the demo records with PyTorch, and {error.name} is not installed; "
             'install it with: pip install "tb-hookview[record]"'
         ) from error
-    record_demo(logdir, say=click.echo)
+    return record_demo(logdir, say=click.echo)
 
 
 def _serve(logdir: Path, port: int | None) -> None:

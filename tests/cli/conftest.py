@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.shared import shared_trace
+from shared_traces import shared_trace
 
 Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
 

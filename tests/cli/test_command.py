@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.shared import shared_trace
+from shared_traces import not_a_trace
 
 import tb_hookview
 
@@ -52,11 +52,11 @@ BAD_INPUT = {
     "json that stops": (written("cut.json", b'{"traceEvents": [{"ph": "X", "na'), "cut.json"),
     "a name of two lines": (written("a\nb\x1b[31m.json", b""), r"a\nb\x1b[31m.json"),
     "execution trace": (
-        lambda _: shared_trace("hta_execution_trace_not_chrome.json.gz"),
+        lambda _: not_a_trace("hta_execution_trace_not_chrome"),
         "traceEvents",
     ),
     "execution details": (
-        lambda _: shared_trace("tracelens_execution_details_not_a_trace.json"),
+        lambda _: not_a_trace("tracelens_execution_details_not_a_trace"),
         "no PyTorch trace",
     ),
 }

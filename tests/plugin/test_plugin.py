@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.shared import shared_trace
+from shared_traces import shared_trace
 from support.tensorboard_process import TensorBoard, running
 from tensorboard.plugins import base_plugin
 

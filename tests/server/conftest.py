@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from support.shared import shared_trace
+from shared_traces import shared_trace
 
 from tb_hookview.server import Server, create_app
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.shared import shared_trace
+from shared_traces import shared_trace
 
 from tb_hookview import NotFoundError, TraceError
 from tb_hookview.analysis import Analysis, load

@@ -1,0 +1,172 @@
+"""What a user gets: the wheel, built from a clean checkout, in an environment without torch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+from support.tensorboard_process import TensorBoard, running
+
+pytestmark = pytest.mark.slow
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+NOT_CHECKED_OUT = shutil.ignore_patterns(
+    ".*", "node_modules", "static", "build", "dist", "runs", "*.egg-info", "__pycache__"
+)
+NODE = "autograd::engine::evaluate_function: MulBackward0"
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> str:
+    done = subprocess.run(
+        [*map(str, command)], cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkout as a fresh clone has it: nothing built, nothing installed."""
+    copy = tmp_path_factory.mktemp("clone") / "tb_hookview"
+    shutil.copytree(CHECKOUT, copy, ignore=NOT_CHECKED_OUT)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout: Path) -> Path:
+    if shutil.which("npm") is None:
+        pytest.skip("needs npm to build the page")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", checkout)
+    (built,) = (checkout / "dist").iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a clean environment that the wheel is installed in."""
+    folder = tmp_path_factory.mktemp("clean")
+    venv.create(folder, with_pip=True)
+    interpreter = folder / "bin" / "python"
+    run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    return interpreter
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A forward operator and the autograd node it made, in microseconds."""
+    folder = tmp_path_factory.mktemp("logs")
+    rows = [("aten::mul", 100, 40, 1), (NODE, 200, 60, 2)]
+    events = [
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": name,
+            "pid": 1,
+            "tid": thread,
+            "ts": start,
+            "dur": length,
+            "args": {"Sequence number": 7, "Fwd thread id": 0},
+        }
+        for name, start, length, thread in rows
+    ]
+    (folder / "vit").mkdir()
+    trace = folder / "vit" / "host.1700000000123.pt.trace.json"
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tensorboard(python: Path, logdir: Path) -> Iterator[TensorBoard]:
+    with running(python, "--logdir", str(logdir)) as started:
+        yield started
+
+
+def test_the_wheel_carries_the_page_and_only_the_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = Parser().parsestr(
+            archive.read(next(n for n in names if n.endswith("/METADATA"))).decode()
+        )
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"tb_hookview"}
+    for expected in ("static/index.html", "static/index.js", "py.typed", "plugin.py"):
+        assert f"tb_hookview/{expected}" in names
+    assert any(name.startswith("tb_hookview/static/assets/") for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert metadata["Name"] == "tb-hookview"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert not any(
+        needs.startswith("torch>") for needs in _always(metadata.get_all("Requires-Dist"))
+    )
+
+
+def _always(requirements: list[str] | None) -> list[str]:
+    return [needs for needs in requirements or [] if "extra ==" not in needs]
+
+
+def test_torch_is_not_there(python: Path) -> None:
+    find = (
+        "import importlib.util as u; print(u.find_spec('torch'), u.find_spec('tb_hookview').origin)"
+    )
+    torch, _, package = run(python, "-c", find, cwd=python.parent).strip().partition(" ")
+    assert torch == "None"
+    assert Path(package).is_relative_to(python.parents[1])
+
+
+def test_tensorboard_serves_the_page_its_script_and_an_answer(
+    tensorboard: TensorBoard, wheel: Path
+) -> None:
+    listing = tensorboard.json("data/plugins_listing")
+    assert listing["hookview"]["enabled"] is True
+    assert "pytorch_profiler" in listing
+    assert b'import("./index.js")' in tensorboard.get("data/plugin_entry.html?name=hookview")
+    with zipfile.ZipFile(wheel) as archive:
+        for name in ("index.html", "index.js"):
+            expected = archive.read(f"tb_hookview/static/{name}")
+            assert tensorboard.get(f"data/plugin/hookview/{name}") == expected
+    runs = tensorboard.json("data/plugin/hookview/api/runs")["runs"]
+    assert [run["name"] for run in runs] == ["vit"]
+    report = tensorboard.json("data/plugin/hookview/api/report?run=vit&worker=host")
+    assert [(node["name"], node["host_us"]) for node in report["nodes"]] == [("MulBackward0", 60.0)]
+
+
+def test_the_command_works(python: Path, logdir: Path) -> None:
+    hookview = python.parent / "hookview"
+    assert "host time: backward 60.0 us" in run(hookview, "analyze", logdir)
+    done = subprocess.run([hookview, "demo"], capture_output=True, text=True, cwd=logdir)
+    assert done.returncode == 2
+    assert done.stderr.startswith("hookview: the demo records with PyTorch")
+    assert "tb-hookview[record]" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_npm_the_build_says_what_is_missing(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = tmp_path / "checkout"
+    shutil.copytree(checkout, bare, ignore=NOT_CHECKED_OUT)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    build = [sys.executable, "setup.py", "--quiet", "build"]
+    done = subprocess.run(build, cwd=bare, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert done.stderr.startswith("error: npm is not installed")
+    assert not (bare / "build" / "lib" / "tb_hookview").exists()
+
+
+def test_a_source_archive_carries_the_page_built_and_unbuilt(wheel: Path, checkout: Path) -> None:
+    import tarfile
+
+    run(sys.executable, "-m", "build", "--sdist", "--no-isolation", checkout)
+    (archive,) = (checkout / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {"frontend/package-lock.json", "tb_hookview/static/index.js", "LICENSE"} <= names
+    assert "tb_hookview/static/sources.sha256" in names
+    assert not any("node_modules" in name for name in names)
