@@ -89,3 +89,12 @@ export const FIGURE_DEFINITIONS = {
     "Share of the backward time that is known to belong to a module.",
   ),
 } as const;
+
+/** Figures above the table of host-blocking calls. */
+export const SYNC_FIGURE_DEFINITIONS = {
+  count: define("host waits", "How often the host waited for the device."),
+  blocked: define("host blocked", "How long these waits kept the host."),
+  idle: define("device idle caused", "How long the device had nothing to do because of them."),
+  longest: define("longest", "The longest single wait."),
+  backward: define("in backward", "How many of these waits are in the backward pass."),
+} as const;

@@ -78,6 +78,14 @@ export function pathText(path: string): string {
   return path === "" ? "(root)" : path;
 }
 
+/** The class, where the label does not say it already: names from Python stacks are `Linear_3`. */
+export function classText(node: ModuleNode): string {
+  const said =
+    node.label.startsWith(node.className) &&
+    /^(_\d+)?$/.test(node.label.slice(node.className.length));
+  return said ? "" : node.className;
+}
+
 function labelOf(path: string, parentPath: string | undefined): string {
   if (path === "") return pathText(path);
   if (parentPath === undefined || parentPath === "" || !path.startsWith(`${parentPath}.`))

@@ -124,9 +124,9 @@ export interface SyncSummary {
   backward: number;
 }
 
-export function summarizeSyncs(rows: readonly SyncRow[]): SyncSummary {
+export function summarizeSyncs(syncs: readonly WireSync[]): SyncSummary {
   const sum: SyncSummary = { blocked: 0, idle: null, longest: 0, backward: 0 };
-  for (const { sync } of rows) {
+  for (const sync of syncs) {
     sum.blocked += sync.duration_us;
     sum.longest = Math.max(sum.longest, sync.duration_us);
     if (sync.device_idle_us !== null) sum.idle = (sum.idle ?? 0) + sync.device_idle_us;

@@ -23,7 +23,7 @@ export function Figure({
     <div className={`figure ${tone}`} title={definition.text}>
       <dt>
         {definition.title}
-        {note !== undefined && <span className="figure-note"> {note}</span>}
+        {note !== undefined && note !== "" && <span> · {note}</span>}
       </dt>
       <dd>
         {number}

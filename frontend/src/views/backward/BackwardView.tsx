@@ -34,7 +34,6 @@ export function BackwardView({ report }: { report: WireReport }): ReactElement {
     <div className="view">
       <div className="view-main">
         <Figures report={report} averaging={place.averaging} />
-        {measureOf(report) === "host" && <HostNotice report={report} />}
         <Toolbar
           search={place.search}
           onSearch={(search) => {
@@ -43,7 +42,9 @@ export function BackwardView({ report }: { report: WireReport }): ReactElement {
           hits={modules.search === null ? null : modules.search.hits.size}
           levels={tree.levels}
           onLevels={folds.toLevel}
-        />
+        >
+          {measureOf(report) === "host" && <HostNotice report={report} />}
+        </Toolbar>
         {tree.nodes.length === 0 ? (
           <NoModules report={report} />
         ) : (

@@ -5,7 +5,7 @@ import { deservesLook } from "../../model/attention";
 import { FIGURE_DEFINITIONS as D } from "../../model/definitions";
 import { count, durationParts, NOTHING, percent } from "../../model/formats";
 import { headline } from "../../model/headline";
-import { divisor, type Averaging } from "../../model/measures";
+import type { Averaging } from "../../model/measures";
 import { Figure } from "../Figure";
 
 interface FiguresProps {
@@ -22,11 +22,10 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = deservesLook(head.blocked, whole);
-  const per =
-    head.steps < 2 ? undefined : averaging === "mean" ? "per step" : `in ${head.steps} steps`;
-  const note = per === undefined ? {} : { note: per };
+  const per = head.steps > 1 && averaging === "mean" ? "/step" : "";
+  const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
   return (
-    <dl className="figures" data-steps={divisor(report, averaging)}>
+    <dl className="figures">
       <Figure
         definition={D.step}
         number={step}
@@ -36,7 +35,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
       <Figure
         definition={device ? D.backwardDevice : D.backwardHost}
         number={backward}
-        unit={backwardUnit}
+        unit={backwardUnit + per}
         tone="backward"
         {...note}
       />
@@ -47,13 +46,14 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
       />
       <Figure
         definition={D.syncs}
-        number={head.backwardSyncs === 0 ? "0" : count(head.backwardSyncs)}
+        number={count(head.backwardSyncs)}
+        unit={head.backwardSyncs === 0 ? "" : per}
         {...note}
       />
       <Figure
         definition={D.blocked}
         number={blocked}
-        unit={blockedUnit}
+        unit={blockedUnit === "" ? "" : blockedUnit + per}
         tone={look ? "look" : "plain"}
         {...note}
       />

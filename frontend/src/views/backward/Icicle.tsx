@@ -113,7 +113,7 @@ function classOf(props: BlockViewProps): string {
 }
 
 function labelOf(block: Block, modules: Modules, zoom: number | null): string {
-  if (block.kind === "rest") return "not attributed";
+  if (block.kind === "rest") return `not attributed · ${duration(block.value)}`;
   const node = block.module === null ? undefined : modules.tree.nodes[block.module];
   if (node === undefined) return `${count(block.count)} more`;
   if (node.depth > 0 && node.index !== zoom) return `${node.label} · ${duration(block.value)}`;

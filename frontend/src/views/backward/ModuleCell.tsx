@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { classText } from "../../model/moduleTree";
 import { Name } from "../Name";
 import type { ModuleRow } from "./moduleRow";
 
@@ -28,7 +29,7 @@ export function ModuleCell({ row, search, onFold }: ModuleCellProps): ReactEleme
         {open === null ? "" : open ? "▼" : "▶"}
       </span>
       <Name text={node.label} className="code" mark={search} />
-      <Name text={node.className} className="muted" mark={search} />
+      <Name text={classText(node)} className="muted" mark={search} />
     </span>
   );
 }

@@ -11,7 +11,7 @@ export function HostNotice({ report }: { report: WireReport }): ReactElement {
     report.trace.devices.length === 0
       ? "This trace holds no device"
       : "This trace holds no device work in its backward";
-  return <p className="notice">{why}: all times below are the host&rsquo;s.</p>;
+  return <p className="notice">{why}: times are the host&rsquo;s.</p>;
 }
 
 const MOST_NODES = 8;
@@ -36,7 +36,7 @@ export function NoModules({ report }: { report: WireReport }): ReactElement {
       {dearest.length > 0 && (
         <div>
           <h2>Dearest autograd nodes</h2>
-          <table className="plain">
+          <table className="small-table">
             <thead>
               <tr>
                 <th scope="col">node</th>

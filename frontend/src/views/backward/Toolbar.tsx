@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 
 import { SearchBox } from "../SearchBox";
 
@@ -9,9 +9,17 @@ interface ToolbarProps {
   hits: number | null;
   levels: number;
   onLevels: (levels: number) => void;
+  children?: ReactNode;
 }
 
-export function Toolbar({ search, onSearch, hits, levels, onLevels }: ToolbarProps): ReactElement {
+export function Toolbar({
+  children,
+  search,
+  onSearch,
+  hits,
+  levels,
+  onLevels,
+}: ToolbarProps): ReactElement {
   return (
     <div className="toolbar">
       <SearchBox
@@ -39,6 +47,7 @@ export function Toolbar({ search, onSearch, hits, levels, onLevels }: ToolbarPro
         </button>
         <LevelSelect levels={levels} onLevels={onLevels} />
       </div>
+      {children}
     </div>
   );
 }

@@ -23,7 +23,7 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
     ratio(backward.device_us, forward.device_us) ?? ratio(backward.host_us, forward.host_us),
   );
   return (
-    <table className="plain">
+    <table className="small-table">
       <thead>
         <tr>
           <th scope="col">work</th>

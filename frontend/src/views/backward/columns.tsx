@@ -34,22 +34,22 @@ type Render = (numbers: ModuleNumbers) => ReactElement | string;
 export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   const device = settings.measure === "device";
   const bar = (key: "total" | "self"): Render =>
-    barCell(key, scaleOf(settings, key), settings.whole);
+    barCell(key, scaleOf(settings, "total"), settings.whole);
   const columns = [
     moduleColumn(settings),
-    column("calls", D.calls, 54, (n) => count(n.calls)),
-    column("total", device ? D.deviceTotal : D.hostTotal, 92, bar("total")),
-    column("self", device ? D.deviceSelf : D.hostSelf, 92, bar("self")),
-    column("share", D.share, 64, (n) => percent(n.share)),
+    column("calls", D.calls, 44, (n) => count(n.calls)),
+    column("total", device ? D.deviceTotal : D.hostTotal, 94, bar("total")),
+    column("self", device ? D.deviceSelf : D.hostSelf, 78, bar("self")),
+    column("share", D.share, 54, (n) => percent(n.share)),
   ];
-  if (device) columns.push(column("host", D.host, 82, plainDuration(settings, "host")));
-  columns.push(column("ratio", D.ratio, 72, (n) => times(n.ratio)));
-  if (device) columns.push(column("kernels", D.kernels, 66, (n) => count(n.kernels)));
+  if (device) columns.push(column("host", D.host, 74, plainDuration(settings, "host")));
+  columns.push(column("ratio", D.ratio, 70, (n) => times(n.ratio)));
+  if (device) columns.push(column("kernels", D.kernels, 58, (n) => count(n.kernels)));
   columns.push(
-    column("syncs", D.syncs, 56, (n) => countOrNothing(n.syncs)),
-    column("wait", D.wait, 88, waitCell(settings, "wait")),
+    column("syncs", D.syncs, 48, (n) => countOrNothing(n.syncs)),
+    column("wait", D.wait, 72, waitCell(settings, "wait")),
   );
-  if (device) columns.push(column("idle", D.idle, 92, waitCell(settings, "idle")));
+  if (device) columns.push(column("idle", D.idle, 82, waitCell(settings, "idle")));
   return columns;
 }
 
@@ -100,7 +100,7 @@ export function Bar({ text, part }: { text: string; part: number }): ReactElemen
       {text}
       <span
         className="bar"
-        style={{ width: `calc(${Math.min(1, part) * 100}% - 16px * ${part})` }}
+        style={{ width: `calc(${Math.min(1, part) * 100}% - 12px * ${part})` }}
       />
     </>
   );

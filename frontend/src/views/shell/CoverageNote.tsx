@@ -62,7 +62,7 @@ function Parts({
 }): ReactElement | null {
   if (parts.length === 0) return null;
   return (
-    <table className="plain">
+    <table className="small-table">
       <caption>{title}</caption>
       <tbody>
         {parts.map(([name, us]) => (

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { deservesLook } from "../../model/attention";
+import { avoidable, deservesLook } from "../../model/attention";
 import { count, NOTHING } from "../../model/formats";
 import { headline } from "../../model/headline";
 import { stepsLength } from "../../model/measures";
@@ -38,6 +38,8 @@ export function Navigation({ report }: { report: WireReport | null }): ReactElem
 
 function entries(report: WireReport | null): Entry[] {
   const share = report === null ? null : headline(report, "mean").stepShare;
+  const waits = avoidable(report?.syncs ?? []);
+  const blocked = waits.reduce((sum, sync) => sum + sync.duration_us, 0);
   const step = report === null ? 0 : stepsLength(report);
   return [
     {
@@ -50,7 +52,7 @@ function entries(report: WireReport | null): Entry[] {
       view: "syncs",
       title: "Syncs",
       badge: report === null ? NOTHING : count(report.syncs.length),
-      look: deservesLook(report?.totals.sync_blocked_us ?? null, step),
+      look: deservesLook(blocked, step),
     },
   ];
 }

@@ -7,12 +7,20 @@ interface PickerProps {
   value: string;
   options: readonly { value: string; text: string }[];
   onChange: (value: string) => void;
+  /** Never shortened, however little room there is. */
+  whole?: boolean;
 }
 
 /** A labelled choice of one in the top bar. */
-export function Picker({ label, value, options, onChange }: PickerProps): ReactElement {
+export function Picker({
+  label,
+  value,
+  options,
+  onChange,
+  whole = false,
+}: PickerProps): ReactElement {
   return (
-    <label className="picker">
+    <label className={whole ? "picker whole" : "picker"}>
       <span className="picker-label">{label}</span>
       <select
         value={value}

@@ -15,7 +15,7 @@ export function StepPicker({ steps }: { steps: readonly WireStep[] }): ReactElem
     steps.length === 1
       ? [{ value: ALL_MEAN, text: shortName(steps[0]?.name ?? "") }]
       : [
-          { value: ALL_MEAN, text: `${range(steps)} (mean per step)` },
+          { value: ALL_MEAN, text: `${range(steps)} (mean)` },
           { value: ALL_TOTAL, text: `${range(steps)} (total)` },
         ];
   const single = steps.map(({ name }) => ({ value: `${ONE}${name}`, text: shortName(name) }));
@@ -27,6 +27,7 @@ export function StepPicker({ steps }: { steps: readonly WireStep[] }): ReactElem
       label={steps.length === 1 ? "step" : "steps"}
       value={options.some(({ value }) => value === chosen) ? chosen : fallback}
       options={options}
+      whole
       onChange={(value) => {
         if (value.startsWith(ONE)) go({ step: value.slice(ONE.length), averaging: "mean" });
         else go({ step: null, averaging: value === ALL_TOTAL ? "total" : "mean" });

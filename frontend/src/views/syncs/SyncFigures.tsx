@@ -1,9 +1,10 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { deservesLook } from "../../model/attention";
+import { avoidable, deservesLook } from "../../model/attention";
+import { SYNC_FIGURE_DEFINITIONS as D } from "../../model/definitions";
 import { count, durationParts } from "../../model/formats";
-import { divisor, stepsLength, type Averaging } from "../../model/measures";
+import { stepsLength } from "../../model/measures";
 import { summarizeSyncs, type SyncRow } from "../../model/syncs";
 import { Figure } from "../Figure";
 
@@ -11,62 +12,40 @@ interface SyncFiguresProps {
   report: WireReport;
   rows: readonly SyncRow[];
   filtered: boolean;
-  averaging: Averaging;
 }
 
-/** What the calls in the table amount to. */
-export function SyncFigures({ report, rows, filtered, averaging }: SyncFiguresProps): ReactElement {
-  const by = divisor(report, averaging);
-  const sum = summarizeSyncs(rows);
-  const step = stepsLength(report);
-  const [blocked, blockedUnit] = durationParts(sum.blocked / by);
-  const [idle, idleUnit] = durationParts(sum.idle === null ? null : sum.idle / by);
+/** What the calls in the table amount to: sums, as the table lists single events. */
+export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): ReactElement {
+  const syncs = rows.map((row) => row.sync);
+  const sum = summarizeSyncs(syncs);
+  const worth = summarizeSyncs(avoidable(syncs));
+  const whole = stepsLength(report);
+  const [blocked, blockedUnit] = durationParts(sum.blocked);
+  const [idle, idleUnit] = durationParts(sum.idle);
   const [longest, longestUnit] = durationParts(rows.length === 0 ? null : sum.longest);
-  const which = filtered ? "shown" : "";
-  const per =
-    report.steps.length < 2
-      ? ""
-      : averaging === "mean"
-        ? "per step"
-        : `in ${report.steps.length} steps`;
-  const note = [which, per].filter((part) => part !== "").join(", ");
+  const steps = report.steps.length > 1 ? `in ${report.steps.length} steps` : "";
+  const note = filtered ? "of those shown" : steps;
+  const tone = (us: number | null): "look" | "plain" =>
+    deservesLook(us, whole) ? "look" : "plain";
   return (
     <dl className="figures">
+      <Figure definition={D.count} number={count(rows.length)} note={note} />
       <Figure
-        definition={{ title: "host waits", text: "How often the host waited for the device." }}
-        number={count(rows.length / by)}
-        note={note}
-      />
-      <Figure
-        definition={{ title: "host blocked", text: "How long these waits kept the host." }}
+        definition={D.blocked}
         number={blocked}
         unit={blockedUnit}
-        tone={deservesLook(sum.blocked, step) ? "look" : "plain"}
+        tone={tone(worth.blocked)}
         note={note}
       />
       <Figure
-        definition={{
-          title: "device idle caused",
-          text: "How long the device had nothing to do because of them.",
-        }}
+        definition={D.idle}
         number={idle}
         unit={idleUnit}
-        tone={deservesLook(sum.idle, step) ? "look" : "plain"}
+        tone={tone(worth.idle)}
         note={note}
       />
-      <Figure
-        definition={{ title: "longest", text: "The longest single wait." }}
-        number={longest}
-        unit={longestUnit}
-      />
-      <Figure
-        definition={{
-          title: "in backward",
-          text: "How many of these waits are in the backward pass.",
-        }}
-        number={count(sum.backward / by)}
-        note={per}
-      />
+      <Figure definition={D.longest} number={longest} unit={longestUnit} />
+      <Figure definition={D.backward} number={count(sum.backward)} note={note} />
     </dl>
   );
 }

@@ -1,6 +1,7 @@
 import { useRef, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
+import { avoidable } from "../../model/attention";
 import { duration, NOTHING } from "../../model/formats";
 import { chainOf, chainText, type SyncRow } from "../../model/syncs";
 import { CopyButton } from "../CopyButton";
@@ -36,11 +37,12 @@ export function SyncPanel({ report, row }: SyncPanelProps): ReactElement {
         </button>
       </header>
       <p className="muted">
-        <Name text={sync.cause} className="wrap" /> · {sync.phase}
+        <Name text={sync.cause} className="wrap" />
       </p>
       <dl className="facts">
         <Fact title="host blocked" value={duration(sync.duration_us)} />
         <Fact title="device idle caused" value={duration(sync.device_idle_us)} />
+        <Fact title="phase" value={sync.phase} />
         <Fact title="start" value={duration(row.start)} />
         <Fact title="step" value={sync.step ?? NOTHING} />
         <Fact title="thread" value={sync.thread} />
@@ -65,13 +67,14 @@ function Chain({ report, row }: SyncPanelProps): ReactElement {
   const classOf = (path: string): string | null =>
     report.modules.find((module) => module.path === path)?.class ?? null;
   const links = chainOf(row.sync, classOf);
+  const look = avoidable([row.sync]).length > 0;
   return (
     <section aria-label="Chain">
       <header>
         <h3>What happens</h3>
         <CopyButton text={chainText(row.sync, classOf)} source={source} />
       </header>
-      <pre ref={source} className="chain" tabIndex={0}>
+      <pre ref={source} className={look ? "chain look" : "chain"} tabIndex={0}>
         {links.map((link, depth) => (
           <span key={depth} className={`link-${link.kind}`}>
             {depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `}

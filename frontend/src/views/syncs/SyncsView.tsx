@@ -27,9 +27,9 @@ export function SyncsView({ report }: { report: WireReport }): ReactElement {
   const selected = all.find((row) => row.id === place.sync);
   const filtered = search !== "" || phase !== null || cause !== null;
   return (
-    <div className="view with-panel">
+    <div className="view">
       <div className="view-main">
-        <SyncFigures report={report} rows={rows} filtered={filtered} averaging={place.averaging} />
+        <SyncFigures report={report} rows={rows} filtered={filtered} />
         <div className="toolbar">
           <SearchBox
             label="Search call, operator, module, line"

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 
 import type { WireReport } from "../../api/types";
-import { deservesLook } from "../../model/attention";
+import { avoidable, deservesLook } from "../../model/attention";
 import { SYNC_DEFINITIONS as D } from "../../model/definitions";
-import { durationScale, NOTHING, scaledDuration } from "../../model/formats";
+import { durationScale, NOTHING, scaledDuration, type DurationScale } from "../../model/formats";
 import { stepsLength } from "../../model/measures";
 import { pathText } from "../../model/moduleTree";
 import type { SyncRow } from "../../model/syncs";
@@ -22,24 +22,23 @@ export function syncColumns(
   const start = durationScale(largest((row) => row.start));
   const blocked = durationScale(largest((row) => row.sync.duration_us));
   const idle = durationScale(largest((row) => row.sync.device_idle_us));
-  const wait = (us: number | null, scale: typeof start): ReactNode => {
+  const wait = (row: SyncRow, us: number | null, scale: DurationScale): ReactNode => {
     const text = scaledDuration(us, scale);
-    return deservesLook(us, step) ? <strong className="look">{text}</strong> : text;
+    const look = avoidable([row.sync]).length > 0 && deservesLook(us, step);
+    return look ? <strong className="look">{text}</strong> : text;
   };
   return [
     text("api", 0, ({ sync }) => <Name text={sync.api} className="code" mark={search} />),
-    text("cause", 118, ({ sync }) => <Name text={sync.cause} mark={search} />),
-    text("step", 60, ({ sync }) => named(shortStep(sync.step), "", search)),
-    text("phase", 84, ({ sync }) => <span className={`phase ${sync.phase}`}>{sync.phase}</span>),
-    text("module", 150, ({ sync }) =>
-      named(sync.module === null ? null : pathText(sync.module), "code", search),
-    ),
+    amount("blocked", 98, (row) => wait(row, row.sync.duration_us, blocked)),
+    amount("idle", 84, (row) => wait(row, row.sync.device_idle_us, idle)),
+    text("cause", 112, ({ sync }) => <Name text={sync.cause} mark={search} />),
+    text("step", 44, ({ sync }) => named(shortStep(sync.step), "", search)),
+    text("phase", 70, ({ sync }) => <Name text={sync.phase} className={`phase ${sync.phase}`} />),
+    text("module", 150, ({ sync }) => named(moduleName(sync.module), "code", search)),
     text("node", 150, ({ sync }) => named(sync.node, "code", search)),
-    text("operator", 140, ({ sync }) => named(sync.operator, "code", search)),
-    text("thread", 90, ({ sync }) => named(sync.thread, "", search)),
-    amount("start", 92, (row) => scaledDuration(row.start, start)),
-    amount("blocked", 96, (row) => wait(row.sync.duration_us, blocked)),
-    amount("idle", 92, (row) => wait(row.sync.device_idle_us, idle)),
+    text("operator", 130, ({ sync }) => named(sync.operator, "code", search)),
+    text("thread", 120, ({ sync }) => named(sync.thread, "", search)),
+    amount("start", 84, (row) => scaledDuration(row.start, start)),
   ];
 }
 
@@ -75,6 +74,10 @@ function named(value: string | null, className: string, search: string): ReactNo
   ) : (
     <Name text={value} className={className} mark={search} />
   );
+}
+
+function moduleName(path: string | null): string | null {
+  return path === null ? null : pathText(path);
 }
 
 /** ProfilerStep#5 is step 5 to everyone. */

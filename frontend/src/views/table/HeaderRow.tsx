@@ -41,9 +41,11 @@ function HeaderCell<Row extends object>({
           header.column.toggleSorting(sorted === false ? notes?.align === "end" : sorted === "asc");
         }}
       >
-        <span className="sort-mark" aria-hidden="true">
-          {sorted === false ? "" : sorted === "asc" ? "▲" : "▼"}
-        </span>
+        {sorted !== false && (
+          <span className="sort-mark" aria-hidden="true">
+            {sorted === "asc" ? "▲" : "▼"}
+          </span>
+        )}
         {notes?.definition.title}
       </button>
     </div>

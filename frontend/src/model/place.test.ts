@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+
+import { placeFromHash, placeToHash, START, type Place } from "./place";
+
+test("what is at its default is not in the address", () => {
+  expect(placeToHash(START)).toBe("#/backward");
+});
+
+test("every part of a place survives its address", () => {
+  const place: Place = {
+    view: "syncs",
+    run: "a/b & c",
+    worker: "gpu01#0",
+    trace: "17",
+    step: "ProfilerStep#5",
+    averaging: "total",
+    module: "",
+    zoom: "blocks.<0>",
+    sync: "1010.5.1",
+    phase: "backward",
+    cause: "x=y",
+    search: "مرحبا ?",
+    sort: { key: "total", descending: true },
+  };
+  expect(placeFromHash(placeToHash(place))).toEqual(place);
+});
+
+test("an unnamed root is not the same as none", () => {
+  expect(placeFromHash("#/backward?module=").module).toBe("");
+  expect(placeFromHash("#/backward").module).toBeNull();
+});
+
+test.each(["", "#", "#/", "#/nowhere?sort=--&per=%", "#backward?=&&"])(
+  "a poor address %j leads to the start",
+  (hash) => {
+    expect(placeFromHash(hash)).toEqual(START);
+  },
+);

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+
+import { report, sync } from "../testing/report";
+import { avoidable, deservesLook } from "./attention";
+import { chainText, filterSyncs, sortSyncs, summarizeSyncs, syncRows, tally } from "./syncs";
+
+const all = syncRows(
+  report({
+    syncs: [
+      sync({ start_us: 1010, duration_us: 5, phase: "forward" }),
+      sync({ start_us: 1030, duration_us: 50, cause: "blocking-copy", device_idle_us: null }),
+      sync({ start_us: 1030, duration_us: 1, module: null, stack: ["train.py(7): step"] }),
+    ],
+  }),
+);
+const ids = (rows: typeof all): string[] => rows.map((row) => row.id);
+const anything = { search: "", phase: null, cause: null };
+
+test("calls that begin at the same time have different ids, starts count from the trace's", () => {
+  expect(ids(all)).toEqual(["1010", "1030", "1030.1"]);
+  expect(all.map((row) => row.start)).toEqual([10, 30, 30]);
+});
+
+test("search and filters narrow together", () => {
+  expect(ids(filterSyncs(all, { ...anything, phase: "forward" }))).toEqual(["1010"]);
+  expect(ids(filterSyncs(all, { ...anything, search: "TRAIN.py" }))).toEqual(["1030.1"]);
+  expect(ids(filterSyncs(all, { search: "head", phase: "backward", cause: null }))).toEqual([
+    "1030",
+  ]);
+});
+
+test("texts and numbers sort, nothing comes last", () => {
+  expect(ids(sortSyncs(all, { key: "blocked", descending: true }))).toEqual([
+    "1030",
+    "1010",
+    "1030.1",
+  ]);
+  expect(ids(sortSyncs(all, { key: "idle", descending: false })).at(-1)).toBe("1030");
+  expect(ids(sortSyncs(all, { key: "module", descending: true })).at(-1)).toBe("1030.1");
+});
+
+test("values are counted for the filters, most frequent first", () => {
+  expect(tally(all, "phase")).toEqual([
+    ["backward", 2],
+    ["forward", 1],
+  ]);
+});
+
+test("the chain leads from the call outwards to the Python lines", () => {
+  const text = chainText(
+    sync({ duration_us: 118_400, stack: ["model.py(60): forward", "train.py(7): step"] }),
+    (path) => (path === "head" ? "Linear" : null),
+  );
+  expect(text.split("\n")).toEqual([
+    "cudaStreamSynchronize  118.4 ms",
+    "└ aten::item",
+    "  └ IndexBackward0",
+    "    └ head (Linear)",
+    "      └ model.py(60): forward",
+    "        └ train.py(7): step",
+  ]);
+});
+
+test("links that the trace does not hold are left out of the chain", () => {
+  const bare = sync({ operator: null, node: null, module: "" });
+  expect(chainText(bare, () => null)).toBe("cudaStreamSynchronize  5.0 µs\n└ (root)");
+});
+
+test("sums know nothing of an idle time that no call has", () => {
+  expect(summarizeSyncs(all.map((row) => row.sync))).toEqual({
+    blocked: 56,
+    idle: 4,
+    longest: 50,
+    backward: 2,
+  });
+  expect(summarizeSyncs([sync({ device_idle_us: null })]).idle).toBeNull();
+});
+
+test("crimson is for avoidable waits of a hundredth of the step", () => {
+  expect(avoidable([sync(), sync({ cause: "profiler" })])).toHaveLength(1);
+  expect(deservesLook(1, 100)).toBe(true);
+  expect(deservesLook(0.9, 100)).toBe(false);
+  expect(deservesLook(0, 0)).toBe(false);
+  expect(deservesLook(null, 100)).toBe(false);
+});

@@ -1,0 +1,127 @@
+import type { WireModule, WireReport, WireRun, WireStep, WireSync, WireWork } from "../api/types";
+
+/** Small reports for tests: say what matters, the rest is filled in. */
+
+export function work(totalUs: number | null, selfUs: number | null = totalUs): WireWork {
+  return {
+    host_us: totalUs,
+    device_us: totalUs,
+    self_host_us: selfUs,
+    self_device_us: selfUs,
+    kernels: totalUs === null ? null : 1,
+  };
+}
+
+export function module(
+  path: string,
+  parent: string | null,
+  rest: Partial<WireModule> = {},
+): WireModule {
+  return {
+    path,
+    class: "Linear",
+    parent,
+    calls: 1,
+    forward: work(1),
+    backward: work(2),
+    recompute: null,
+    sync: { count: 0, blocked_us: 0, device_idle_us: 0 },
+    ...rest,
+  };
+}
+
+export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
+  return {
+    name,
+    start_us: 0,
+    duration_us: 100,
+    forward_us: 30,
+    backward_us: 60,
+    optimizer_us: 5,
+    data_us: 0,
+    other_us: 5,
+    device_busy_us: 80,
+    device_idle_us: 20,
+    sync_blocked_us: 0,
+    ...rest,
+  };
+}
+
+export function sync(rest: Partial<WireSync> = {}): WireSync {
+  return {
+    api: "cudaStreamSynchronize",
+    start_us: 1010,
+    duration_us: 5,
+    step: "ProfilerStep#1",
+    phase: "backward",
+    operator: "aten::item",
+    node: "IndexBackward0",
+    module: "head",
+    cause: "scalar-read",
+    device_idle_us: 2,
+    stack: [],
+    thread: "thread 1",
+    ...rest,
+  };
+}
+
+/** A model of three levels, 10 us of backward of which 1 us is not attributed. */
+export function report(rest: Partial<WireReport> = {}): WireReport {
+  return {
+    schema: 1,
+    trace: {
+      path: "runs/vit/a.pt.trace.json",
+      format: "chrome-object",
+      events: 10,
+      start_us: 1000,
+      duration_us: 200,
+      devices: [{ id: "0", name: "GPU", kind: "cuda" }],
+      rank: null,
+      world_size: null,
+      torch_version: null,
+      recorder: null,
+      warnings: [],
+    },
+    totals: {
+      device_busy_us: { "0": 80 },
+      backward_device_us: 10,
+      forward_device_us: 5,
+      optimizer_device_us: 1,
+      sync_count: 0,
+      sync_blocked_us: 0,
+      backward_sync_count: 0,
+    },
+    steps: [step("ProfilerStep#1")],
+    modules: [
+      module("", null, { class: "Model", backward: work(9, 1) }),
+      module("blocks", "", { class: "Sequential", backward: work(6, 0) }),
+      module("blocks.0", "blocks", { class: "Block", backward: work(2) }),
+      module("blocks.1", "blocks", { class: "Block", backward: work(4) }),
+      module("head", "", { backward: work(2) }),
+    ],
+    nodes: [],
+    syncs: [],
+    coverage: {
+      backward_device_us: 10,
+      unattributed_us: 1,
+      backward_host_us: 20,
+      unattributed_host_us: 2,
+      by_evidence: { sequence_number: 9 },
+      measure: "device",
+      by_evidence_host: {},
+      unattributed_by_reason: { graph_launch: 1 },
+    },
+    findings: [],
+    ...rest,
+  };
+}
+
+export function run(name: string, workers: Record<string, string[]>, modified = 1): WireRun {
+  return {
+    name,
+    workers: Object.entries(workers).map(([worker, traces]) => ({
+      name: worker,
+      traces: traces.map((id) => ({ id, file: `${worker}.${id}.json`, bytes: 1, modified })),
+    })),
+  };
+}
