@@ -20,7 +20,7 @@ class Device(msgspec.Struct, frozen=True):
     """Device index as the trace numbers it, as text ("0")."""
     name: str
     kind: str
-    """ "cuda", "hip", "xpu", "mtia" or "device" where the vendor cannot be told."""
+    """ "cuda", "hip", "ze" or "ur" (XPU); "device" where the runtime cannot be told."""
 
 
 class TraceWarning(msgspec.Struct, frozen=True):

@@ -65,6 +65,7 @@ def find_syncs(trace: Trace, forest: Forest, role: Int, work: DeviceWork) -> Syn
     call = _calls(trace, forest, work)
     waits = (call == _Call.WAIT) | (call == _Call.COPY)
     waits |= (call == _Call.ASYNC_COPY) & _outlasts_its_copy(trace, forest, work)
+    waits &= nearest_above(forest.parent, waits) < 0  # a wait that another call passes on to
     position = np.flatnonzero(waits)
     around = operators_around(trace, forest, role)[position]
     first, last = _groups(call[position], around, forest.thread[position])

@@ -113,7 +113,7 @@ class Trace:
     devices: tuple[DeviceProperties, ...]
     """As the file lists them: every visible device, used or not."""
     runtime: str
-    """ "cuda", "hip", "xpu", "mtia" or "" where the file does not tell."""
+    """ "cuda", "hip", "ze" or "ur" (XPU), "" where the file does not tell."""
     rank: int | None
     world_size: int | None
     manifest: dict[str, Any] | None

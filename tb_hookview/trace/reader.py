@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress, count
+from itertools import compress, count, groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.trace.arguments import ARGUMENTS, Argument
 from tb_hookview.trace.columns import (
+    Bool,
     DeviceProperties,
     Events,
     Flows,
@@ -37,6 +39,7 @@ from tb_hookview.trace.vocabulary import (
 Progress = Callable[[str, float | None], None]
 """Called with the stage and the fraction of it done, None where it has no measure."""
 
+_RUNTIME_CALL = re.compile(r"(?P<runtime>cuda|hip|ze|ur)[A-Z]\w+")
 _place = attrgetter("pid", "tid")
 
 
@@ -101,7 +104,7 @@ def _assemble(path: str, form: str, data: bytes, root: Root) -> Trace:
             to_thread=renumbered[flows.to_thread],
         ),
         notices=tuple(notices),
-        **_head(root),
+        **_head(root, strings),
     )
 
 
@@ -136,7 +139,7 @@ def _events(
     name = names.column(map(attrgetter("name"), complete), len(complete))
     strings = StringTable(tuple(names.values()))
     kind = _kinds(complete, name, strings, notices)
-    columns = {argument.column: _argument(argument, complete, kind) for argument in ARGUMENTS}
+    columns = _arguments(complete, kind)
     untimed = sum(event.ts != event.ts for event in complete) if np.any(start == 0) else 0
     if untimed:
         notices.append(Notice("no-timestamp", "events without a timestamp, taken as 0", untimed))
@@ -168,11 +171,23 @@ def _kinds(
     return kind
 
 
-def _argument(argument: Argument, complete: list[Event], kind: NDArray[np.int8]) -> Int:
-    """One column of an argument; only events of the kinds that carry it are looked at."""
-    carries = np.isin(kind, [int(wanted) for wanted in argument.kinds])
-    carriers = list(compress(complete, carries.tolist()))
-    column = np.full(len(kind), argument.missing, np.int64)
+def _arguments(complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Int]:
+    """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
+    columns = {}
+    for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_key), key=_kinds_key):
+        carries = np.isin(kind, kinds)
+        carriers = list(compress(complete, carries.tolist()))
+        for argument in group:
+            columns[argument.column] = _argument(argument, carriers, carries)
+    return columns
+
+
+def _kinds_key(argument: Argument) -> tuple[int, ...]:
+    return tuple(sorted(argument.kinds))
+
+
+def _argument(argument: Argument, carriers: list[Event], carries: Bool) -> Int:
+    column = np.full(len(carries), argument.missing, np.int64)
     for key in reversed(argument.keys):
         field = attrgetter(f"args.{KEY_FIELDS[key]}")
         values = np.fromiter(map(field, carriers), np.int64, len(carriers))
@@ -215,21 +230,25 @@ def _threads(places: _Interner, metadata: Sequence[Event]) -> tuple[tuple[Thread
     return table, renumbered
 
 
-def _head(root: Root) -> dict[str, Any]:
+def _head(root: Root, strings: StringTable) -> dict[str, Any]:
     distributed = root.distributedInfo if isinstance(root.distributedInfo, dict) else {}
     return {
         "devices": _devices(root.deviceProperties),
-        "runtime": _runtime(root),
+        "runtime": _runtime(root, strings),
         "rank": _integer(distributed.get("rank")),
         "world_size": _integer(distributed.get("world_size")),
         "manifest": root.manifest if isinstance(root.manifest, dict) else None,
     }
 
 
-def _runtime(root: Root) -> str:
+def _runtime(root: Root, strings: StringTable) -> str:
+    """The vendor's runtime, by the file's header or, where that is silent, by the calls' names."""
     if root.hip_runtime_version is not None or root.roctracer_version is not None:
         return "hip"
-    return "cuda" if root.cuda_runtime_version is not None else ""
+    if root.cuda_runtime_version is not None:
+        return "cuda"
+    calls = (match for text in strings.texts if (match := _RUNTIME_CALL.fullmatch(text)))
+    return next((match["runtime"] for match in calls), "")
 
 
 def _integer(value: object) -> int | None:

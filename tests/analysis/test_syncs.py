@@ -51,6 +51,18 @@ def test_a_blocking_copy_and_the_synchronize_after_it_are_one_wait(tmp_path: Pat
     assert (sync.operator, sync.cause) == ("aten::item", "sync-scalar-item")
 
 
+def test_a_wait_inside_a_wait_is_the_same_wait(tmp_path: Path) -> None:
+    sync = only_sync(
+        tmp_path,
+        """
+        main ops   [aten::mm                       ]
+        main calls   [synchronizeStream          ]
+        main calls     [synchronize            ]
+        """,
+    )
+    assert (sync.api, sync.duration_us) == ("synchronizeStream", 29)
+
+
 def test_a_copy_that_returned_before_its_work_was_done_did_not_wait(tmp_path: Path) -> None:
     sync = only_sync(
         tmp_path,
