@@ -17,8 +17,10 @@ safe is percent-encoded (UTF-8), and decoding gives the true name back.
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import quote, unquote
 
 VERSION = 1
@@ -72,6 +74,35 @@ def decode(name: str) -> Mark | None:
         parameter=None if parameter is None else unquote(parameter),
         version=int(version),
     )
+
+
+def encode_manifest(content: dict[str, Any]) -> str:
+    """Return a manifest as JSON text that torch writes into the file unchanged.
+
+    torch spoils quotes and backslashes inside values, so strings are percent-encoded; keys are
+    ours and plain.
+    """
+    return json.dumps(_each_string(content, _escape_value), separators=(",", ":"))
+
+
+def decode_manifest(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest as it was before `encode_manifest`, given what stands in the file."""
+    decoded: dict[str, Any] = _each_string(content, unquote)
+    return decoded
+
+
+def _each_string(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _each_string(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_each_string(item, change) for item in value]
+    return value
+
+
+def _escape_value(text: str) -> str:
+    return quote(text, safe=_SAFE + " '();?`")
 
 
 def _escape(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_hookview.markers import decode_manifest
 from tb_hookview.trace.arguments import ARGUMENTS, Argument
 from tb_hookview.trace.columns import (
     Bool,
@@ -237,7 +238,7 @@ def _head(root: Root, strings: StringTable) -> dict[str, Any]:
         "runtime": _runtime(root, strings),
         "rank": _integer(distributed.get("rank")),
         "world_size": _integer(distributed.get("world_size")),
-        "manifest": root.manifest if isinstance(root.manifest, dict) else None,
+        "manifest": decode_manifest(root.manifest) if isinstance(root.manifest, dict) else None,
     }
 
 
