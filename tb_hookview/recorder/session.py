@@ -70,7 +70,7 @@ class Session:
 
     def _mark_gradient(self, owner: Assigned, name: str, parameter: nn.Parameter) -> None:
         mark = Instant(encode("gradient", owner.node.path, owner.node.class_name, name))
-        self._handles.append(_GradientHandle(parameter, mark))
+        self._handles.append(parameter.register_post_accumulate_grad_hook(mark))  # type: ignore[no-untyped-call]
 
     def _describe(self, assigned: list[Assigned]) -> None:
         self.manifest = manifest.describe(assigned)
@@ -81,20 +81,6 @@ class Session:
             action(*args)
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("attaching or removing a hook", fault)
-
-
-class _GradientHandle:
-    """A parameter's post-accumulate-grad hook; taking it off leaves the parameter as it was."""
-
-    def __init__(self, parameter: nn.Parameter, hook: Instant) -> None:
-        self._parameter = weakref.ref(parameter)
-        self._handle: _Handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
-
-    def remove(self) -> None:
-        self._handle.remove()
-        parameter = self._parameter()
-        if parameter is not None and not parameter._post_accumulate_grad_hooks:
-            parameter._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 
 
 class _CallHandle:

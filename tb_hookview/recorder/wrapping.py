@@ -73,6 +73,7 @@ def unwrap(module: M) -> M:
     for below in module.modules():
         if roots.find(below) is None:
             _drop_hooks(below)
+    _drop_empty_tables(module)
     return module
 
 
@@ -107,6 +108,18 @@ def _drop_hooks(module: nn.Module) -> None:
             if isinstance(hook, RootHook) or is_inert(hook):
                 del hooks[key]
                 module._forward_hooks_always_called.pop(key, None)
+
+
+def _drop_empty_tables(module: nn.Module) -> None:
+    """Remove the hook tables that torch made for our hooks on parameters.
+
+    Only here and not whenever a recording ends: torch frees a table at once, even one that a
+    backward in another thread is reading.
+    """
+    for parameter in module.parameters():
+        hooks = parameter._post_accumulate_grad_hooks
+        if hooks is not None and not hooks:
+            parameter._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 
 
 def _require_hookable(module: object, name: object) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the recorder is for torch")
 
+from support import torchvision_ops  # noqa: E402
 from support.recording import hooks_on  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -26,11 +27,37 @@ def nothing_left_behind(
 ) -> Iterator[None]:
     monkeypatch.setattr(faults, "_warned", False)
     torch.manual_seed(0)
+    gc.freeze()  # what is there already need not be searched again, a matter of seconds in all
     yield
     gc.collect()
     # Not isinstance: it asks proxies for their class, and some answer with a warning.
     modules = [thing for thing in gc.get_objects() if issubclass(type(thing), nn.Module)]
+    gc.unfreeze()
     assert [(type(m).__name__, hooks) for m in modules if (hooks := hooks_on(m))] == []
     assert roots.alive() == []
     assert session.current_manifest() == ""
     assert faults._warned == ("expected_fault" in request.fixturenames)
+
+
+@pytest.fixture
+def timm_vit() -> nn.Module:
+    torchvision_ops.declare()
+    timm = pytest.importorskip("timm", reason="timm is not installed")
+    transformer = timm.models.vision_transformer.VisionTransformer
+    return transformer(
+        img_size=64,
+        patch_size=16,
+        embed_dim=48,
+        depth=3,
+        num_heads=4,
+        num_classes=10,
+        patch_drop_rate=0.5,
+        drop_path_rate=0.1,
+    )
+
+
+@pytest.fixture
+def resnet18() -> nn.Module:
+    torchvision_ops.declare()
+    torchvision = pytest.importorskip("torchvision", reason="torchvision is not installed")
+    return torchvision.models.resnet18(num_classes=10)

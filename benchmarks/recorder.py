@@ -1,0 +1,139 @@
+"""What recording costs: the time of a training step under each way to mark it, side by side.
+
+    python benchmarks/recorder.py [--rounds N] [--steps N]
+
+One process, one thread, on the CPU; a transformer with almost no work per module, which is the
+worst case for marks. Each round runs every variant in turn, so that a slow moment of the machine
+falls on all of them; a ratio is the median over rounds of variant to plain within the round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from torch import nn
+
+import tb_hookview as hookview
+from tb_hookview.recorder.demo import VisionTransformer
+
+Variant = Callable[[nn.Module], "Iterator[None]"]
+
+
+def main() -> None:
+    """Run the rounds and print the tables."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rounds", type=int, default=9)
+    arguments.add_argument("--steps", type=int, default=20, help="steps per variant and round")
+    options = arguments.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    model = VisionTransformer(width=32, depth=14, heads=2, patch=16)
+    size = sum(1 for _ in model.modules())
+    print(f"torch {torch.__version__}, one thread, {size} modules, batch 2\n")
+    report("not recording", measure(model, IDLE, options.rounds, options.steps))
+    report("recording", measure(model, RECORDING, options.rounds, options.steps))
+
+
+def measure(
+    model: nn.Module, variants: dict[str, Variant], rounds: int, steps: int
+) -> dict[str, list[float]]:
+    """Return milliseconds per step, per variant and round."""
+    images, labels = torch.randn(2, 3, 64, 64), torch.tensor([1, 2])
+    loss_fn = nn.CrossEntropyLoss()
+
+    def step() -> None:
+        loss_fn(model(images), labels).backward()
+
+    taken: dict[str, list[float]] = {name: [] for name in variants}
+    for turn in range(rounds + 1):
+        for name, variant in variants.items():
+            with variant(model):
+                step()
+                start = time.perf_counter()
+                for _ in range(steps):
+                    step()
+                elapsed = (time.perf_counter() - start) / steps * 1000
+            if turn > 0:  # the first round warms caches and allocator
+                taken[name].append(elapsed)
+    return taken
+
+
+def report(title: str, taken: dict[str, list[float]]) -> None:
+    """Print a table, the first variant being what the others are compared with."""
+    base = next(iter(taken.values()))
+    print(f"{title:<42}{'ms/step':>9}{'ratio':>8}")
+    for name, values in taken.items():
+        ratio = statistics.median(v / b for v, b in zip(values, base, strict=True))
+        print(f"  {name:<40}{statistics.median(values):>9.2f}{ratio:>8.2f}")
+    print()
+
+
+@contextmanager
+def plain(_: nn.Module) -> Iterator[None]:
+    """No hook, no profiler."""
+    yield
+
+
+@contextmanager
+def wrapped(model: nn.Module) -> Iterator[None]:
+    """Hooked by us, nothing recording."""
+    hookview.wrap(model)
+    yield
+    hookview.unwrap(model)
+
+
+@contextmanager
+def torch_profiler(_: nn.Module, **options: bool) -> Iterator[None]:
+    """torch's profiler without us."""
+    with torch.profiler.profile(**options):
+        yield
+
+
+@contextmanager
+def ours(model: nn.Module, markers: str) -> Iterator[None]:
+    """Recorded by us."""
+    hookview.wrap(model, markers=markers)
+    with tempfile.TemporaryDirectory() as folder, hookview.profile(folder):
+        yield
+    hookview.unwrap(model)
+
+
+@contextmanager
+def module_hooks(model: nn.Module) -> Iterator[None]:
+    """The original technique: full backward hooks with `record_function` on every module."""
+    handles = []
+    for name, module in model.named_modules():
+
+        def mark(*_: object, name: str = name) -> None:
+            with torch.profiler.record_function(name):
+                pass
+
+        handles.append(module.register_full_backward_pre_hook(mark))
+        handles.append(module.register_full_backward_hook(mark))
+    with torch.profiler.profile():
+        yield
+    for handle in handles:
+        handle.remove()
+
+
+IDLE: dict[str, Variant] = {"plain": plain, "wrapped": wrapped}
+RECORDING: dict[str, Variant] = {
+    "torch.profiler": torch_profiler,
+    'markers="forward"': partial(ours, markers="forward"),
+    'markers="auto"': partial(ours, markers="auto"),
+    'markers="module"': partial(ours, markers="module"),
+    "module hooks with record_function": module_hooks,
+    "torch.profiler, with_modules": partial(torch_profiler, with_modules=True),
+    "torch.profiler, with_stack": partial(torch_profiler, with_stack=True),
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""`torch.compile`: a compiled region is marked as a whole and compiled no more often for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+from support.recording import hooks_below, record
+from torch import nn
+
+import tb_hookview as hookview
+
+
+class Head(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(x)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.act, self.head = nn.Linear(8, 8), nn.ReLU(), Head()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.act(self.first(x)))
+
+    def __len__(self) -> int:
+        return 0
+
+
+def compiled(target: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    return torch.compile(target, backend="aot_eager")
+
+
+def step(call: Callable[..., torch.Tensor]) -> None:
+    call(torch.ones(2, 8)).sum().backward()
+
+
+class Compilations:
+    def __init__(self) -> None:
+        self.before = self._now()
+
+    def _now(self) -> tuple[int, int]:
+        counters = torch._dynamo.utils.counters
+        return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
+
+    def since(self) -> tuple[int, int]:
+        graphs, breaks = self._now()
+        return graphs - self.before[0], breaks - self.before[1]
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler() -> Iterator[None]:
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+@contextmanager
+def wrapped(module: nn.Module) -> Iterator[None]:
+    hookview.wrap(module)
+    yield
+    hookview.unwrap(module)
+
+
+def compiled_model() -> tuple[nn.Module, Callable[..., torch.Tensor]]:
+    whole = compiled(Net())
+    return whole, whole
+
+
+def compiled_in_place() -> tuple[nn.Module, Callable[..., torch.Tensor]]:
+    net = Net()
+    net.compile(backend="aot_eager")
+    return net, net
+
+
+def compiled_part() -> tuple[nn.Module, Callable[..., torch.Tensor]]:
+    net = Net()
+    net.head = compiled(net.head)
+    return net, net
+
+
+def compiled_part_in_place() -> tuple[nn.Module, Callable[..., torch.Tensor]]:
+    net = Net()
+    net.head.compile(backend="aot_eager")
+    return net, net
+
+
+WHOLE = {"": 1}
+PART = {"": 1, "first": 1, "act": 1, "head": 1}
+
+
+@pytest.mark.parametrize("warm", [True, False], ids=["compiled before", "compiled meanwhile"])
+@pytest.mark.parametrize(
+    ("make", "calls"),
+    [
+        (compiled_model, WHOLE),
+        (compiled_in_place, WHOLE),
+        (compiled_part, PART),
+        (compiled_part_in_place, PART),
+    ],
+)
+def test_a_compiled_region_is_marked_as_a_whole(make, calls, warm):
+    module, call = make()
+    compilations = Compilations()
+    with wrapped(module):
+        if warm:
+            step(call)
+        trace = record(lambda: step(call))
+        step(call)
+        assert trace.paths("forward") == calls
+        assert sum(trace.paths("gradient").values()) == 4
+        assert compilations.since() == (1, 0)
+    assert hooks_below(module) == []
+
+
+def test_the_class_shown_is_the_compiled_modules_own():
+    module, call = compiled_model()
+    with wrapped(module):
+        ((mark, _),) = record(lambda: step(call)).marks("forward")
+    assert mark.module_class == "Net"
+
+
+def compile_model(net: nn.Module) -> Callable[..., torch.Tensor]:
+    return compiled(net)
+
+
+def compile_function(net: nn.Module) -> Callable[..., torch.Tensor]:
+    return compiled(lambda x: net(x) * 2)
+
+
+@pytest.mark.parametrize("compile_it", [compile_model, compile_function])
+def test_compiling_a_wrapped_model_costs_no_second_compilation(compile_it):
+    net = Net()
+    with wrapped(net):
+        compilations = Compilations()
+        call = compile_it(net)
+        step(call)
+        record(lambda: step(call))
+        step(call)
+        assert compilations.since() == (1, 0)
+
+
+def test_gradients_of_a_compiled_model_are_the_same():
+    plain, recorded = Net(), Net()
+    recorded.load_state_dict(plain.state_dict())
+    call = compiled(recorded)
+    step(compiled(plain))
+    with wrapped(call):
+        record(lambda: step(call))
+    for left, right in zip(plain.parameters(), recorded.parameters(), strict=True):
+        assert torch.equal(left.grad, right.grad)

@@ -1,0 +1,444 @@
+"""Outputs and gradients are equal bit for bit with and without the recorder."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from support.recording import ACCUMULATE, Span, Trace, count_calls, record
+from torch import nn
+from torch.nn.utils import parametrizations
+from torch.utils.checkpoint import checkpoint
+
+import tb_hookview as hookview
+
+Results = list[torch.Tensor | None]
+Run = Callable[[nn.Module], object]
+
+
+def execute(model: nn.Module, run: Run) -> Results:
+    """Run with a fixed seed; return every tensor that came out and every gradient."""
+    torch.manual_seed(1)
+    model.zero_grad()
+    outputs = [t.detach().clone() for t in tensors_in(run(model))]
+    grads = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+    buffers = [b.clone() for b in model.buffers()]
+    return [*outputs, *grads, *buffers]
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from tensors_in(item)
+
+
+def same(left: torch.Tensor | None, right: torch.Tensor | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    if left.is_sparse:
+        left, right = left.coalesce().to_dense(), right.coalesce().to_dense()
+    as_bytes = [t.contiguous().view(-1).view(torch.uint8) for t in (left, right)]
+    return left.dtype == right.dtype and torch.equal(*as_bytes)
+
+
+def assert_harmless(model: nn.Module, run: Run, **options: Any) -> Trace:
+    """Compare a plain run with one that is recorded and one that is only wrapped.
+
+    Return the trace, after checking that every call is in it.
+    """
+    with warnings.catch_warnings(record=True) as before:
+        warnings.simplefilter("always")
+        plain = execute(copy.deepcopy(model), run)
+    assert any(tensor is not None for tensor in plain)
+    hookview.wrap(model, **options)
+    idle = execute(copy.deepcopy(model), run)
+    calls, stop_counting = count_calls(model)
+    state = copy.deepcopy(model.state_dict())
+    results: list[Results] = []
+    with warnings.catch_warnings(record=True) as during:
+        warnings.simplefilter("always")
+        trace = record(lambda: results.append(execute(model, run)))
+    stop_counting()
+    model.load_state_dict(state)
+    after = execute(model, run)
+    hookview.unwrap(model)
+    for other in (idle, results[0], after):
+        assert len(other) == len(plain)
+        assert all(same(a, b) for a, b in zip(plain, other, strict=True))
+    assert {str(w.message) for w in during} <= {str(w.message) for w in before}
+    assert trace.paths("forward") == calls
+    return trace
+
+
+def test_timm_vision_transformer_with_patch_dropout(timm_vit):
+    assert_harmless(timm_vit, classify(64))
+
+
+def test_torchvision_resnet_with_its_in_place_operations(resnet18):
+    assert_harmless(resnet18, classify(32))
+
+
+def test_attribution_agrees_with_the_sequence_numbers_of_each_call(timm_vit, resnet18):
+    for model in (timm_vit, resnet18):
+        hookview.wrap(model)
+        truth = SequenceTruth(model)
+        trace = record(lambda model=model: execute(model, classify(64)))
+        truth.stop()
+        hookview.unwrap(model)
+        nodes = [s for s in trace.spans if s.name.startswith(EVALUATE) and s.name != ACCUMULATE]
+        assert len(nodes) > 50
+        found = {node.args["Sequence number"]: module_by_trace(trace, node) for node in nodes}
+        assert found == {number: truth.module_of(number) for number in found}
+
+
+EVALUATE = "autograd::engine::evaluate_function: "
+
+
+class SequenceTruth:
+    """Which module made which autograd node, known from torch's counter at module boundaries."""
+
+    class Boundary(NamedTuple):
+        number: int
+        inside: str | None
+
+    def __init__(self, model: nn.Module) -> None:
+        self._stack: list[str] = []
+        self._boundaries: list[SequenceTruth.Boundary] = []
+        self._handles = []
+        for path, module in model.named_modules():
+            enter = module.register_forward_pre_hook(lambda *_, path=path: self._note(path))
+            leave = module.register_forward_hook(lambda *_: self._note(None))
+            self._handles += [enter, leave]
+
+    def _note(self, entered: str | None) -> None:
+        if entered is None:
+            self._stack.pop()
+        else:
+            self._stack.append(entered)
+        number = torch._C._autograd._get_sequence_nr()
+        inside = self._stack[-1] if self._stack else None
+        self._boundaries.append(SequenceTruth.Boundary(number, inside))
+
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def module_of(self, number: int) -> str | None:
+        passed = [b.inside for b in self._boundaries if b.number <= number]
+        return passed[-1] if passed else None
+
+
+def module_by_trace(trace: Trace, node: Span) -> str | None:
+    """The module whose forward range holds the last operator to start with the node's number."""
+    number = node.args["Sequence number"]
+    makers = [
+        s
+        for s in trace.spans
+        if s.args.get("Sequence number") == number
+        and s.args.get("Fwd thread id") == 0
+        and s.start < node.start
+    ]
+    maker = max(makers, key=lambda s: (s.start, -s.end))
+    around = [(s.start, m.path) for m, s in trace.marks("forward") if s.holds(maker)]
+    return max(around)[1] if around else None
+
+
+def classify(size: int) -> Run:
+    def run(model: nn.Module) -> object:
+        scores = model(torch.randn(2, 3, size, size))
+        nn.functional.cross_entropy(scores, torch.tensor([1, 2])).backward()
+        return scores
+
+    return run
+
+
+def sum_backward(*shape: int) -> Run:
+    def run(model: nn.Module) -> object:
+        out = model(torch.randn(*shape, requires_grad=True))
+        total = torch.stack([t.float().sum() for t in tensors_in(out) if t.is_floating_point()])
+        total.sum().backward()
+        return out
+
+    return run
+
+
+class InPlace(nn.Module):
+    """In-place operations inside modules, on their outputs, and through a view."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.act = nn.ReLU(inplace=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out = self.first(x)
+        out += x
+        out = self.second(self.act(out))
+        out[:, 1:] *= 2
+        return out.view(-1).mul_(3)
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.head = nn.Embedding(7, 4, sparse=False), nn.Linear(4, 7, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.embed((x.abs() * 3).long().clamp(max=6)))
+
+
+class Shared(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = self.a
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.b(self.a(self.a(x)))
+
+
+class Frozen(nn.Sequential):
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4))
+        self[0].requires_grad_(False)
+
+
+class Structured(nn.Module):
+    """Keyword inputs; dict, tuple and None outputs; a module that is never called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.unused = Inner(), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> dict[str, object]:
+        first, second, nothing = self.inner(x=x, scale=2)
+        return {"a": first, "b": (second, nothing), "c": [first * second]}
+
+
+class Inner(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, *, x: torch.Tensor, scale: int) -> tuple[torch.Tensor, torch.Tensor, None]:
+        return self.fc(x), self.fc(x) * scale, None
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, *, reentrant: bool) -> None:
+        super().__init__()
+        self.reentrant = reentrant
+        self.block = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Linear(4, 4))
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        inner = checkpoint(self.block, x, use_reentrant=self.reentrant)
+        return checkpoint(self.drop, inner, use_reentrant=self.reentrant)
+
+
+class Nested(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.last = Checkpointed(reentrant=False), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(checkpoint(self.inner, x, use_reentrant=False))
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad * 3 * ctx.saved_tensors[0] ** 2
+
+
+class Custom(nn.Linear):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return Cube.apply(super().forward(x))
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(4, 3, num_layers=2, batch_first=True, dropout=0.3)
+
+    def forward(self, x: torch.Tensor) -> object:
+        return self.lstm(x[None])
+
+
+CASES: dict[str, Callable[[], nn.Module]] = {
+    "in-place operations": InPlace,
+    "tied weights": Tied,
+    "a shared module": Shared,
+    "frozen layers and batch norm": Frozen,
+    "structured inputs and outputs": Structured,
+    "reentrant checkpoint": lambda: Checkpointed(reentrant=True),
+    "checkpoint": lambda: Checkpointed(reentrant=False),
+    "nested checkpoints": Nested,
+    "custom function": lambda: Custom(4, 4),
+    "LSTM": Recurrent,
+    "parametrization": lambda: nn.Sequential(parametrizations.weight_norm(nn.Linear(4, 4))),
+    "convolution on an input without gradient": lambda: nn.Sequential(nn.Conv1d(3, 2, 1)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_changes(case):
+    shape = (2, 3, 4) if "convolution" in case else (6, 4)
+    assert_harmless(CASES[case](), sum_backward(*shape))
+
+
+def test_sparse_gradients():
+    def run(model: nn.Module) -> object:
+        out = model(torch.tensor([1, 2, 2]))
+        out.sum().backward()
+        return out
+
+    trace = assert_harmless(nn.Sequential(nn.Embedding(5, 4, sparse=True)), run)
+    assert trace.paths("gradient") == {"0": 1}
+
+
+def test_autocast():
+    def run(model: nn.Module) -> object:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out = model(torch.randn(3, 4))
+        out.float().sum().backward()
+        return out
+
+    assert_harmless(nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4)), run)
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+def test_without_gradients(context):
+    def run(model: nn.Module) -> object:
+        with context():
+            return model(torch.randn(3, 4))
+
+    trace = assert_harmless(nn.Sequential(nn.Linear(4, 4)), run)
+    assert trace.marks("gradient") == []
+
+
+def test_double_backward():
+    def run(model: nn.Module) -> object:
+        x = torch.randn(3, 4, requires_grad=True)
+        (grad,) = torch.autograd.grad(model(x).pow(2).sum(), x, create_graph=True)
+        grad.pow(2).sum().backward()
+        return grad
+
+    assert_harmless(nn.Sequential(nn.Linear(4, 4), nn.Tanh()), run)
+
+
+def test_several_backwards_and_accumulation():
+    def run(model: nn.Module) -> object:
+        for _ in range(2):
+            loss = model(torch.randn(3, 4)).sum()
+            loss.backward(retain_graph=True)
+            loss.backward()
+        return loss
+
+    trace = assert_harmless(nn.Sequential(nn.Linear(4, 4)), run)
+    assert trace.paths("gradient") == {"0": 8}
+
+
+def test_functional_call():
+    def run(model: nn.Module) -> object:
+        weights = {name: p.detach() * 2 for name, p in model.named_parameters()}
+        return torch.func.functional_call(model, weights, (torch.randn(3, 4),))
+
+    assert_harmless(nn.Sequential(nn.Linear(4, 4)), run)
+
+
+def test_function_transforms():
+    def run(model: nn.Module) -> object:
+        weights = dict(model.named_parameters())
+
+        def loss(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+            return torch.func.functional_call(model, weights, (x,)).sum()
+
+        return torch.vmap(torch.func.grad(loss), in_dims=(None, 0))(weights, torch.randn(3, 4))
+
+    assert_harmless(nn.Sequential(nn.Linear(4, 4), nn.Tanh()), run)
+
+
+def test_backward_in_another_thread():
+    def run(model: nn.Module) -> object:
+        out = model(torch.randn(3, 4))
+        thread = threading.Thread(target=lambda: out.sum().backward())
+        thread.start()
+        thread.join()
+        return out
+
+    assert_harmless(nn.Sequential(nn.Linear(4, 4)), run)
+
+
+def test_forward_in_many_threads_while_recording_starts_and_stops():
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4))))
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def train() -> None:
+        try:
+            while not done.is_set():
+                model(torch.ones(1, 4)).sum().backward()
+        except BaseException as failure:  # noqa: BLE001 - reported by the assertion below
+            failures.append(failure)
+
+    threads = [threading.Thread(target=train) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    traces = [record(lambda: model(torch.ones(1, 4))) for _ in range(5)]
+    done.set()
+    for thread in threads:
+        thread.join()
+    hookview.unwrap(model)
+    assert failures == []
+    assert all(trace.paths("forward")["1.0"] >= 1 for trace in traces)
+
+
+def test_an_exception_in_backward_reaches_the_caller():
+    def fail(_: torch.Tensor) -> None:
+        raise ValueError("in backward")
+
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4)))
+
+    def run() -> None:
+        out = model(torch.ones(1, 4))
+        out.register_hook(fail)
+        with pytest.raises(ValueError, match="in backward"):
+            out.sum().backward()
+        model(torch.ones(1, 4)).sum().backward()
+
+    assert record(run).paths("gradient") == {"0": 2}
+    hookview.unwrap(model)
+
+
+def test_a_lazy_module_becomes_what_it_would():
+    model = hookview.wrap(nn.Sequential(nn.LazyLinear(3)))
+    trace = record(lambda: model(torch.ones(2, 5)).sum().backward())
+    assert trace.paths("forward") == {"": 1, "0": 1}
+    assert type(model[0]) is nn.Linear
+    hookview.unwrap(model)
+
+
+def test_data_parallel_replicas_carry_the_marks_of_their_original():
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4)))
+    replica = model._replicate_for_data_parallel()
+    replica._modules = {"0": model[0]._replicate_for_data_parallel()}
+    replica._modules["0"]._parameters = dict(model[0]._parameters)
+    trace = record(lambda: nn.Module.__call__(replica, torch.ones(1, 4)))
+    assert trace.paths("forward") == {"": 1, "0": 1}
+    hookview.unwrap(model)

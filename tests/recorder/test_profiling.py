@@ -1,0 +1,215 @@
+"""`profile`: torch's profiler with hooks while it records, and one whole file per recording."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support.recording import Trace, hooks_below, only_trace
+from torch import nn
+
+import tb_hookview as hookview
+from tb_hookview.markers import MANIFEST_KEY, VERSION
+
+
+def model_and_step():
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+    return model, lambda: model(torch.ones(1, 4)).sum().backward()
+
+
+def traces(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.pt.trace.json.gz"))
+
+
+def test_it_yields_torchs_own_profiler(tmp_path):
+    with hookview.profile(tmp_path, record_shapes=True, with_stack=False) as profiler:
+        torch.ones(1).add(1)
+    assert isinstance(profiler, torch.profiler.profile)
+    assert any(event.key == "aten::add" for event in profiler.key_averages())
+
+
+def test_an_unknown_keyword_is_torchs_own_error(tmp_path):
+    with pytest.raises(TypeError, match="no_such_option"):
+        hookview.profile(tmp_path, no_such_option=1)
+
+
+def test_the_file_is_named_as_tensorboard_expects(tmp_path):
+    folder = tmp_path / "not" / "there yet"
+    with hookview.profile(folder):
+        pass
+    (path,) = folder.iterdir()
+    worker, time, *rest = path.name.rsplit(".", 5)
+    assert worker == f"{socket.gethostname()}_{os.getpid()}"
+    assert time.isdecimal()
+    assert rest == ["pt", "trace", "json", "gz"]
+
+
+@pytest.mark.parametrize(
+    ("rank", "world", "prefix"), [("3", "16", "rank03_"), ("0", "2", "rank0_")]
+)
+def test_ranks_of_a_launcher_sort_and_do_not_collide(tmp_path, monkeypatch, rank, world, prefix):
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setenv("WORLD_SIZE", world)
+    model, step = model_and_step()
+    with hookview.profile(tmp_path):
+        step()
+    (path,) = traces(tmp_path)
+    assert path.name.startswith(prefix + socket.gethostname())
+    manifest = Trace(path).manifest
+    assert (manifest["rank"], manifest["world_size"]) == (int(rank), int(world))
+    hookview.unwrap(model)
+
+
+def test_hooks_are_attached_in_the_active_steps_only(tmp_path):
+    model, step = model_and_step()
+    attached: list[int] = []
+    model[1].register_forward_hook(lambda *_: attached.append(len(hooks_below(model))))
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    with hookview.profile(tmp_path, schedule=schedule) as profiler:
+        for _ in range(6):
+            step()
+            profiler.step()
+    assert [count > 1 for count in attached] == [False, False, True, True, False, False]
+    assert [count for count in attached if count <= 1] == [1] * 4
+    trace = only_trace(tmp_path)
+    assert trace.paths("forward") == {"": 2, "0": 2, "1": 2}
+    assert len(trace.named("ProfilerStep#2")) == len(trace.named("ProfilerStep#3")) == 1
+    hookview.unwrap(model)
+
+
+def test_every_cycle_is_a_file_with_its_own_manifest(tmp_path):
+    model, step = model_and_step()
+    seen: list[int] = []
+    schedule = torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=3)
+    with hookview.profile(
+        tmp_path, schedule=schedule, on_trace_ready=lambda _: seen.append(len(traces(tmp_path)))
+    ) as profiler:
+        for _ in range(6):
+            step()
+            profiler.step()
+    assert seen == [1, 2, 3]
+    assert all(Trace(path).manifest["version"] == VERSION for path in traces(tmp_path))
+    assert all(Trace(path).paths("forward")[""] == 1 for path in traces(tmp_path))
+    hookview.unwrap(model)
+
+
+def test_what_was_recorded_is_written_when_training_raises(tmp_path):
+    model, step = model_and_step()
+    model[1].register_forward_hook(lambda *_: 1 // 0)
+    with pytest.raises(ZeroDivisionError), hookview.profile(tmp_path):
+        step()
+    assert only_trace(tmp_path).paths("forward")[""] == 1
+    hookview.unwrap(model)
+
+
+def test_a_step_inside_forward_closes_what_is_open(tmp_path):
+    class Steps(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            profiler.step()
+            return x
+
+    model = hookview.wrap(nn.Sequential(nn.Identity(), Steps()))
+    schedule = torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=2)
+    with hookview.profile(tmp_path, schedule=schedule) as profiler:
+        for _ in range(4):
+            model(torch.ones(1))
+    recorded = [Trace(path).paths("forward") for path in traces(tmp_path)]
+    assert recorded[0] == {"": 1, "0": 1, "1": 1}
+    hookview.unwrap(model)
+
+
+def test_a_trace_that_cannot_be_written_is_a_warning(tmp_path, expected_fault):
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where the folder should be")
+    model, step = model_and_step()
+    seen: list[object] = []
+    recording = hookview.profile(blocked / "runs", on_trace_ready=seen.append)
+    with pytest.warns(RuntimeWarning, match="writing the trace failed"), recording as profiler:
+        step()
+    assert seen == [profiler]
+    assert model[0].weight.grad is not None
+    hookview.unwrap(model)
+
+
+def test_a_full_disk_leaves_a_warning_and_no_broken_file(tmp_path):
+    script = f"""
+import resource, signal, warnings, pathlib, torch
+import tb_hookview as hookview
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+model = hookview.wrap(torch.nn.Linear(4, 4))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with hookview.profile({str(tmp_path)!r}):
+        for _ in range(50):
+            model(torch.ones(1, 4)).sum().backward()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+ours = [w for w in caught if "writing the trace failed" in str(w.message)]
+print(len(ours), list(pathlib.Path({str(tmp_path)!r}).iterdir()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=Path.cwd()
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("1 []")
+
+
+def test_the_manifest_describes_the_tree(tmp_path):
+    model = nn.Sequential(nn.Linear(4, 3), nn.Sequential(nn.Linear(3, 2).half()))
+    model[1].requires_grad_(False)
+    hookview.wrap(model, exclude=["1"])
+    loss = hookview.wrap(nn.MSELoss(), name="loss", markers="forward")
+    with hookview.profile(tmp_path):
+        pass
+    manifest = only_trace(tmp_path).manifest
+    assert manifest["torch"] == torch.__version__
+    assert manifest["markers"] == ["auto", "forward"]
+    assert (manifest["rank"], manifest["world_size"]) == (None, None)
+    rows = [
+        (r["path"], r["class"], r["parameters"], r["bytes"], r["trainable"], r["marked"])
+        for r in manifest["modules"]
+    ]
+    assert rows == [
+        ("", "Sequential", 0, 0, False, True),
+        ("0", "Linear", 15, 60, True, True),
+        ("1", "Sequential", 0, 0, False, False),
+        ("1.0", "Linear", 8, 16, False, True),
+        ("loss", "MSELoss", 0, 0, False, True),
+    ]
+    source = Path(manifest["modules"][1]["file"]).read_text().splitlines()
+    assert source[manifest["modules"][1]["line"] - 1].startswith("class Linear(")
+    hookview.unwrap(model)
+    hookview.unwrap(loss)
+
+
+def test_a_shared_parameter_is_counted_once(tmp_path):
+    model = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False))
+    model[1].weight = model[0].weight
+    hookview.wrap(model)
+    with hookview.profile(tmp_path):
+        pass
+    counts = [row["parameters"] for row in only_trace(tmp_path).manifest["modules"]]
+    assert counts == [0, 16, 0]
+    hookview.unwrap(model)
+
+
+def test_without_a_wrapped_module_the_manifest_still_tells_torchs_version(tmp_path):
+    with hookview.profile(tmp_path):
+        pass
+    manifest = only_trace(tmp_path).manifest
+    assert (manifest["torch"], manifest["modules"]) == (torch.__version__, [])
+
+
+def test_a_large_manifest_survives(tmp_path):
+    model = hookview.wrap(nn.ModuleList(nn.Identity() for _ in range(5000)))
+    with hookview.profile(tmp_path):
+        pass
+    manifest = only_trace(tmp_path).manifest
+    assert len(manifest["modules"]) == 5001
+    assert MANIFEST_KEY not in json.dumps(manifest)
+    hookview.unwrap(model)
