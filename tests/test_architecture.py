@@ -1,0 +1,83 @@
+"""The layers: which part may import which, held against the code itself."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "tb_hookview"
+SHARED = {"markers", "errors", ""}
+"""What every part may use; "" is the package itself, which loads its names on first use."""
+
+MAY_IMPORT = {
+    "markers": set(),
+    "errors": set(),
+    "recorder": {"recorder", *SHARED},
+    "trace": {"trace", *SHARED},
+    "analysis": {"analysis", "trace", *SHARED},
+    "server": {"server", "analysis", "trace", *SHARED},
+    "plugin": {"server", *SHARED},
+    "cli": {"cli", "server", "analysis", "trace", "recorder", *SHARED},
+}
+OUTSIDE = {
+    "markers": set(),
+    "errors": set(),
+    "recorder": {"torch"},
+    "trace": {"numpy", "msgspec", "isal"},
+    "analysis": {"numpy", "msgspec", "pandas", "polars"},
+    "server": {"flask", "werkzeug", "msgspec", "isal"},
+    "plugin": {"tensorboard", "flask", "_typeshed"},
+    "cli": {"click", "rich", "msgspec", "tensorboard"},
+}
+FILES = [
+    path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"
+]
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Modules a file imports anywhere in it, in full."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            if node.module == "tb_hookview":
+                yield from (f"tb_hookview.{alias.name}" for alias in node.names)
+            else:
+                yield node.module or ""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    part = part_of(path)
+    for name in imports_of(path):
+        top, _, rest = name.partition(".")
+        if top == "tb_hookview":
+            inner = rest.split(".")[0]
+            known = inner if inner in MAY_IMPORT else ""
+            assert known in MAY_IMPORT[part], f"{part} must not import {name}"
+        elif top not in sys.stdlib_module_names:
+            assert top in OUTSIDE[part], f"{part} must not import {name}"
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES} - {PACKAGE}), ids=str)
+def test_every_folder_says_what_lives_there(folder: Path) -> None:
+    readme = (folder / "README.md").read_text()
+    assert "must not" in readme.lower()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_and_functions_stay_readable(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 500
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < 60, f"{node.name} is long"
