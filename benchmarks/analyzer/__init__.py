@@ -1,0 +1,1 @@
+"""Parts of the analyzer's benchmark, `benchmarks/analyze.py`."""
