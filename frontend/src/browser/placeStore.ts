@@ -32,11 +32,21 @@ export class PlaceStore {
 
   /** Go to a changed place; `quietly` leaves no step in the browser's history. */
   readonly go = (change: Partial<Place>, quietly = false): void => {
-    const hash = placeToHash({ ...this.get(), ...change });
-    if (hash === this.hash) return;
-    if (quietly) this.window.history.replaceState(null, "", hash);
-    else this.window.history.pushState(null, "", hash);
+    const href = this.href(change);
+    if (href === this.window.location.href) return;
+    if (quietly) this.window.history.replaceState(null, "", href);
+    else this.window.history.pushState(null, "", href);
     this.notify();
+  };
+
+  /**
+   * The full address of a changed place. A mere hash would not do: TensorBoard's frame has a base
+   * address of another folder, against which the browser would resolve it.
+   */
+  readonly href = (change: Partial<Place>): string => {
+    const address = new URL(this.window.location.href);
+    address.hash = placeToHash({ ...this.get(), ...change });
+    return address.href;
   };
 
   private readonly notify = (): void => {

@@ -10,7 +10,7 @@ const define = (title: string, text: string): Definition => ({ title, text });
 /** Columns of the table of modules. */
 export const MODULE_DEFINITIONS = {
   module: define("module", "Qualified name of the module instance, and its class."),
-  calls: define("calls", "How often the module's forward ran."),
+  calls: define("calls", "How often the module was called, outside of the backward pass."),
   deviceTotal: define(
     "device total",
     "Device time of kernels, copies and sets launched in the backward of this module and of all modules below it.",
@@ -33,7 +33,10 @@ export const MODULE_DEFINITIONS = {
     "Host time of the autograd nodes that belong to this module and to all modules below it.",
   ),
   ratio: define("bwd / fwd", "Backward time of this module divided by its forward time."),
-  kernels: define("kernels", "Device events launched in the backward of this module and below it."),
+  kernels: define(
+    "kernels",
+    "Kernels launched in the backward of this module and below it; copies and sets not counted.",
+  ),
   syncs: define(
     "syncs",
     "How often the host waited for the device, in any phase, in this module and below it.",

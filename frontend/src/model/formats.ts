@@ -47,8 +47,8 @@ export function duration(us: Amount): string {
 export function durationParts(us: Amount): [number: string, unit: string] {
   if (us === null || us === undefined) return [NOTHING, ""];
   const size = Math.abs(us);
-  if (size >= 1e7) return [fixed(us / 1e6, size >= 1e8 ? 1 : 2), "s"];
-  if (size >= 1e3) return [fixed(us / 1e3, size >= 1e5 ? 1 : 2), "ms"];
+  if (size >= 9.9995e6) return [fixed(us / 1e6, size >= 1e8 ? 1 : 2), "s"];
+  if (size >= 999.95) return [fixed(us / 1e3, size >= 1e5 ? 1 : 2), "ms"];
   if (size > 0 && size < 0.05) return ["<0.1", "µs"];
   return [size === 0 ? "0" : fixed(us, 1), "µs"];
 }

@@ -5,8 +5,8 @@ import { avoidable, deservesLook } from "../../model/attention";
 import { count, NOTHING } from "../../model/formats";
 import { headline } from "../../model/headline";
 import { stepsLength } from "../../model/measures";
-import { placeToHash, type Place, type View } from "../../model/place";
-import { usePlace } from "../state/context";
+import type { Place, View } from "../../model/place";
+import { usePlace, useServices } from "../state/context";
 
 interface Entry {
   view: View;
@@ -18,14 +18,20 @@ interface Entry {
 
 /** The views, each with the one number that says whether to go there. */
 export function Navigation({ report }: { report: WireReport | null }): ReactElement {
-  const [place] = usePlace();
+  const [place, go] = usePlace();
+  const { places } = useServices();
   return (
     <nav className="navigation" aria-label="Views">
       {entries(report).map((entry) => (
         <a
           key={entry.view}
-          href={placeToHash(viewPlace(place, entry.view))}
+          href={places.href(change(place, entry.view))}
           className={entry.view === place.view ? "current" : ""}
+          onClick={(event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+            event.preventDefault();
+            go(change(place, entry.view));
+          }}
           aria-current={entry.view === place.view ? "page" : undefined}
         >
           <span>{entry.title}</span>
@@ -58,6 +64,6 @@ function entries(report: WireReport | null): Entry[] {
 }
 
 /** Search and sort belong to the view one leaves. */
-function viewPlace(place: Place, view: View): Place {
-  return place.view === view ? place : { ...place, view, search: "", sort: null };
+function change(place: Place, view: View): Partial<Place> {
+  return place.view === view ? {} : { view, search: "", sort: null };
 }

@@ -1,0 +1,63 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { launch, open } from "./browser";
+import { serve, type Server } from "./server";
+import { makeLogDir, type LogDir } from "./traces";
+
+const MARKUP = `<img src=x onerror="document.title='taken'">`;
+const RIGHT_TO_LEFT = "\u202Eطبقة";
+const LONG = "k".repeat(10_000);
+
+let logdir: LogDir;
+let server: Server;
+let browser: Browser;
+
+beforeAll(async () => {
+  logdir = makeLogDir();
+  logdir.addDevice(MARKUP.replaceAll("/", ""), [
+    { path: MARKUP, className: "<script>alert(1)</script>", waits: 500 },
+    { path: RIGHT_TO_LEFT, className: "Linear" },
+    { path: LONG, className: LONG },
+    { path: "constructor", className: "__proto__" },
+  ]);
+  server = await serve(logdir.path);
+  browser = await launch();
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  logdir.remove();
+});
+
+test("names out of a trace are text, whatever they hold", async () => {
+  const { page, faults } = await open(browser, server.url);
+  const cell = page.locator(".table-body [role=row]", { hasText: MARKUP });
+  await cell.waitFor();
+  await cell.click();
+  const panel = page.getByRole("complementary", { name: "Module" });
+  await panel.getByRole("heading", { name: MARKUP }).waitFor();
+  await panel.getByRole("button", { name: "Show in Syncs" }).click();
+  await page.locator(".table-body [role=row]").first().click();
+  expect(await page.locator(".chain").innerText()).toContain(MARKUP);
+  expect(await page.locator("img, script:not([src])").count()).toBe(0);
+  expect(await page.title()).toBe("HookView");
+  expect(faults).toEqual([]);
+});
+
+test("long and right-to-left names keep to their cells", async () => {
+  const { page, faults } = await open(browser, server.url);
+  const names = page.locator(".table-body [role=row] bdi.code");
+  await names.first().waitFor();
+  const texts = await names.allTextContents();
+  expect(texts).toContain(RIGHT_TO_LEFT);
+  expect(texts).toContain("constructor");
+  expect(Math.max(...texts.map((text) => text.length))).toBeLessThan(400);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBe(1280);
+  await page.locator(".table-body [role=row]", { hasText: "kkkk" }).click();
+  await page.getByRole("complementary", { name: "Module" }).waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(1280);
+  expect(faults).toEqual([]);
+});

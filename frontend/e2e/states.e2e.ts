@@ -1,0 +1,100 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { launch, open, row } from "./browser";
+import { serve, type Server } from "./server";
+import { makeLogDir, type LogDir } from "./traces";
+
+let browser: Browser;
+const servers: Server[] = [];
+const logdirs: LogDir[] = [];
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(async () => {
+  await browser.close();
+  for (const server of servers) await server.stop();
+  for (const logdir of logdirs) logdir.remove();
+});
+
+async function serving(
+  fill: (logdir: LogDir) => void,
+): Promise<{ logdir: LogDir; server: Server }> {
+  const logdir = makeLogDir();
+  logdirs.push(logdir);
+  fill(logdir);
+  const server = await serve(logdir.path);
+  servers.push(server);
+  return { logdir, server };
+}
+
+test("a run folder that is emptied while it is served says what to do", async () => {
+  const { logdir, server } = await serving((dir) => {
+    dir.addReal("tiny");
+  });
+  rmSync(join(logdir.path, "tiny"), { recursive: true });
+  const { page, faults } = await open(browser, server.url);
+  await page.getByRole("heading", { name: "No traces yet" }).waitFor();
+  const text = await page.locator(".state").innerText();
+  expect(text).toContain(logdir.path);
+  expect(text).toContain("model = hookview.wrap(model)");
+  expect(text).toContain("tensorboard --logdir runs");
+  logdir.addReal("later");
+  await page.getByRole("button", { name: "Look again" }).click();
+  await row(page, "blocks").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("a broken file is named with the reason, and can be tried again", async () => {
+  const { logdir, server } = await serving((dir) => {
+    dir.addFile("run/broken.1.pt.trace.json", '{"traceEvents": [{"ph": "X", ');
+  });
+  const { page, faults } = await open(browser, server.url);
+  const card = page.getByRole("alert");
+  await card.getByRole("heading", { name: "This file cannot be read as a trace" }).waitFor();
+  expect(await card.innerText()).toContain("broken.1.pt.trace.json");
+  logdir.addFile("run/broken.1.pt.trace.json", '{"traceEvents": []}');
+  await card.getByRole("button", { name: "Try again" }).click();
+  await page.locator(".figures").waitFor();
+  await page.getByRole("heading", { name: "This trace names no modules" }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("an address to a run that is not there offers those that are", async () => {
+  const { server } = await serving((dir) => {
+    dir.addReal("tiny");
+  });
+  const { page } = await open(browser, `${server.url}#/backward?run=gone`);
+  await page.getByRole("heading", { name: "There is no run gone" }).waitFor();
+  await page.getByRole("button", { name: "tiny" }).click();
+  await row(page, "blocks").waitFor();
+});
+
+test("a server that has gone away is said to be away", async () => {
+  const { server } = await serving((dir) => {
+    dir.addReal("tiny");
+  });
+  const { page } = await open(browser, server.url);
+  await row(page, "blocks").waitFor();
+  await server.stop();
+  await page.getByLabel("steps").selectOption("step:ProfilerStep#3");
+  await page.getByRole("heading", { name: "No answer from the server" }).waitFor();
+});
+
+test("the run looked at last is shown again", async () => {
+  const { server } = await serving((dir) => {
+    dir.addReal("one");
+    dir.addReal("two");
+  });
+  const { page } = await open(browser, `${server.url}#/backward?run=one`);
+  await row(page, "blocks").waitFor();
+  await page.goto("about:blank");
+  await page.goto(server.url);
+  await row(page, "blocks").waitFor();
+  expect(await page.getByLabel("run").inputValue()).toBe("one");
+});

@@ -1,0 +1,128 @@
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+/** Log directories for the tests: real ones from data/, and small traces with a device made here. */
+
+const REAL = join(import.meta.dirname, "data", "worker0.1.pt.trace.json.gz");
+
+export interface LogDir {
+  path: string;
+  /** Copy the recorded trace into a run. */
+  addReal: (run: string) => void;
+  /** Write a trace with a device, with one module per entry. */
+  addDevice: (run: string, modules: ModuleSpec[]) => void;
+  addFile: (name: string, content: string) => void;
+  remove: () => void;
+}
+
+export interface ModuleSpec {
+  path: string;
+  className: string;
+  /** How long the host waits for the device in this module's backward, in microseconds. */
+  waits?: number;
+}
+
+export function makeLogDir(): LogDir {
+  const path = mkdtempSync(join(tmpdir(), "hookview-e2e-"));
+  const addFile = (name: string, content: string): void => {
+    const file = join(path, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+  };
+  return {
+    path,
+    addFile,
+    addReal: (run) => {
+      mkdirSync(join(path, run), { recursive: true });
+      copyFileSync(REAL, join(path, run, "worker0.1.pt.trace.json.gz"));
+    },
+    addDevice: (run, modules) => {
+      addFile(
+        join(run, "gpu0.1.pt.trace.json"),
+        JSON.stringify({ traceEvents: deviceTrace(modules) }),
+      );
+    },
+    remove: () => {
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+type Event = Record<string, unknown>;
+
+const PID = 100;
+const MAIN = 1;
+const AUTOGRAD = 2;
+const SLOT = 100;
+
+/**
+ * One step: a forward of every module in turn, then their backward in reverse on another thread.
+ * Each forward and each backward launches one kernel of 40 us; a module that waits calls
+ * cudaStreamSynchronize in its backward.
+ */
+function deviceTrace(modules: ModuleSpec[]): Event[] {
+  const events: Event[] = [];
+  let correlation = 0;
+  let now = 10;
+  const add = (
+    cat: string,
+    name: string,
+    ts: number,
+    dur: number,
+    tid: number,
+    args: Event = {},
+  ): void => {
+    events.push({ ph: "X", cat, name, pid: PID, tid, ts, dur, args });
+  };
+  const launch = (tid: number, ts: number): void => {
+    correlation += 1;
+    add("cuda_runtime", "cudaLaunchKernel", ts, 5, tid, { correlation });
+    const args = { correlation, device: 0, stream: 7 };
+    events.push({
+      ph: "X",
+      cat: "kernel",
+      name: "gemm",
+      pid: 0,
+      tid: 7,
+      ts: ts + 10,
+      dur: 40,
+      args,
+    });
+  };
+  modules.forEach((module, index) => {
+    add("user_annotation", mark(module), now, SLOT - 10, MAIN);
+    add("cpu_op", "aten::linear", now + 5, 60, MAIN, { "Sequence number": index + 1 });
+    launch(MAIN, now + 10);
+    now += SLOT;
+  });
+  [...modules.entries()].reverse().forEach(([index, { waits = 0 }]) => {
+    const node = "autograd::engine::evaluate_function: LinearBackward0";
+    const length = SLOT - 10 + waits;
+    add("cpu_op", node, now, length, AUTOGRAD, {
+      "Sequence number": index + 1,
+      "Fwd thread id": MAIN,
+    });
+    launch(AUTOGRAD, now + 10);
+    if (waits > 0) {
+      add("cpu_op", "aten::item", now + 20, waits + 10, AUTOGRAD, {});
+      add("cuda_runtime", "cudaStreamSynchronize", now + 22, waits, AUTOGRAD, {
+        correlation: ++correlation,
+      });
+    }
+    now += length + 10;
+  });
+  add("user_annotation", "ProfilerStep#1", 0, now + 50, MAIN);
+  return events;
+}
+
+/** The name of a forward range, as the recorder writes it. */
+function mark({ path, className }: ModuleSpec): string {
+  return `${escaped(path)} (${escaped(className)}) forward ~hv1`;
+}
+
+function escaped(text: string): string {
+  return (
+    encodeURIComponent(text).replace(/[()!'*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`) || "."
+  );
+}
