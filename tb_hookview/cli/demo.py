@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -28,6 +31,8 @@ from tb_hookview.errors import UsageError
 )
 def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
     """Record a small training run, summarize it, open it in TensorBoard."""
+    if port and not no_serve:
+        _require_free(port)
     trace = _record(logdir)
     from tb_hookview.cli.analyze import read
     from tb_hookview.cli.summary import summarize
@@ -36,6 +41,17 @@ def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
     output().print(summarize(read(str(trace)).data, rows=12))
     if not no_serve:
         _serve(logdir, port)
+
+
+def _require_free(port: int) -> None:
+    # Before the training, not after it.
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            reason = f"port {port} cannot be used ({error.strerror})"
+            raise UsageError(f"{reason}; choose another with --port, or none") from error
 
 
 def _record(logdir: Path) -> Path:
@@ -54,19 +70,22 @@ def _record(logdir: Path) -> Path:
 def _serve(logdir: Path, port: int | None) -> None:
     served = logdir.resolve().parent
     _add_samples(served)
+    # So that the address is the last thing to be said; torch-tb-profiler tells of every run.
+    os.environ.setdefault("TORCH_PROFILER_LOG_LEVEL", "WARNING")
     from tensorboard import program
 
     server = program.TensorBoard()
-    chosen = [] if port is None else ["--port", str(port)]
-    server.configure(["hookview", "--logdir", str(served), "--host", "127.0.0.1", *chosen])
+    options = ["--logdir", str(served), "--host", "127.0.0.1", "--load_fast", "false"]
+    if port is not None:
+        options += ["--port", str(port)]
+    server.configure(["hookview", *options])
     try:
         url = server.launch()
     except program.TensorBoardServerException as error:
-        raise UsageError(
-            f"TensorBoard cannot be started: {error.msg}; try another --port"
-        ) from error
+        raise UsageError(f"TensorBoard cannot be started: {error.msg}") from error
     click.echo(f"TensorBoard is at {url}#hookview (stop with Ctrl+C)")
-    threading.Event().wait()
+    with suppress(KeyboardInterrupt):
+        threading.Event().wait()
 
 
 def _add_samples(served: Path) -> None:

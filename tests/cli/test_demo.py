@@ -1,0 +1,79 @@
+"""`hookview demo`, from the first step of training to the page in TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Hookview
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """The demo once it serves: the process, what it said until then, and the address."""
+    command = ["demo", "--logdir", str(tmp_path / "runs" / "demo"), "--port", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "tb_hookview.cli", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if found := re.match(r"TensorBoard is at (http://127\.0\.0\.1:\d+/)#hookview", line):
+                break
+        else:
+            raise AssertionError(f"the demo ended early:\n{said}")
+        yield process, said, found[1]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def get(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return json.load(answer)
+
+
+def test_the_demo_ends_at_a_page_of_its_run(
+    demo: tuple[subprocess.Popen[str], str, str],
+) -> None:
+    process, said, url = demo
+    assert "Modules by their own backward" in said
+    assert "recorded by hookview" in said
+    runs = {run["name"]: run for run in get(f"{url}data/plugin/hookview/api/runs")["runs"]}
+    (worker,) = runs["demo"]["workers"]
+    api = f"{url}data/plugin/hookview/api"
+    report = get(f"{api}/report?run=demo&worker={worker['name']}")
+    assert len(report["steps"]) == 3
+    assert {"", "blocks.0.attn.qkv"} <= {module["path"] for module in report["modules"]}
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+
+
+def test_a_port_in_use_is_told_before_the_training(hookview: Hookview, tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        done = hookview("demo", "--logdir", tmp_path / "demo", "--port", port)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"hookview: port {port} cannot be used")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "demo").exists()
