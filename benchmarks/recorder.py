@@ -3,14 +3,14 @@
     python benchmarks/recorder.py [--rounds N] [--steps N]
 
 One process, one thread, on the CPU; a transformer with almost no work per module, which is the
-worst case for marks. Each round runs every variant in turn, so that a slow moment of the machine
-falls on all of them; a ratio is the median over rounds of variant to plain within the round.
+worst case for marks. What is counted is the training thread's own CPU time, which on the CPU holds
+the backward too, so that other processes do not count. Each round runs every variant in turn, so
+that a slow moment of the machine falls on all of them; the best round counts.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -56,10 +56,10 @@ def measure(
         for name, variant in variants.items():
             with variant(model):
                 step()
-                start = time.perf_counter()
+                start = time.thread_time()
                 for _ in range(steps):
                     step()
-                elapsed = (time.perf_counter() - start) / steps * 1000
+                elapsed = (time.thread_time() - start) / steps * 1000
             if turn > 0:  # the first round warms caches and allocator
                 taken[name].append(elapsed)
     return taken
@@ -67,11 +67,10 @@ def measure(
 
 def report(title: str, taken: dict[str, list[float]]) -> None:
     """Print a table, the first variant being what the others are compared with."""
-    base = next(iter(taken.values()))
+    base = min(next(iter(taken.values())))
     print(f"{title:<42}{'ms/step':>9}{'ratio':>8}")
     for name, values in taken.items():
-        ratio = statistics.median(v / b for v, b in zip(values, base, strict=True))
-        print(f"  {name:<40}{statistics.median(values):>9.2f}{ratio:>8.2f}")
+        print(f"  {name:<40}{min(values):>9.2f}{min(values) / base:>8.2f}")
     print()
 
 

@@ -52,7 +52,10 @@ class Session:
         for handle in self._handles:
             self._guard(handle.remove)
         self._handles.clear()
-        self._guard(self._open.close_all)
+        if self.held or not autograd_profiler._is_profiler_enabled:
+            self._guard(self._open.close_all)
+        else:
+            _abandoned.append(self._open)
 
     def _mark_calls(self, each: Assigned) -> None:
         node = each.node
@@ -116,6 +119,13 @@ class _BackwardHandle:
         if module is not None and not module._backward_hooks:
             module._is_full_backward_hook = self._kind
 
+
+_abandoned: list[OpenRanges] = []
+"""Ranges that must be neither closed nor dropped.
+
+Under a bare profiler one of them may be left from an earlier recording (a forward that Ctrl-C
+ended), and torch writes a range's end into memory that it freed when that recording ended.
+"""
 
 _session: Session | None = None
 _lock = threading.RLock()
