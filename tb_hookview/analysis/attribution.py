@@ -4,7 +4,8 @@ Evidence, strongest first; what none explains is unattributed, with a reason:
 
 1. `sequence`: the node's sequence number leads to the operator that made it, which ran inside a
    forward range of our recorder.
-2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter).
+2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter),
+   then `backward_mark`: the node ran between its marks before and after a module's backward.
 3. `lightning`, `python_stack`: as 1., with a Lightning annotation or an `nn.Module` row.
 4. `fwdbwd`: an arrow of the trace leads to the operator, where the number does not.
 5. `annotation`: the operator ran inside somebody's annotation.
@@ -23,14 +24,16 @@ import numpy as np
 from tb_hookview.analysis.autograd import Nodes
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.launches import DeviceWork
+from tb_hookview.analysis.marks import marked_modules, module_between_marks
 from tb_hookview.analysis.modules import Modules, Ranges
-from tb_hookview.analysis.names import Role, module_name, node_name
+from tb_hookview.analysis.names import Role, node_name
 from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Bool, Int
 
 EVIDENCE = (
     "sequence",
     "mark",
+    "backward_mark",
     "lightning",
     "python_stack",
     "fwdbwd",
@@ -105,6 +108,7 @@ def _candidates(
     made_by = nodes.by_sequence
     yield "sequence", around(made_by, Role.FORWARD_MARK)
     yield "mark", _marked(trace, forest, len(nodes), row_node, role, modules)
+    yield "backward_mark", module_between_marks(trace, forest, role, modules, nodes.position)
     yield "lightning", around(made_by, Role.LIGHTNING)
     yield "python_stack", around(made_by, Role.MODULE_LABEL)
     pointed = np.where(made_by < 0, nodes.by_flow, -1)
@@ -126,15 +130,9 @@ def _marked(
     trace: Trace, forest: Forest, count: int, row_node: Int, role: Int, modules: Modules
 ) -> Int:
     """Module named by a gradient mark inside each node."""
-    by_path = {path: number for number, path in enumerate(modules.path)}
     rows = np.flatnonzero((role == Role.GRADIENT_MARK) & (row_node >= 0))
-    strings = trace.events.name[forest.event[rows]]
-    owner = {
-        string: by_path.get(module_name(trace.strings[string], Role.GRADIENT_MARK).path, -1)
-        for string in np.unique(strings).tolist()
-    }
     found = np.full(count, -1, np.int64)
-    found[row_node[rows]] = [owner[string] for string in strings.tolist()]
+    found[row_node[rows]] = marked_modules(trace, forest, modules, rows)
     return found
 
 

@@ -127,6 +127,29 @@ def test_a_mark_names_the_owner_of_an_accumulated_gradient(tmp_path: Path) -> No
     assert data.coverage.unattributed_by_reason == {"gradient accumulation, parameter unknown": 9.0}
 
 
+def test_a_node_between_the_marks_of_a_module_is_the_modules(tmp_path: Path) -> None:
+    """Without a sequence number; the innermost pair of marks counts, on the node's own thread."""
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [root        ]
+        main ops    [fc] [relu]
+        auto ops                   [b0] [b1]  [mm'       ] [a1]  [relu'   ] [a0] [mm'   ]
+        oth  ops                                             [mm'       ]
+        """,
+        {
+            "b0": markers.encode("before backward", "", "Net"),
+            "b1": markers.encode("before backward", "fc", "Linear"),
+            "a1": markers.encode("after backward", "fc", "Linear"),
+            "a0": markers.encode("after backward", "", "Net"),
+        },
+    )
+    assert module(data, "fc").backward.self_host_us == 12
+    assert module(data, "").backward.self_host_us == 10
+    assert data.coverage.by_evidence == {"backward_mark": 22.0}
+    assert data.coverage.unattributed_host_us == 8 + 12
+
+
 def test_python_stacks_name_modules_where_there_are_no_marks(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
