@@ -28,7 +28,7 @@ demo: setup frontend ## record a small training run and open it in TensorBoard
 
 test: setup lint frontend frontend-test browser-test pytest ## every check; ends with pytest's closing line
 
-setup: $(INSTALLED) $(NODE_MODULES) ## the virtual environment and the page's dependencies
+setup: $(NODE_MODULES) $(INSTALLED) ## the virtual environment and the page's dependencies
 
 lint: setup ## ruff, mypy, tsc, eslint, prettier
 	$(BIN)/ruff check .
