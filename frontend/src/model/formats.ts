@@ -65,6 +65,11 @@ export function countOrNothing(value: Amount): string {
   return value === 0 ? NOTHING : count(value);
 }
 
+/** "1 call", "2.5 calls". */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
 /** A fraction as per cent, with one decimal. */
 export function percent(fraction: Amount): string {
   if (fraction === null || fraction === undefined) return NOTHING;

@@ -1,13 +1,13 @@
 import { useState, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { measureOf } from "../../model/measures";
+import { backwardTotal, measureOf } from "../../model/measures";
 import { indexOfPath } from "../../model/moduleTree";
 import { usePlace } from "../state/context";
 import { Figures } from "./Figures";
 import { ModulePanel } from "./ModulePanel";
 import { ModuleTable } from "./ModuleTable";
-import { HostNotice, NoModules } from "./Notices";
+import { HostNotice, NoBackward, NoModules } from "./Notices";
 import { Picture } from "./Picture";
 import { Toolbar } from "./Toolbar";
 import { useFolds } from "./useFolds";
@@ -29,6 +29,7 @@ export function BackwardView({ report }: { report: WireReport }): ReactElement {
   const [hovered, setHovered] = useState<number | null>(null);
   const selected = indexOfPath(tree, place.module);
   const zoom = indexOfPath(tree, place.zoom);
+  const backward = (backwardTotal(report) ?? 0) > 0;
   const bond: Bond = { selected, hovered, onHover: setHovered };
   return (
     <div className="view">
@@ -43,11 +44,11 @@ export function BackwardView({ report }: { report: WireReport }): ReactElement {
           levels={tree.levels}
           onLevels={folds.toLevel}
         >
-          {measureOf(report) === "host" && <HostNotice report={report} />}
+          {backward && measureOf(report) === "host" && <HostNotice report={report} />}
         </Toolbar>
-        {tree.nodes.length === 0 ? (
-          <NoModules report={report} />
-        ) : (
+        {tree.nodes.length === 0 && <NoModules report={report} />}
+        {tree.nodes.length > 0 && !backward && <NoBackward />}
+        {tree.nodes.length > 0 && backward && (
           <Picture
             report={report}
             modules={modules}

@@ -24,6 +24,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const look = deservesLook(head.blocked, whole);
   const per = head.steps > 1 && averaging === "mean" ? "/step" : "";
   const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
+  const none = head.ratio === null || head.ratio === 0;
   return (
     <dl className="figures">
       <Figure
@@ -41,8 +42,8 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
       />
       <Figure
         definition={device ? D.ratioDevice : D.ratioHost}
-        number={head.ratio === null ? NOTHING : head.ratio.toFixed(head.ratio < 0.095 ? 2 : 1)}
-        unit={head.ratio === null ? "" : "×"}
+        number={none ? NOTHING : (head.ratio ?? 0).toFixed(1)}
+        unit={none ? "" : "×"}
       />
       <Figure
         definition={D.syncs}

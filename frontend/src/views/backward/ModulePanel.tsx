@@ -1,10 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { count } from "../../model/formats";
+import { findingsOfModule } from "../../model/findings";
+import { counted } from "../../model/formats";
 import { divisor, type Averaging } from "../../model/measures";
-import { countBelow, pathText, type ModuleTree } from "../../model/moduleTree";
+import { countBelow, type ModuleTree } from "../../model/moduleTree";
 import { Name } from "../Name";
+import { Remedy } from "../Remedy";
 import { ModuleSyncs } from "./ModuleSyncs";
 import { WorkTable } from "./WorkTable";
 
@@ -28,7 +30,6 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   if (node === undefined || module === undefined) return null;
   const by = divisor(report, averaging);
   const below = countBelow(tree, index);
-  const calls = `${count(module.calls / by)} ${module.calls === by ? "call" : "calls"}`;
   return (
     <aside
       className="panel"
@@ -48,13 +49,15 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
       <p className="muted">
         <Name text={module.class} className="wrap" />
       </p>
-      <p className="path code">
-        <Name text={pathText(module.path)} className="wrap" />
-      </p>
+      {node.label !== module.path && module.path !== "" && (
+        <p className="code">
+          <Name text={module.path} className="wrap" />
+        </p>
+      )}
       <p className="muted">
-        {calls}
+        {counted(module.calls / by, "call")}
         {averaging === "mean" && report.steps.length > 1 ? " a step" : ""}
-        {below > 0 && ` · ${count(below)} modules below`}
+        {below > 0 && ` · ${counted(below, "module")} below`}
       </p>
       <WorkTable module={module} by={by} />
       <ModuleSyncs
@@ -64,6 +67,9 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
         by={by}
         onSyncs={props.onSyncs}
       />
+      {findingsOfModule(report, module.path).map((finding) => (
+        <Remedy key={`${finding.rule} ${finding.where}`} finding={finding} />
+      ))}
       {node.children.length > 0 && (
         <button type="button" onClick={props.onZoom}>
           {props.zoomed ? "Show all modules in the picture" : "Show only this in the picture"}

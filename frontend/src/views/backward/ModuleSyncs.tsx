@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { WireModule, WireReport } from "../../api/types";
-import { count, duration } from "../../model/formats";
+import { counted, duration } from "../../model/formats";
 import { syncRows, type SyncRow } from "../../model/syncs";
 import { Name } from "../Name";
 
@@ -25,7 +25,7 @@ export function ModuleSyncs({ report, path, sync, by, onSyncs }: ModuleSyncsProp
     <section aria-label="Syncs">
       <h3>Host waits</h3>
       <p>
-        {count(sync.count / by)} syncs · host blocked {duration(sync.blocked_us / by)}
+        {counted(sync.count / by, "sync")} · host blocked {duration(sync.blocked_us / by)}
         {idle}
       </p>
       {own.length > 0 && (

@@ -4,13 +4,15 @@ import type { WireReport } from "../../api/types";
 import {
   divisor,
   measureOf,
+  over,
+  unattributedTotal,
   backwardTotal,
   stepsLength,
   type Averaging,
 } from "../../model/measures";
 import { visibleRows, type Sort } from "../../model/treeRows";
 import { DataTable } from "../table/DataTable";
-import { moduleColumns } from "./columns";
+import { moduleColumns, totalScale } from "./columns";
 import { moduleRowId, type ModuleRow } from "./moduleRow";
 import { NotAttributed } from "./NotAttributed";
 import type { Bond } from "./BackwardView";
@@ -33,17 +35,20 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
   const { report, modules, averaging, search, bond } = props;
   const { expanded, fold } = props.folds;
   const rows = useRows(modules, expanded);
+  const rest = over(unattributedTotal(report), divisor(report, averaging));
+  const scale = useMemo(() => totalScale(modules.numbers, rest), [modules.numbers, rest]);
   const columns = useMemo(() => {
     const by = divisor(report, averaging);
     return moduleColumns({
       measure: measureOf(report),
       numbers: modules.numbers,
       whole: (backwardTotal(report) ?? 0) / by,
+      scale,
       step: stepsLength(report) / by,
       search,
       onFold: fold,
     });
-  }, [report, averaging, modules.numbers, search, fold]);
+  }, [report, averaging, modules.numbers, search, fold, scale]);
   const idOf = (index: number | null): string | null => (index === null ? null : String(index));
   return (
     <DataTable
@@ -70,6 +75,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
           report={report}
           averaging={averaging}
           columns={columns}
+          scale={scale}
           rowIndex={rows.length + 2}
         />
       }

@@ -4,10 +4,10 @@ import type { WireReport } from "../../api/types";
 import {
   countOrNothing,
   duration,
-  durationScale,
   NOTHING,
   percent,
   scaledDuration,
+  type DurationScale,
 } from "../../model/formats";
 import {
   backwardTotal,
@@ -26,6 +26,7 @@ interface NotAttributedProps {
   report: WireReport;
   averaging: Averaging;
   columns: Column<ModuleRow>[];
+  scale: DurationScale;
   rowIndex: number;
 }
 
@@ -45,14 +46,18 @@ export function NotAttributed(props: NotAttributedProps): ReactElement {
   );
 }
 
-function cellsOf({ report, averaging }: NotAttributedProps): Partial<Record<string, ReactNode>> {
+function cellsOf({
+  report,
+  averaging,
+  scale,
+}: NotAttributedProps): Partial<Record<string, ReactNode>> {
   const by = divisor(report, averaging);
   const whole = over(backwardTotal(report), by);
   const lost = over(unattributedTotal(report), by);
   const syncs = report.syncs.filter((sync) => sync.module === null);
   const wait = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
   const share = ratio(lost, whole);
-  const text = scaledDuration(lost, durationScale(whole ?? 0));
+  const text = scaledDuration(lost, scale);
   const reasons = reasonsOf(report)
     .map(([reason, us]) => `${reason} ${duration(us / by)}`)
     .join(" · ");

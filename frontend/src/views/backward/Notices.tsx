@@ -14,6 +14,18 @@ export function HostNotice({ report }: { report: WireReport }): ReactElement {
   return <p className="notice">{why}: times are the host&rsquo;s.</p>;
 }
 
+/** Inference has modules, and nothing to show of their backward. */
+export function NoBackward(): ReactElement {
+  return (
+    <section className="no-modules" aria-label="No backward">
+      <div>
+        <h2>There is no backward pass in this trace</h2>
+        <p>It may come from inference, or the recording ended before a backward began.</p>
+      </div>
+    </section>
+  );
+}
+
 const MOST_NODES = 8;
 
 /** A trace without module names still has its autograd nodes. */

@@ -9,6 +9,9 @@ interface WorkTableProps {
   by: number;
 }
 
+/** Stands below the total that it is a part of. */
+const SELF = "self";
+
 type Line = [title: string, render: (work: WireWork) => string];
 
 /** Forward, backward and recomputed work of one module, side by side. */
@@ -35,9 +38,11 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
         </tr>
       </thead>
       <tbody>
-        {linesFor(by).map(([title, render]) => (
-          <tr key={title}>
-            <th scope="row">{title}</th>
+        {linesFor(by).map(([title, render], index) => (
+          <tr key={index}>
+            <th scope="row" className={title === SELF ? "sub" : ""}>
+              {title}
+            </th>
             {sides.map(([name, work]) => (
               <td key={name}>{render(work)}</td>
             ))}
@@ -56,10 +61,10 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
 
 function linesFor(by: number): Line[] {
   return [
-    ["device total", (work) => duration(over(work.device_us, by))],
-    ["device self", (work) => duration(over(work.self_device_us, by))],
-    ["host total", (work) => duration(over(work.host_us, by))],
-    ["host self", (work) => duration(over(work.self_host_us, by))],
+    ["device", (work) => duration(over(work.device_us, by))],
+    [SELF, (work) => duration(over(work.self_device_us, by))],
+    ["host", (work) => duration(over(work.host_us, by))],
+    [SELF, (work) => duration(over(work.self_host_us, by))],
     ["kernels", (work) => count(over(work.kernels, by))],
   ];
 }

@@ -22,6 +22,8 @@ export interface CellSettings {
   numbers: readonly ModuleNumbers[];
   /** Backward time of everything: the full width of a bar. */
   whole: number;
+  /** Unit and precision of the columns of backward time, the last row's included. */
+  scale: DurationScale;
   /** Mean or total length of the selected steps: what a wait is held against. */
   step: number;
   search: string;
@@ -33,17 +35,16 @@ type Render = (numbers: ModuleNumbers) => ReactElement | string;
 /** The columns for device time, or for host time where the trace holds no device. */
 export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   const device = settings.measure === "device";
-  const bar = (key: "total" | "self"): Render =>
-    barCell(key, scaleOf(settings, "total"), settings.whole);
+  const bar = (key: "total" | "self"): Render => barCell(key, settings.scale, settings.whole);
   const columns = [
     moduleColumn(settings),
     column("calls", D.calls, 44, (n) => count(n.calls)),
-    column("total", device ? D.deviceTotal : D.hostTotal, 94, bar("total")),
+    column("total", device ? D.deviceTotal : D.hostTotal, 90, bar("total")),
     column("self", device ? D.deviceSelf : D.hostSelf, 78, bar("self")),
     column("share", D.share, 54, (n) => percent(n.share)),
   ];
-  if (device) columns.push(column("host", D.host, 74, plainDuration(settings, "host")));
-  columns.push(column("ratio", D.ratio, 70, (n) => times(n.ratio)));
+  if (device) columns.push(column("host", D.host, 70, plainDuration(settings, "host")));
+  columns.push(column("ratio", D.ratio, 74, (n) => times(n.ratio)));
   if (device) columns.push(column("kernels", D.kernels, 58, (n) => count(n.kernels)));
   columns.push(
     column("syncs", D.syncs, 48, (n) => countOrNothing(n.syncs)),
@@ -82,6 +83,11 @@ function scaleOf(settings: CellSettings, key: NumberKey): DurationScale {
   return durationScale(settings.numbers.reduce((most, n) => Math.max(most, n[key] ?? 0), 0));
 }
 
+/** The scale for totals and own times of modules and for what belongs to none. */
+export function totalScale(numbers: readonly ModuleNumbers[], rest: number | null): DurationScale {
+  return durationScale(numbers.reduce((most, n) => Math.max(most, n.total ?? 0), rest ?? 0));
+}
+
 function plainDuration(settings: CellSettings, key: NumberKey): Render {
   const scale = scaleOf(settings, key);
   return (n) => scaledDuration(n[key], scale);
@@ -95,6 +101,7 @@ function barCell(key: "total" | "self", scale: DurationScale, whole: number): Re
 
 /** A number with a small bar below it that shows its share. */
 export function Bar({ text, part }: { text: string; part: number }): ReactElement {
+  if (part <= 0) return <>{text}</>;
   return (
     <>
       {text}

@@ -2,10 +2,12 @@ import { useRef, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { avoidable } from "../../model/attention";
+import { findingsOfSync } from "../../model/findings";
 import { duration, NOTHING } from "../../model/formats";
 import { chainOf, chainText, type SyncRow } from "../../model/syncs";
 import { CopyButton } from "../CopyButton";
 import { Name } from "../Name";
+import { Remedy } from "../Remedy";
 import { usePlace } from "../state/context";
 
 interface SyncPanelProps {
@@ -48,6 +50,9 @@ export function SyncPanel({ report, row }: SyncPanelProps): ReactElement {
         <Fact title="thread" value={sync.thread} />
       </dl>
       <Chain report={report} row={row} />
+      {findingsOfSync(report, sync).map((finding) => (
+        <Remedy key={finding.where} finding={finding} />
+      ))}
       {sync.module !== null && (
         <button
           type="button"

@@ -33,7 +33,7 @@ export function syncColumns(
     amount("idle", 84, (row) => wait(row, row.sync.device_idle_us, idle)),
     text("cause", 112, ({ sync }) => <Name text={sync.cause} mark={search} />),
     text("step", 44, ({ sync }) => named(shortStep(sync.step), "", search)),
-    text("phase", 70, ({ sync }) => <Name text={sync.phase} className={`phase ${sync.phase}`} />),
+    text("phase", 78, ({ sync }) => <Name text={sync.phase} className={`phase ${sync.phase}`} />),
     text("module", 150, ({ sync }) => named(moduleName(sync.module), "code", search)),
     text("node", 150, ({ sync }) => named(sync.node, "code", search)),
     text("operator", 130, ({ sync }) => named(sync.operator, "code", search)),

@@ -2,7 +2,7 @@ import type { CSSProperties } from "react";
 
 import type { Column } from "./features";
 
-const LEAST_FREE_WIDTH = 190;
+const LEAST_FREE_WIDTH = 172;
 
 /** The columns as tracks of a grid, which all rows share. */
 export function tableStyle<Row extends object>(columns: Column<Row>[]): CSSProperties {
