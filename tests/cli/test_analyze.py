@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support.host_trace import write_host_trace
+
 import tb_hookview
 
 if TYPE_CHECKING:
@@ -87,23 +89,8 @@ def test_names_from_a_trace_reach_the_terminal_as_text(
 def test_a_trace_without_a_device_is_summarized_by_host_time(
     hookview: Hookview, tmp_path: Path
 ) -> None:
-    node = "autograd::engine::evaluate_function: MulBackward0"
-    rows = [("aten::mul", 100, 40, 1), (node, 200, 60, 2), ("MulBackward0", 210, 40, 2)]
-    events = [
-        {
-            "ph": "X",
-            "cat": "cpu_op",
-            "name": name,
-            "pid": 1,
-            "tid": thread,
-            "ts": start,
-            "dur": length,
-            "args": {"Sequence number": 7, "Fwd thread id": 0},
-        }
-        for name, start, length, thread in rows
-    ]
     path = tmp_path / "host.json"
-    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    write_host_trace(path)
     done = hookview("analyze", path)
     assert done.returncode == 0, done.stderr
     assert "no device" in done.stdout

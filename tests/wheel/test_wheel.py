@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from support.host_trace import write_host_trace
 from support.tensorboard_process import TensorBoard, running
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,6 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 NOT_CHECKED_OUT = shutil.ignore_patterns(
     ".*", "node_modules", "static", "build", "dist", "runs", "*.egg-info", "__pycache__"
 )
-NODE = "autograd::engine::evaluate_function: MulBackward0"
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -61,25 +60,9 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A forward operator and the autograd node it made, in microseconds."""
     folder = tmp_path_factory.mktemp("logs")
-    rows = [("aten::mul", 100, 40, 1), (NODE, 200, 60, 2)]
-    events = [
-        {
-            "ph": "X",
-            "cat": "cpu_op",
-            "name": name,
-            "pid": 1,
-            "tid": thread,
-            "ts": start,
-            "dur": length,
-            "args": {"Sequence number": 7, "Fwd thread id": 0},
-        }
-        for name, start, length, thread in rows
-    ]
     (folder / "vit").mkdir()
-    trace = folder / "vit" / "host.1700000000123.pt.trace.json"
-    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    write_host_trace(folder / "vit" / "host.1700000000123.pt.trace.json")
     return folder
 
 
