@@ -3,14 +3,15 @@
     python benchmarks/recorder.py [--rounds N] [--steps N]
 
 One process, one thread, on the CPU; a transformer with almost no work per module, which is the
-worst case for marks. What is counted is the training thread's own CPU time, which on the CPU holds
-the backward too, so that other processes do not count. Each round runs every variant in turn, so
-that a slow moment of the machine falls on all of them; the best round counts.
+worst case for marks. Each round runs every variant in turn. What is counted is the training
+thread's own CPU time (on the CPU the backward runs there too), step by step, and of all steps of a
+variant the one below which a tenth of them lie: other processes only ever make a step slower.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -44,7 +45,7 @@ def main() -> None:
 def measure(
     model: nn.Module, variants: dict[str, Variant], rounds: int, steps: int
 ) -> dict[str, list[float]]:
-    """Return milliseconds per step, per variant and round."""
+    """Return the milliseconds of every step of each variant."""
     images, labels = torch.randn(2, 3, 64, 64), torch.tensor([1, 2])
     loss_fn = nn.CrossEntropyLoss()
 
@@ -55,22 +56,26 @@ def measure(
     for turn in range(rounds + 1):
         for name, variant in variants.items():
             with variant(model):
-                step()
-                start = time.thread_time()
-                for _ in range(steps):
-                    step()
-                elapsed = (time.thread_time() - start) / steps * 1000
+                times = [timed(step) for _ in range(steps)]
             if turn > 0:  # the first round warms caches and allocator
-                taken[name].append(elapsed)
+                taken[name] += times
     return taken
+
+
+def timed(step: Callable[[], None]) -> float:
+    """Return the milliseconds of one step."""
+    start = time.thread_time()
+    step()
+    return (time.thread_time() - start) * 1000
 
 
 def report(title: str, taken: dict[str, list[float]]) -> None:
     """Print a table, the first variant being what the others are compared with."""
-    base = min(next(iter(taken.values())))
+    typical = {name: statistics.quantiles(values, n=10)[0] for name, values in taken.items()}
+    base = next(iter(typical.values()))
     print(f"{title:<42}{'ms/step':>9}{'ratio':>8}")
-    for name, values in taken.items():
-        print(f"  {name:<40}{min(values):>9.2f}{min(values) / base:>8.2f}")
+    for name, value in typical.items():
+        print(f"  {name:<40}{value:>9.2f}{value / base:>8.2f}")
     print()
 
 
