@@ -38,14 +38,14 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   const bar = (key: "total" | "self"): Render => barCell(key, settings.scale, settings.whole);
   const columns = [
     moduleColumn(settings),
-    column("calls", D.calls, 44, (n) => count(n.calls)),
-    column("total", device ? D.deviceTotal : D.hostTotal, 90, bar("total")),
+    column("calls", D.calls, 42, (n) => count(n.calls)),
+    column("total", device ? D.deviceTotal : D.hostTotal, 96, bar("total")),
     column("self", device ? D.deviceSelf : D.hostSelf, 78, bar("self")),
     column("share", D.share, 54, (n) => percent(n.share)),
   ];
   if (device) columns.push(column("host", D.host, 70, plainDuration(settings, "host")));
   columns.push(column("ratio", D.ratio, 74, (n) => times(n.ratio)));
-  if (device) columns.push(column("kernels", D.kernels, 58, (n) => count(n.kernels)));
+  if (device) columns.push(column("kernels", D.kernels, 56, (n) => count(n.kernels)));
   columns.push(
     column("syncs", D.syncs, 48, (n) => countOrNothing(n.syncs)),
     column("wait", D.wait, 72, waitCell(settings, "wait")),
