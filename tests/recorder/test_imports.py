@@ -1,0 +1,35 @@
+"""The recorder runs inside the user's training: it may bring nothing along but torch."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import tb_hookview
+
+FOLDER = Path(tb_hookview.__file__).parent / "recorder"
+ALLOWED = {"torch", "tb_hookview.recorder", "tb_hookview.markers", "tb_hookview.errors"}
+
+
+def imported(source: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+    return names
+
+
+@pytest.mark.parametrize("source", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
+def test_nothing_but_torch_and_the_standard_library(source):
+    foreign = {
+        name
+        for name in imported(source)
+        if name.partition(".")[0] not in sys.stdlib_module_names
+        and not any(name == allowed or name.startswith(f"{allowed}.") for allowed in ALLOWED)
+    }
+    assert foreign == set()
