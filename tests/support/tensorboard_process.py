@@ -44,6 +44,7 @@ def running(python: Path, *arguments: str) -> Iterator[TensorBoard]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        cwd=python.parent,  # not the checkout, whose package would be found before the installed
     )
     try:
         yield TensorBoard(_address(process))
