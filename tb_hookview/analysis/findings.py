@@ -34,6 +34,7 @@ def _finding(
         rule=cause,
         severity=_severity(idle / duration if duration else 0.0),
         title=f"The host waits: {known.title}" if known else "The host waits for the device",
+        module=module,
         where=f"{place}, {group[0].node or group[0].operator or group[0].api}",
         cost_us_per_step=idle,
         gain_us_per_step=min(idle, device_idle),

@@ -162,6 +162,9 @@ class Finding(msgspec.Struct, frozen=True):
     """ "info", "low", "medium" or "high"."""
     title: str
     where: str
+    """Module and node or operator, as a person reads it."""
+    module: str | None
+    """Path of the module; None outside every module."""
     cost_us_per_step: float | None
     gain_us_per_step: float | None
     evidence: str

@@ -132,6 +132,8 @@ export interface WireFinding {
   severity: string;
   title: string;
   where: string;
+  /** null: outside every module. */
+  module: string | null;
   cost_us_per_step: number | null;
   gain_us_per_step: number | null;
   evidence: string;

@@ -4,10 +4,11 @@ import type { WireFinding } from "../api/types";
 import { report, sync } from "../testing/report";
 import { findingsOfModule, findingsOfSync } from "./findings";
 
-function finding(rule: string, where: string): WireFinding {
+function finding(rule: string, where: string, module: string | null): WireFinding {
   return {
     rule,
     where,
+    module,
     severity: "high",
     title: "The host waits",
     cost_us_per_step: 1,
@@ -20,11 +21,11 @@ function finding(rule: string, where: string): WireFinding {
 
 const given = report({
   findings: [
-    finding("scalar-read", "head, IndexBackward0"),
-    finding("scalar-read", "header, IndexBackward0"),
-    finding("blocking-copy", "head, ToCopyBackward0"),
-    finding("scalar-read", "(root), aten::item"),
-    finding("scalar-read", "outside every module, aten::item"),
+    finding("scalar-read", "head, IndexBackward0", "head"),
+    finding("scalar-read", "header, IndexBackward0", "header"),
+    finding("blocking-copy", "head, ToCopyBackward0", "head"),
+    finding("scalar-read", "(root), aten::item", ""),
+    finding("scalar-read", "outside every module, aten::item", null),
   ],
 });
 

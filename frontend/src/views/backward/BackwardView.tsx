@@ -6,19 +6,13 @@ import { indexOfPath } from "../../model/moduleTree";
 import { usePlace } from "../state/context";
 import { Figures } from "./Figures";
 import { ModulePanel } from "./ModulePanel";
+import type { Bond } from "./bond";
 import { ModuleTable } from "./ModuleTable";
 import { HostNotice, NoBackward, NoModules } from "./Notices";
 import { Picture } from "./Picture";
 import { Toolbar } from "./Toolbar";
 import { useFolds } from "./useFolds";
 import { DEAREST_FIRST, useModules, type Modules } from "./useModules";
-
-/** How icicle and table are bound together. */
-export interface Bond {
-  selected: number | null;
-  hovered: number | null;
-  onHover: (index: number | null) => void;
-}
 
 export function BackwardView({ report }: { report: WireReport }): ReactElement {
   const [place, go] = usePlace();

@@ -5,7 +5,7 @@ import { deservesLook } from "../../model/attention";
 import { clip, count, duration } from "../../model/formats";
 import { lineage, pathText } from "../../model/moduleTree";
 import { useWidth } from "../state/useWidth";
-import type { Bond } from "./BackwardView";
+import type { Bond } from "./bond";
 import type { Modules } from "./useModules";
 
 const LEVEL_HEIGHT = 27;

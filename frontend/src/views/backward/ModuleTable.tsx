@@ -15,7 +15,7 @@ import { DataTable } from "../table/DataTable";
 import { moduleColumns, totalScale } from "./columns";
 import { moduleRowId, type ModuleRow } from "./moduleRow";
 import { NotAttributed } from "./NotAttributed";
-import type { Bond } from "./BackwardView";
+import type { Bond } from "./bond";
 import type { Folds } from "./useFolds";
 import type { Modules } from "./useModules";
 

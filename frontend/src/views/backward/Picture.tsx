@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { divisor, over, stepsLength, unattributedTotal } from "../../model/measures";
 import { usePlace } from "../state/context";
-import type { Bond } from "./BackwardView";
+import type { Bond } from "./bond";
 import { Breadcrumb } from "./Breadcrumb";
 import { Icicle } from "./Icicle";
 import type { Modules } from "./useModules";

@@ -6,6 +6,9 @@ import { clip, count, duration, percent } from "../../model/formats";
 import { attributedShare } from "../../model/headline";
 import { backwardTotal, measureOf } from "../../model/measures";
 
+/** Below this share too much is unknown to judge modules by what is known. */
+const WORTH_A_LOOK = 0.9;
+
 /** How much is attributed, on every page; a click says by what, and what is wrong with the trace. */
 export function CoverageNote({ report }: { report: WireReport }): ReactElement {
   const id = useId();
@@ -18,8 +21,9 @@ export function CoverageNote({ report }: { report: WireReport }): ReactElement {
           "no backward work"
         ) : (
           <>
-            attributed <strong>{percent(share)}</strong> of {duration(backwardTotal(report))}{" "}
-            backward {measureOf(report)}
+            attributed{" "}
+            <strong className={share < WORTH_A_LOOK ? "low" : undefined}>{percent(share)}</strong>{" "}
+            of {duration(backwardTotal(report))} backward {measureOf(report)}
           </>
         )}
         {" · "}

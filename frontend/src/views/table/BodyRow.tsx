@@ -1,7 +1,7 @@
 import { FlexRender, type Row as ModelRow } from "@tanstack/react-table";
 import type { ReactElement } from "react";
 
-import type { DataTableProps } from "./DataTable";
+import type { DataTableProps } from "./props";
 import type { features } from "./features";
 
 interface BodyRowProps<Row extends object> {

@@ -1,12 +1,13 @@
 import { useTable, type Updater, type SortingState } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useId, useRef, type ReactElement, type ReactNode } from "react";
+import { useId, useRef, type ReactElement } from "react";
 
 import type { Sort } from "../../model/treeRows";
-import { features, type Column } from "./features";
+import { features } from "./features";
 import { HeaderRow } from "./HeaderRow";
 import { keyTarget } from "./keys";
 import { tableStyle } from "./tableStyle";
+import type { DataTableProps } from "./props";
 import { useCursor } from "./useCursor";
 import { BodyRow } from "./BodyRow";
 
@@ -14,33 +15,6 @@ export const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 32;
 // Rows kept beyond the edges, so that a fast wheel never outruns the drawing.
 const OVERSCAN = 24;
-
-/** Where a row stands in a tree; null in tables that are flat. */
-export interface Branch {
-  level: number;
-  /** null: a leaf. */
-  open: boolean | null;
-}
-
-export interface DataTableProps<Row extends object> {
-  label: string;
-  columns: Column<Row>[];
-  rows: Row[];
-  rowId: (row: Row) => string;
-  sort: Sort;
-  onSort: (sort: Sort) => void;
-  selected: string | null;
-  onSelect: (id: string) => void;
-  hovered?: string | null;
-  onHover?: (id: string | null) => void;
-  /** Makes the table a tree. */
-  branch?: (row: Row) => Branch;
-  onFold?: (id: string, open: boolean) => void;
-  /** A last row that always stays in sight. */
-  footer?: ReactNode;
-  /** In place of rows where there are none. */
-  empty: string;
-}
 
 /** A table or tree table that draws only the rows in sight. */
 export function DataTable<Row extends object>(props: DataTableProps<Row>): ReactElement {

@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from "react";
 
-import type { Branch } from "./DataTable";
+import type { Branch } from "./props";
 
 const PAGE = 15;
 
