@@ -106,7 +106,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
     manifest = trace.manifest
     torch_version = (manifest or {}).get("torch")
     return schema.TraceInfo(
-        path=trace.path,
+        path=trace.path.encode("utf-8", "replace").decode(),  # a file's name may be no text
         format=trace.format,
         events=trace.event_count,
         start_us=microseconds(first),

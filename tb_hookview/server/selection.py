@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.server.answers import as_text
-from tb_hookview.trace.discovery import Run, TraceFile, find_runs
+from tb_hookview.trace.discovery import Run, TraceFile, find_runs, is_trace_name
 
 Named = TypeVar("Named")
 
@@ -39,9 +39,9 @@ class RunList:
 
 
 def has_trace(logdir: Path) -> bool:
-    """Return whether a log directory holds a file that `find_runs` may list, at little cost."""
+    """Return whether a log directory holds a file named as traces are, at little cost."""
     for looked_at, (_, folders, files) in enumerate(os.walk(logdir)):
-        if any(name.endswith((".json", ".json.gz")) for name in files):
+        if any(map(is_trace_name, files)):
             return True
         if looked_at >= FOLDERS_LOOKED_AT:
             return False

@@ -12,6 +12,7 @@ from pathlib import Path
 from tb_hookview.errors import TraceError
 
 _TRACE = re.compile(r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?\.pt\.trace\.json(?:\.gz)?")
+_GZIPPED = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json\.gz")
 _JSON = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json(?:\.gz)?")
 
 
@@ -44,9 +45,9 @@ class Run:
 def find_runs(logdir: Path) -> list[Run]:
     """List the runs below a log directory (or the single trace file it is), in natural order.
 
-    Files called `<worker>.<stamp>.pt.trace.json[.gz]` are traces. A directory tree without one
-    may hold traces under other names, so then every `.json[.gz]` in it is offered. Symbolic links
-    that leave the log directory are not followed.
+    Files called `<worker>.<stamp>.pt.trace.json[.gz]` are traces. A folder without one may hold
+    traces under other names, so there every `.json.gz` is offered; and where the whole tree has
+    none of these, every `.json`. Symbolic links that leave the log directory are not followed.
 
     Raises:
         TraceError: no such file or directory, or it cannot be listed.
@@ -56,11 +57,16 @@ def find_runs(logdir: Path) -> list[Run]:
     if not logdir.is_dir():
         raise TraceError(logdir, "no such file or folder", "check the path")
     folders = list(_folders(logdir))
-    for pattern in (_TRACE, _JSON):
-        runs = [run for folder in folders if (run := _run(logdir, folder, pattern))]
+    for patterns in ((_TRACE, _GZIPPED), (_JSON,)):
+        runs = [run for folder in folders if (run := _first_run(logdir, folder, patterns))]
         if runs:
             return sorted(runs, key=lambda run: natural(run.name))
     return []
+
+
+def is_trace_name(name: str) -> bool:
+    """Whether a file of this name is offered as a trace wherever it lies."""
+    return any(pattern.fullmatch(name) for pattern in (_TRACE, _GZIPPED))
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -80,6 +86,13 @@ def _folders(logdir: Path) -> Iterator[tuple[Path, list[str]]]:
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         inside = [name for name in files if (Path(folder) / name).resolve().is_relative_to(root)]
         yield Path(folder), inside
+
+
+def _first_run(
+    logdir: Path, folder: tuple[Path, list[str]], patterns: tuple[re.Pattern[str], ...]
+) -> Run | None:
+    found = (_run(logdir, folder, pattern) for pattern in patterns)
+    return next((run for run in found if run), None)
 
 
 def _run(logdir: Path, folder: tuple[Path, list[str]], pattern: re.Pattern[str]) -> Run | None:

@@ -38,11 +38,17 @@ def test_the_log_directory_itself_is_a_run(tmp_path: Path) -> None:
     assert shape(tmp_path) == [(".", [("w", ["1"])])]
 
 
-def test_other_json_counts_only_where_there_is_no_trace_by_name(tmp_path: Path) -> None:
+def test_other_names_count_only_where_there_is_no_trace_by_name(tmp_path: Path) -> None:
+    touch(tmp_path / "config.json")
+    assert shape(tmp_path) == [(".", [("config", ["config.json"])])]
     touch(tmp_path / "other.json.gz")
     assert shape(tmp_path) == [(".", [("other", ["other.json.gz"])])]
     touch(tmp_path / "run" / "w.1.pt.trace.json")
-    assert shape(tmp_path) == [("run", [("w", ["1"])])]
+    touch(tmp_path / "run" / "settings.json.gz")
+    assert shape(tmp_path) == [
+        (".", [("other", ["other.json.gz"])]),
+        ("run", [("w", ["1"])]),
+    ]
 
 
 def test_a_single_file(tmp_path: Path) -> None:
