@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import json
 import linecache
 import os
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 import torch
 from torch.nn.parameter import is_lazy
 
-from tb_hookview.markers import MANIFEST_KEY, VERSION
+from tb_hookview.markers import MANIFEST_KEY, VERSION, encode_manifest
 from tb_hookview.recorder.roots import Assigned
 
 KEY = MANIFEST_KEY
 
-# All of printable ASCII but the double quote and the backslash, which torch's writer spoils, and
-# the percent sign itself.
-_SAFE = " !#$&'()*+,-./:;<=>?@[]^_`{|}~"
-
 
 def describe(assigned: list[Assigned]) -> str:
-    """Return the manifest as JSON text that torch writes unchanged.
-
-    Every string in it is percent-encoded UTF-8: `urllib.parse.unquote` gives the true one back.
-    """
+    """Return the manifest as JSON text that torch writes unchanged."""
     rank, world_size = place()
     content = {
         "version": VERSION,
@@ -36,9 +27,11 @@ def describe(assigned: list[Assigned]) -> str:
         "markers": sorted({each.root.selection.markers for each in assigned}),
         "rank": rank,
         "world_size": world_size,
+        # A root that is recorded as a part of another one does not count.
+        "roots": [each.node.path for each in assigned if each.node.depth == 0],
         "modules": list(_rows(assigned)),
     }
-    return json.dumps(_encoded(content), separators=(",", ":"))
+    return encode_manifest(content)
 
 
 def place() -> tuple[int | None, int | None]:
@@ -87,13 +80,3 @@ def _source(cls: type) -> tuple[str | None, int | None]:
     definition = re.compile(rf"\s*class {re.escape(cls.__name__)}\b")
     lines = linecache.getlines(file)
     return file, next((n for n, text in enumerate(lines, 1) if definition.match(text)), None)
-
-
-def _encoded(value: Any) -> Any:
-    if isinstance(value, str):
-        return quote(value, safe=_SAFE)
-    if isinstance(value, dict):
-        return {key: _encoded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_encoded(item) for item in value]
-    return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from urllib.parse import unquote
 
 import pytest
 import torch
@@ -143,7 +142,7 @@ def test_any_name_comes_back_from_marks_and_manifest(name):
     trace = record(lambda: model(torch.ones(1, 2)).sum().backward())
     assert trace.paths("forward") == {"": 1, name: 1}
     assert trace.paths("gradient") == {name: 2}
-    assert [unquote(row["path"]) for row in trace.manifest["modules"]] == ["", name]
+    assert [row["path"] for row in trace.manifest["modules"]] == ["", name]
     hookview.unwrap(model)
     del model.forward
 

@@ -187,6 +187,21 @@ def test_the_manifest_describes_the_tree(tmp_path):
     hookview.unwrap(loss)
 
 
+def test_the_manifest_lists_the_roots_in_order(tmp_path):
+    model = hookview.wrap(nn.ModuleDict({"head": nn.Linear(2, 2), "loss": nn.Identity()}))
+    hookview.wrap(model["head"], name='the "head"')
+    loss = hookview.wrap(nn.MSELoss(), name='loss "1"')
+    with hookview.profile(tmp_path):
+        pass
+    assert only_trace(tmp_path).manifest["roots"] == ["", 'loss "1"']
+    hookview.unwrap(model)
+    with hookview.profile(tmp_path / "parts"):
+        pass
+    assert only_trace(tmp_path / "parts").manifest["roots"] == ['the "head"', 'loss "1"']
+    hookview.unwrap(model["head"])
+    hookview.unwrap(loss)
+
+
 def test_a_shared_parameter_is_counted_once(tmp_path):
     model = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False))
     model[1].weight = model[0].weight

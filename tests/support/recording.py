@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import tb_hookview as hookview
-from tb_hookview.markers import MANIFEST_KEY, Mark, decode
+from tb_hookview.markers import MANIFEST_KEY, Mark, decode, decode_manifest
 from tb_hookview.recorder.hooks import Hook, is_inert
 
 ACCUMULATE = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
@@ -37,7 +37,7 @@ class Trace:
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
         content = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-        self.manifest = content.get(MANIFEST_KEY)
+        self.manifest = decode_manifest(content.get(MANIFEST_KEY, {}))
         self.spans = [_span(e) for e in content["traceEvents"] if e.get("ph") == "X"]
 
     def marks(self, kind: str) -> list[tuple[Mark, Span]]:
