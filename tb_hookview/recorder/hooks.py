@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch.compiler import is_compiling
 
+from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults
 
 
@@ -41,6 +42,10 @@ class OpenRanges(threading.local):
             self.stack.pop()[1].__exit__(None, None, None)
 
 
+class _NoNameError(UsageError, AttributeError):
+    """A hook has no name, like any object that is no function; the one who asks is told why."""
+
+
 class Hook:
     """Base of every hook of ours.
 
@@ -52,6 +57,14 @@ class Hook:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (nullcontext(), "__exit__")
+
+    @property
+    def __name__(self) -> str:
+        # torch.jit.script asks every hook for its name, then for its source. An AttributeError
+        # leaves getattr with a default, and hasattr, as they would be.
+        raise _NoNameError(
+            "torch.jit.script cannot compile a wrapped module: call unwrap() on it first"
+        )
 
 
 def is_inert(hook: object) -> bool:

@@ -58,11 +58,6 @@ def test_bad_use_is_one_clear_line(module, options, message):
     assert not isinstance(module, nn.Module) or hooks_below(module) == []
 
 
-def test_a_scripted_module_is_refused():
-    with pytest.raises(UsageError, match="scripted or traced"):
-        hookview.wrap(torch.jit.trace(small_model(), torch.ones(1, 4)))
-
-
 def test_a_refused_second_wrap_leaves_the_first():
     model = hookview.wrap(small_model())
     with pytest.raises(UsageError):
