@@ -8,7 +8,7 @@ from pathlib import Path
 from tb_hookview.analysis.analysis import Analysis, load
 from tb_hookview.analysis.report import Report, build_report
 from tb_hookview.analysis.sources import choose_trace
-from tb_hookview.trace.reader import Progress
+from tb_hookview.trace.progress import Progress
 
 __all__ = ["Analysis", "Report", "analyze", "build_report", "choose_trace", "load"]
 

@@ -19,7 +19,7 @@ from tb_hookview.analysis.phases import Phases, Steps, find_phases, find_steps
 from tb_hookview.analysis.syncs import Syncs, find_syncs
 from tb_hookview.trace import Kind, Trace, read_trace
 from tb_hookview.trace.columns import Int
-from tb_hookview.trace.reader import Progress
+from tb_hookview.trace.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import build, innermost_at
 from tb_hookview.trace import Kind, Trace
-from tb_hookview.trace.columns import Int
+from tb_hookview.trace.columns import Bool, Int
 
 _FRAME = re.compile(r".+\(\d+\): .+")
 
@@ -19,11 +19,18 @@ def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
     Built-in calls and module rows are left out: a frame is `file.py(line): function`.
     """
     events = trace.events
-    rows = np.flatnonzero((events.kind == Kind.PYTHON) & np.isin(events.thread, np.unique(thread)))
+    python = np.flatnonzero(events.kind == Kind.PYTHON)
+    rows = python[_around_any(events.start[python], events.end[python], time)]
     forest = build(events, rows)
     innermost = innermost_at(forest, thread, time)
     strings = events.name[forest.event].astype(np.int64)
     return [_frames(trace, forest.parent, strings, int(row)) for row in innermost]
+
+
+def _around_any(start: Int, end: Int, moments: Int) -> Bool:
+    """Which intervals hold any of the moments."""
+    ordered = np.sort(moments)
+    return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, end))
 
 
 def _frames(trace: Trace, parent: Int, strings: Int, row: int) -> list[str]:

@@ -1,7 +1,7 @@
 """JSON bytes to typed records.
 
-Fast path: msgspec decodes straight into structs and skips what no column asks for. A file with a
-value of an unexpected type somewhere takes the tolerant path: decoded without types, each event is
+Fast path: msgspec decodes straight into structs and skips what no column asks for. Events with a
+value of an unexpected type somewhere take the tolerant path: decoded without types, each event is
 brought into shape by itself, and what had to be dropped is counted.
 """
 
@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tb_hookview.errors import TraceError
 from tb_hookview.markers import MANIFEST_KEY
 from tb_hookview.trace.arguments import ARGUMENTS
 
@@ -55,18 +54,16 @@ class Event(msgspec.Struct, gc=False):
     args: _Args = _Args()  # type: ignore[valid-type]
 
 
-class Root(msgspec.Struct):
-    """The file's root object; keys the reader has no use for are skipped."""
+class Head(msgspec.Struct):
+    """The root object, its events left as text; keys without a use are skipped."""
 
-    traceEvents: list[Event]  # noqa: N815  # the format's own spelling
+    traceEvents: msgspec.Raw  # noqa: N815  # the format's own spelling
     deviceProperties: Any = None  # noqa: N815
     distributedInfo: Any = None  # noqa: N815
     cuda_runtime_version: Any = None
     hip_runtime_version: Any = None
     roctracer_version: Any = None
     manifest: Any = msgspec.field(default=None, name=MANIFEST_KEY)
-    loose: int = msgspec.field(default=0, name="//loose")
-    """Events that lost a value, or all of themselves, because it had an unexpected type."""
 
 
 class _TimeText(msgspec.Struct, gc=False):
@@ -74,74 +71,48 @@ class _TimeText(msgspec.Struct, gc=False):
     dur: msgspec.Raw = msgspec.Raw(b"0")
 
 
-class _TimeTextRoot(msgspec.Struct):
-    traceEvents: list[_TimeText]  # noqa: N815
+_events = msgspec.json.Decoder(list[Event], strict=False)
+_any_list = msgspec.json.Decoder(list[Any])
+_head = msgspec.json.Decoder(Head)
+_time_texts = msgspec.json.Decoder(list[_TimeText])
 
 
-_root_decoder = msgspec.json.Decoder(Root, strict=False)
-_list_decoder = msgspec.json.Decoder(list[Event], strict=False)
-
-
-def decode(path: str, data: bytes) -> tuple[Root, str]:
-    """Decode a trace.
-
-    Args:
-        path: for messages.
-        data: the inflated file.
-
-    Returns:
-        The root and the format, "chrome-object" or "chrome-list" (a bare list of events).
+def decode_head(text: bytes) -> Head:
+    """Decode the root object of a trace.
 
     Raises:
-        TraceError: not JSON, damaged JSON, or JSON that is no chrome trace.
+        msgspec.DecodeError: damaged, or no object.
+        msgspec.ValidationError: an object without `traceEvents`.
     """
-    first = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if first not in (b"{", b"["):
-        raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
-    is_list = first == b"["
+    return _head.decode(text)
+
+
+def decode_events(text: bytes) -> tuple[list[Event], int]:
+    """Decode a JSON array of events.
+
+    Returns:
+        The events, and how many lost a value (or all of themselves) to an unexpected type.
+
+    Raises:
+        msgspec.DecodeError: damaged JSON.
+        msgspec.ValidationError: JSON, but no array.
+    """
     try:
-        root = _decode_typed(data, is_list=is_list)
+        return _events.decode(text), 0
     except msgspec.ValidationError:
-        root = _decode_loosely(path, data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _damaged(path, error) from error
-    if (root.traceEvents or is_list) and not any(event.ph for event in root.traceEvents):
-        raise _no_trace(path, "its events have no phase (`ph`)")
-    return root, "chrome-list" if is_list else "chrome-object"
+        shaped = [_shape(raw) for raw in _any_list.decode(text)]
+    kept = [event for event, _ in shaped if event is not None]
+    return kept, sum(not whole for _, whole in shaped)
 
 
-def decode_time_texts(data: bytes, *, is_list: bool) -> tuple[list[bytes], list[bytes]]:
-    """Return `ts` and `dur` of every event as the text they have in the file."""
-    kind: Any = list[_TimeText] if is_list else _TimeTextRoot
-    decoded = msgspec.json.decode(data, type=kind)
-    events: list[_TimeText] = decoded if is_list else decoded.traceEvents
+def decode_time_texts(text: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Return `ts` and `dur` of the events of a JSON array as the text they have in the file.
+
+    Raises:
+        msgspec.DecodeError: not a JSON array of objects.
+    """
+    events = _time_texts.decode(text)
     return [bytes(event.ts) for event in events], [bytes(event.dur) for event in events]
-
-
-def _decode_typed(data: bytes, *, is_list: bool) -> Root:
-    return Root(_list_decoder.decode(data)) if is_list else _root_decoder.decode(data)
-
-
-def _decode_loosely(path: str, data: bytes) -> Root:
-    try:
-        content = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _damaged(path, error) from error
-    head = content if isinstance(content, dict) else {}
-    raw_events = content if isinstance(content, list) else head.get("traceEvents")
-    if not isinstance(raw_events, list):
-        raise _no_trace(path, "it has no list `traceEvents`")
-    shaped = [_shape(raw) for raw in raw_events]
-    fields = {
-        field.name: head.get(field.encode_name)
-        for field in msgspec.structs.fields(Root)
-        if field.name not in ("traceEvents", "loose")
-    }
-    return Root(
-        traceEvents=[event for event, _ in shaped if event is not None],
-        loose=sum(1 for _, whole in shaped if not whole),
-        **fields,
-    )
 
 
 def _shape(raw: object) -> tuple[Event | None, bool]:
@@ -166,13 +137,3 @@ def _fits(key: str, value: object) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-def _damaged(path: str, error: Exception) -> TraceError:
-    return TraceError(path, f"the JSON is damaged or cut off ({error})", "record the run again")
-
-
-def _no_trace(path: str, why: str) -> TraceError:
-    return TraceError(
-        path, f"JSON, but no PyTorch trace: {why}", "name a file torch.profiler wrote"
-    )

@@ -121,7 +121,7 @@ def test_progress_is_that_of_the_reading_under_way(traces: list[Path]) -> None:
     assert store.progress(traces[0]) == Progress("waiting", None)
     store.get(traces[0])
     stages = list(dict.fromkeys(progress.stage for progress in seen))
-    assert stages == ["inflating", "decoding", "columns", "attribution"]
+    assert stages == ["decoding", "columns", "attribution"]
     assert all(progress.done is None or 0 <= progress.done <= 1 for progress in seen)
     assert store.progress(traces[0]) == Progress("done", 1.0)
     assert store.progress(traces[1]) == Progress("waiting", None)

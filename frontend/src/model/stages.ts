@@ -1,6 +1,5 @@
 const STAGES: Readonly<Record<string, string>> = {
   waiting: "waiting for the reader",
-  inflating: "unpacking the file",
   decoding: "reading events",
   columns: "building columns",
   attribution: "finding the module of every autograd node",

@@ -1,0 +1,233 @@
+"""Columns grown piece by piece and frozen once."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import compress, count, groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.trace.arguments import ARGUMENTS, Argument
+from tb_hookview.trace.columns import Bool, Events, Flows, Index, Int, Notice, StringTable, Thread
+from tb_hookview.trace.decode import KEY_FIELDS, Event
+from tb_hookview.trace.pieces import Piece
+from tb_hookview.trace.times import doubles_are_exact, from_doubles, from_texts
+from tb_hookview.trace.vocabulary import (
+    CATEGORIES,
+    FORWARD_BACKWARD_FLOWS,
+    Kind,
+    is_annotation_of_old,
+)
+
+_place = attrgetter("pid", "tid")
+
+
+class Interner:
+    """Gives equal values equal numbers, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[Any, int] = defaultdict(count().__next__)
+
+    def column(self, values: Iterable[Any], length: int) -> Index:
+        """Numbers of `length` values."""
+        return np.fromiter(map(self._numbers.__getitem__, values), np.int32, length)
+
+    def values(self) -> list[Any]:
+        """Every distinct value, at the place of its number."""
+        return list(self._numbers)
+
+
+class Builder:
+    """Takes pieces in file order; `finish` gives the columns of `Trace`."""
+
+    def __init__(self) -> None:
+        self.event_count = 0
+        self.any_phase = False
+        self._counts: Counter[str] = Counter()
+        self._phases, self._names = Interner(), Interner()
+        self._categories, self._places = Interner(), Interner()
+        self._complete: list[dict[str, Any]] = []
+        self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
+        self._thread_names: dict[tuple[str, str], str] = {}
+
+    def add(self, piece: Piece) -> None:
+        """Take the events of a piece."""
+        events = piece.events
+        phase = self._phases.column(map(attrgetter("ph"), events), len(events))
+        start, duration = self._times(piece)
+        for number, text in enumerate(self._phases.values()):
+            mask = phase == number
+            if not text or not mask.any():
+                continue
+            self.any_phase = True
+            chosen = list(compress(events, mask.tolist()))
+            if text == "X":
+                self._complete.append(self._columns(chosen, start[mask], duration[mask]))
+            elif text in self._arrows:
+                self._add_arrows(text, chosen, start[mask])
+            elif text == "M":
+                self._add_names(chosen)
+        self.event_count += len(events)
+        self._counts["unexpected-type"] += piece.loose
+
+    def finish(self) -> dict[str, Any]:
+        """Freeze what was taken into columns of `Trace`."""
+        columns = _joined(self._complete)
+        strings = StringTable(tuple(self._names.values()))
+        category = columns.pop("category")
+        kind = self._kind_table()[category]
+        old = np.array([is_annotation_of_old(text) for text in strings.texts], bool)
+        kind[(kind == Kind.OPERATOR) & old[columns["name"]]] = Kind.ANNOTATION
+        threads, renumbered = self._threads()
+        columns["thread"] = renumbered[columns["thread"]]
+        return {
+            "strings": strings,
+            "events": Events(kind=kind, **columns),
+            "threads": threads,
+            "flows": self._flows(renumbered),
+            "notices": (*self._unknown(category), *self._counted()),
+        }
+
+    def _times(self, piece: Piece) -> tuple[Int, Int]:
+        """Start and duration of every event of a piece, nanoseconds."""
+        events = piece.events
+        start = np.fromiter(map(attrgetter("ts"), events), np.float64, len(events))
+        duration = np.fromiter(map(attrgetter("dur"), events), np.float64, len(events))
+        texts = None if doubles_are_exact(start) else piece.time_texts()
+        if texts is None:
+            starts, durations = from_doubles(start), from_doubles(duration)
+        else:
+            starts, durations = from_texts(texts[0]), from_texts(texts[1])
+        self._counts["negative-duration"] += int(np.count_nonzero(durations < 0))
+        return starts, np.maximum(durations, 0)
+
+    def _columns(self, complete: list[Event], start: Int, duration: Int) -> dict[str, Any]:
+        length = len(complete)
+        category = self._categories.column(map(attrgetter("cat"), complete), length)
+        self._counts["no-timestamp"] += sum(
+            complete[row].ts != complete[row].ts for row in np.flatnonzero(start == 0)
+        )
+        return {
+            "name": self._names.column(map(attrgetter("name"), complete), length),
+            "category": category,
+            "start": start,
+            "duration": duration,
+            "thread": self._places.column(map(_place, complete), length),
+            **_arguments(complete, self._kind_table()[category]),
+        }
+
+    def _kind_table(self) -> NDArray[np.int8]:
+        found = self._categories.values()
+        return np.array([CATEGORIES.get(text.lower(), Kind.OTHER) for text in found], np.int8)
+
+    def _add_arrows(self, phase: str, events: list[Event], start: Int) -> None:
+        self._arrows[phase] += [
+            _Arrow(event.id, place, time)
+            for event, time in zip(events, start.tolist(), strict=True)
+            if event.cat in FORWARD_BACKWARD_FLOWS
+            for place in self._places.column([_place(event)], 1).tolist()
+        ]
+
+    def _flows(self, renumbered: Index) -> Flows:
+        heads = {arrow.id: arrow for arrow in self._arrows["f"]}
+        pairs = [(tail, heads[tail.id]) for tail in self._arrows["s"] if tail.id in heads]
+        tail, head = ([pair[side] for pair in pairs] for side in (0, 1))
+        return Flows(
+            from_thread=renumbered[np.array([arrow.place for arrow in tail], np.int32)],
+            from_time=np.array([arrow.time for arrow in tail], np.int64),
+            to_thread=renumbered[np.array([arrow.place for arrow in head], np.int32)],
+            to_time=np.array([arrow.time for arrow in head], np.int64),
+        )
+
+    def _add_names(self, metadata: list[Event]) -> None:
+        for event in metadata:
+            if event.name == "thread_name":
+                label = event.args.label  # type: ignore[attr-defined]
+                self._thread_names[str(event.pid), str(event.tid)] = str(label)
+
+    def _threads(self) -> tuple[tuple[Thread, ...], Index]:
+        """Bring number and text spellings of a thread together, and name the threads.
+
+        Returns:
+            The threads, and for each place the index of its thread.
+        """
+        threads = Interner()
+        spelled = [(str(pid), str(tid)) for pid, tid in self._places.values()]
+        renumbered = threads.column(spelled, len(spelled))
+        names = self._thread_names
+        table = tuple(Thread(pid, tid, names.get((pid, tid), "")) for pid, tid in threads.values())
+        return table, renumbered
+
+    def _unknown(self, category: Index) -> Iterator[Notice]:
+        found = self._categories.values()
+        for number in np.flatnonzero(self._kind_table() == Kind.OTHER):
+            message = f"events of a category not known here ({found[number][:60]!r}), kept as other"
+            yield Notice("unknown-category", message, int(np.count_nonzero(category == number)))
+
+    def _counted(self) -> Iterator[Notice]:
+        for code, message in _MESSAGES.items():
+            if self._counts[code]:
+                yield Notice(code, message, self._counts[code])
+
+
+_MESSAGES = {
+    "unexpected-type": "events with a value of unexpected type, kept without it",
+    "negative-duration": "negative durations, taken as 0",
+    "no-timestamp": "events without a timestamp, taken as 0",
+}
+
+
+class _Arrow(NamedTuple):
+    id: int | str
+    place: int
+    time: int
+
+
+def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """Concatenate the columns of all pieces, each freed as it is joined."""
+    joined = {column: np.zeros(0, dtype) for column, dtype in _EMPTY.items()}
+    for column in joined:
+        parts = [piece.pop(column) for piece in pieces]
+        joined[column] = np.concatenate([joined[column], *parts])
+    return joined
+
+
+_EMPTY: dict[str, Any] = {
+    **dict.fromkeys(("name", "category", "thread"), np.int32),
+    **dict.fromkeys(("start", "duration"), np.int64),
+    **dict.fromkeys((argument.column for argument in ARGUMENTS), np.int64),
+}
+
+
+def _arguments(complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Int]:
+    """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
+    columns = {}
+    for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
+        carries = _among(kind, kinds)
+        carriers = list(compress(map(attrgetter("args"), complete), carries.tolist()))
+        for argument in group:
+            columns[argument.column] = _argument(argument, carriers, carries)
+    return columns
+
+
+def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
+    table = np.zeros(len(Kind), bool)
+    table[list(kinds)] = True
+    return np.asarray(table[kind])
+
+
+def _kinds_of(argument: Argument) -> tuple[int, ...]:
+    return tuple(sorted(argument.kinds))
+
+
+def _argument(argument: Argument, carriers: list[Any], carries: Bool) -> Int:
+    column = np.full(len(carries), argument.missing, np.int64)
+    for key in reversed(argument.keys):
+        field = attrgetter(KEY_FIELDS[key])
+        values = np.fromiter(map(field, carriers), np.int64, len(carriers))
+        column[carries] = np.where(values == argument.missing, column[carries], values)
+    return column

@@ -1,0 +1,146 @@
+"""A trace's text in pieces that decode by themselves, so that memory holds one at a time.
+
+The text is cut between two events, at a `},{` behind which the key of an event stands:
+
+    {"schemaVersion": 1, "traceEvents": [  {..},{..}  ,  {..},{..}  ,  {..} ], "traceName": ".."}
+    |------------ opening -------------|  |- piece -|   |- piece -|   |-------- rest ----------|
+
+Opening and rest together are a small document of the same form as the whole. That a cut lies
+between events, and not inside a string or a nested list, is shown by every piece being valid JSON.
+A text that cannot be cut so is decoded as one piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tb_hookview.errors import TraceError
+from tb_hookview.trace.decode import Event, Head, decode_events, decode_head, decode_time_texts
+from tb_hookview.trace.inflate import BLOCK, blocks, read_bytes
+from tb_hookview.trace.progress import Progress, silent
+
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
+_OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
+_BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
+_SEARCHED_FIRST = 1 << 14
+_LARGEST_UNCUT = 1 << 26
+"""Bytes without a cut (or without an opening) after which none is expected any more."""
+
+
+class UncuttableError(Exception):
+    """The text has no shape that can be cut; it may be a trace all the same."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some events of a trace, in file order."""
+
+    events: list[Event]
+    loose: int
+    """Events that lost a value, or all of themselves, to an unexpected type."""
+    text: bytes
+    """The JSON array they were decoded from."""
+
+    def time_texts(self) -> tuple[list[bytes], list[bytes]] | None:
+        """Texts of `ts` and `dur` of each event; None where they no longer fit the events."""
+        return None if self.loose else decode_time_texts(self.text)
+
+
+@dataclass(frozen=True)
+class Root:
+    """What a trace file holds beside its events."""
+
+    format: str
+    """ "chrome-object" or "chrome-list"."""
+    head: Head | None
+    """None for a bare list."""
+
+
+def cut(path: Path, progress: Progress = silent, size: int = BLOCK) -> Iterator[Piece | Root]:
+    """Yield the events of a file piece by piece, and its root last.
+
+    Raises:
+        TraceError: the file cannot be read, or is no JSON.
+        UncuttableError: use `whole` instead, and forget what was yielded.
+    """
+    stream = blocks(path, size, lambda done: progress("decoding", done))
+    opening, rest = _opening(path, stream)
+    try:
+        for block in stream:
+            place = _last_cut(block)
+            if place is None:
+                rest = _grown(rest, block)
+                continue
+            yield _piece(b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]")))
+            rest = block[place.end() :]
+        yield from _document(opening + rest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UncuttableError from error
+
+
+def whole(path: Path) -> Iterator[Piece | Root]:
+    """Yield the events of a file as one piece, then its root.
+
+    Raises:
+        TraceError: the file cannot be read, holds damaged JSON, or JSON that is no trace.
+    """
+    text = read_bytes(path).lstrip(_BEFORE_JSON)
+    try:
+        yield from _document(text)
+    except msgspec.ValidationError as error:
+        reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
+        raise TraceError(path, reason, "name a file that torch.profiler wrote") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        reason = f"the JSON is damaged or cut off ({error})"
+        raise TraceError(path, reason, "record the run again") from error
+
+
+def _opening(path: Path, stream: Iterator[bytes]) -> tuple[bytes, bytes]:
+    """Read up to the first event; return the text before it, and what was read beyond."""
+    text = b""
+    for block in stream:
+        text = (text + block).lstrip(_BEFORE_JSON)
+        if not text.startswith((b"{", b"[")):
+            raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
+        if text.startswith(b"["):
+            return text[:1], text[1:]
+        if found := _OPENING.search(text):
+            return text[: found.end()], text[found.end() :]
+        if len(text) > _LARGEST_UNCUT:
+            break
+    if not text:
+        raise TraceError(path, "the file is empty", "record the run again")
+    raise UncuttableError
+
+
+def _last_cut(block: bytes) -> re.Match[bytes] | None:
+    for begin in (max(0, len(block) - _SEARCHED_FIRST), 0):
+        places = list(_BETWEEN.finditer(block, begin))
+        if places:
+            return places[-1]
+    return None
+
+
+def _grown(rest: bytes, block: bytes) -> bytes:
+    if len(rest) > _LARGEST_UNCUT:
+        raise UncuttableError
+    return rest + block
+
+
+def _piece(text: bytes) -> Piece:
+    return Piece(*decode_events(text), text)
+
+
+def _document(text: bytes) -> Iterator[Piece | Root]:
+    if text.startswith(b"["):
+        yield _piece(text)
+        yield Root("chrome-list", None)
+        return
+    head = decode_head(text)
+    yield _piece(bytes(head.traceEvents))
+    yield Root("chrome-object", head)

@@ -1,0 +1,12 @@
+"""How long work tells how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[str, float | None], None]
+"""Called with the stage and the fraction of it done, None where it has no measure."""
+
+
+def silent(_stage: str, _done: float | None) -> None:
+    """Tell nobody."""
