@@ -27,7 +27,7 @@ _CATEGORY = {
     "kernel": "kernel",
     "copy": "gpu_memcpy",
 }
-_KEY = {"seq": "Sequence number", "F": "Fwd thread id", "corr": "correlation", "dev": "device"}
+_KEY = {"seq": "Sequence number", "F": "Fwd thread id", "corr": "correlation", "ext": "External id"}
 
 
 def events(picture: str, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.checks import external_id_conflicts
 from tb_hookview.analysis.findings import find
 from tb_hookview.analysis.module_table import module_rows
 from tb_hookview.analysis.names import node_name
@@ -134,6 +135,10 @@ def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
         warnings.append(schema.TraceWarning("no-launch", f"{text}; in no phase", unlaunched))
+    conflicts = external_id_conflicts(analysis.trace, analysis.forest)
+    if conflicts:
+        text = "calls whose External id names another operator than the one around them"
+        warnings.append(schema.TraceWarning("external-id", f"{text}; time decided", conflicts))
     if not analysis.trace.event_count:
         warnings.append(schema.TraceWarning("empty", "the trace holds no events", 0))
     return warnings

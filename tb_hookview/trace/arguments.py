@@ -32,5 +32,4 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("forward_thread", ("Fwd thread id",), _OPERATOR, missing=0),
     Argument("external", ("External id", "external id"), frozenset({Kind.RUNTIME}) | _OPERATOR),
     Argument("device", ("device",), _DEVICE),
-    Argument("size", ("bytes", "size"), _DEVICE),
 )

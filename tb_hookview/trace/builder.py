@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import compress, count, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -23,7 +23,8 @@ from tb_hookview.trace.vocabulary import (
     is_annotation_of_old,
 )
 
-_place = attrgetter("pid", "tid")
+_PAIR = 1 << 31
+"""More than there are distinct processes or threads: two numbers make one."""
 
 
 class Interner:
@@ -32,9 +33,9 @@ class Interner:
     def __init__(self) -> None:
         self._numbers: defaultdict[Any, int] = defaultdict(count().__next__)
 
-    def column(self, values: Iterable[Any], length: int) -> Index:
-        """Numbers of `length` values."""
-        return np.fromiter(map(self._numbers.__getitem__, values), np.int32, length)
+    def column(self, values: list[Any]) -> Index:
+        """Number of each value."""
+        return np.fromiter(map(self._numbers.__getitem__, values), np.int32, len(values))
 
     def values(self) -> list[Any]:
         """Every distinct value, at the place of its number."""
@@ -50,6 +51,7 @@ class Builder:
         self._counts: Counter[str] = Counter()
         self._phases, self._names = Interner(), Interner()
         self._categories, self._places = Interner(), Interner()
+        self._processes, self._rows = Interner(), Interner()
         self._complete: list[dict[str, Any]] = []
         self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
         self._thread_names: dict[tuple[str, str], str] = {}
@@ -57,7 +59,7 @@ class Builder:
     def add(self, piece: Piece) -> None:
         """Take the events of a piece."""
         events = piece.events
-        phase = self._phases.column(map(attrgetter("ph"), events), len(events))
+        phase = self._phases.column([event.ph for event in events])
         start, duration = self._times(piece)
         for number, text in enumerate(self._phases.values()):
             mask = phase == number
@@ -95,8 +97,8 @@ class Builder:
     def _times(self, piece: Piece) -> tuple[Int, Int]:
         """Start and duration of every event of a piece, nanoseconds."""
         events = piece.events
-        start = np.fromiter(map(attrgetter("ts"), events), np.float64, len(events))
-        duration = np.fromiter(map(attrgetter("dur"), events), np.float64, len(events))
+        start = np.fromiter([event.ts for event in events], np.float64, len(events))
+        duration = np.fromiter([event.dur for event in events], np.float64, len(events))
         texts = None if doubles_are_exact(start) else piece.time_texts()
         if texts is None:
             starts, durations = from_doubles(start), from_doubles(duration)
@@ -106,19 +108,28 @@ class Builder:
         return starts, np.maximum(durations, 0)
 
     def _columns(self, complete: list[Event], start: Int, duration: Int) -> dict[str, Any]:
-        length = len(complete)
-        category = self._categories.column(map(attrgetter("cat"), complete), length)
+        category = self._categories.column([event.cat for event in complete])
         self._counts["no-timestamp"] += sum(
             complete[row].ts != complete[row].ts for row in np.flatnonzero(start == 0)
         )
         return {
-            "name": self._names.column(map(attrgetter("name"), complete), length),
+            "name": self._names.column([event.name for event in complete]),
             "category": category,
             "start": start,
             "duration": duration,
-            "thread": self._places.column(map(_place, complete), length),
+            "thread": self._place(complete),
             **_arguments(complete, self._kind_table()[category]),
         }
+
+    def _place(self, events: list[Event]) -> Index:
+        """Number of each event's place: process and thread, as spelled.
+
+        Two look-ups of plain values are cheaper than one of a pair.
+        """
+        process = self._processes.column([event.pid for event in events])
+        row = self._rows.column([event.tid for event in events])
+        pairs, place = np.unique(process.astype(np.int64) * _PAIR + row, return_inverse=True)
+        return self._places.column(pairs.tolist())[place]
 
     def _kind_table(self) -> NDArray[np.int8]:
         found = self._categories.values()
@@ -129,7 +140,7 @@ class Builder:
             _Arrow(event.id, place, time)
             for event, time in zip(events, start.tolist(), strict=True)
             if event.cat in FORWARD_BACKWARD_FLOWS
-            for place in self._places.column([_place(event)], 1).tolist()
+            for place in self._place([event]).tolist()
         ]
 
     def _flows(self, renumbered: Index) -> Flows:
@@ -156,8 +167,9 @@ class Builder:
             The threads, and for each place the index of its thread.
         """
         threads = Interner()
-        spelled = [(str(pid), str(tid)) for pid, tid in self._places.values()]
-        renumbered = threads.column(spelled, len(spelled))
+        processes, rows = self._processes.values(), self._rows.values()
+        places = [divmod(place, _PAIR) for place in self._places.values()]
+        renumbered = threads.column([(str(processes[p]), str(rows[t])) for p, t in places])
         names = self._thread_names
         table = tuple(Thread(pid, tid, names.get((pid, tid), "")) for pid, tid in threads.values())
         return table, renumbered
@@ -206,9 +218,10 @@ _EMPTY: dict[str, Any] = {
 def _arguments(complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Int]:
     """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
     columns = {}
+    everything = [event.args for event in complete]
     for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
         carries = _among(kind, kinds)
-        carriers = list(compress(map(attrgetter("args"), complete), carries.tolist()))
+        carriers = list(compress(everything, carries.tolist()))
         for argument in group:
             columns[argument.column] = _argument(argument, carriers, carries)
     return columns

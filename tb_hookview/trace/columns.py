@@ -55,10 +55,9 @@ class Events:
     forward_thread: Int
     """Profiler's number of the thread whose forward made this node; 0 for none."""
     external: Int
+    """`External id`: an operator's own, and on a call that of the operator that made it."""
     device: Int
     """Index of the device, on device rows."""
-    size: Int
-    """Bytes of a copy or set."""
 
     def __len__(self) -> int:
         return len(self.name)

@@ -99,7 +99,7 @@ def test_gzip_is_told_by_content_not_by_name(tmp_path: Path) -> None:
 
 
 def test_arguments_under_either_spelling(tmp_path: Path) -> None:
-    old = event(cat="Kernel", args={"correlation": 7, "device": 1, "bytes": "64"})
+    old = event(cat="Kernel", args={"correlation": 7, "device": "1"})
     new = event(args={"External id": 4, "Sequence number": 9, "Fwd thread id": 2})
     older = event(cat="Runtime", args={"external id": 5, "correlation": 7})
     events = read(tmp_path, old, new, older).events
@@ -107,7 +107,7 @@ def test_arguments_under_either_spelling(tmp_path: Path) -> None:
     assert events.sequence.tolist() == [-1, 9, -1]
     assert events.forward_thread.tolist() == [0, 2, 0]
     assert events.external.tolist() == [-1, 4, 5]
-    assert events.size.tolist() == [64, -1, -1]
+    assert events.device.tolist() == [1, -1, -1]
 
 
 def test_one_thread_written_as_number_and_text(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""Where a trace contradicts itself: counted and shown, never guessed away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace.columns import Int
+
+
+def external_id_conflicts(trace: Trace, forest: Forest) -> int:
+    """Calls whose `External id` names another operator than those around them on their thread.
+
+    Between late 2021 and early 2024 the field held the call's own correlation id, and collides
+    with operators' ids by chance: a file in which most calls do so is not checked, nor any single
+    call that does.
+    """
+    events = trace.events
+    kind, external = events.kind[forest.event], events.external[forest.event]
+    own = external == events.correlation[forest.event]
+    calls = (kind == Kind.RUNTIME) & (external > 0)
+    if 2 * np.count_nonzero(calls & own) > np.count_nonzero(calls):
+        return 0
+    identified = np.where(kind == Kind.RUNTIME, -1, external)
+    asked = np.flatnonzero(calls & ~own & np.isin(external, identified[identified > 0]))
+    return int(np.count_nonzero(~_named_around(forest, identified, asked, external[asked])))
+
+
+def _named_around(forest: Forest, identified: Int, rows: Int, wanted: Int) -> Int:
+    """Whether any row around each of the given rows bears the wanted id."""
+    found = np.zeros(len(rows), bool)
+    around = forest.parent[rows]
+    while (around >= 0).any():
+        found |= (around >= 0) & (identified[around] == wanted)
+        around = lookup(forest.parent, around)
+    return found
