@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Models for the recorder's tests. They are installed without their dependencies, which would bring
-# a second torch and web clients that nothing here calls; pillow is all that they import.
+# a second torch and web clients that nothing here calls; numpy and pillow are all that they import.
 MODELS := torchvision==0.28.0 timm==1.0.31
 
 TOOLS := $(VENV)/tools.stamp
@@ -66,7 +66,7 @@ $(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
 	@$(PIP) install "$$(grep '^torch==' requirements-dev.txt)"
 	@$(PIP) install -r requirements-dev.txt
 	@$(PIP) install --no-deps $(MODELS)
-	@$(PIP) install pillow
+	@$(PIP) install numpy pillow
 	@touch $@
 
 $(INSTALLED): pyproject.toml setup.py $(TOOLS)
