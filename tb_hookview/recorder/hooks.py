@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import FrameType
 from typing import Any, Protocol
 
 import torch
+from torch import nn
 from torch.compiler import is_compiling
 
 from tb_hookview.errors import UsageError
@@ -30,16 +34,36 @@ _range: Callable[[str], Range] = getattr(
 )
 
 
+Entry = tuple["Hook", Range]
+"""An open range with the hook that opened it."""
+
+
 class OpenRanges(threading.local):
-    """The ranges open on this thread, innermost last, each with the hook that opened it."""
+    """The ranges open on this thread, innermost last."""
 
-    def __init__(self) -> None:
-        self.stack: list[tuple[Hook, Range]] = []
+    def __init__(self, of_all_threads: list[list[Entry]]) -> None:
+        """Begin a thread's stack; every thread that uses the object comes through here.
 
-    def close_all(self) -> None:
-        """Close what is still open on the calling thread."""
-        while self.stack:
-            self.stack.pop()[1].__exit__(None, None, None)
+        Args:
+            of_all_threads: where to enter the stack, so that the recording's end finds it.
+        """
+        self.stack: list[Entry] = []
+        of_all_threads.append(self.stack)
+
+
+def close_through(stack: list[Entry], hook: Hook) -> None:
+    """Close the innermost range of a hook and those left open above it, if it has one.
+
+    A BaseException such as KeyboardInterrupt passes modules without calling their hooks, and a
+    call that began before the hooks were attached has no range at all.
+    """
+    if not any(opened_by is hook for opened_by, _ in stack):
+        return
+    while True:
+        opened_by, mark = stack.pop()
+        mark.__exit__(None, None, None)
+        if opened_by is hook:
+            return
 
 
 class _NoNameError(UsageError, AttributeError):
@@ -114,42 +138,83 @@ class LeaveForward(Hook):
             if stack and stack[-1][0] is self._enter:
                 stack.pop()[1].__exit__(None, None, None)
             else:
-                self._close_out_of_order(stack)
+                close_through(stack, self._enter)
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("closing a forward range", fault)
 
-    def _close_out_of_order(self, stack: list[tuple[Hook, Range]]) -> None:
-        """Close the call's range and those left open above it.
 
-        A BaseException such as KeyboardInterrupt passes modules without calling their hooks, and a
-        call that began before the hooks were attached has no range at all.
-        """
-        if not any(hook is self._enter for hook, _ in stack):
-            return
-        while True:
-            hook, mark = stack.pop()
-            mark.__exit__(None, None, None)
-            if hook is self._enter:
-                return
+SLOT = "_compiled_call_impl"
+"""Attribute of a module that torch calls in the place of everything else, hooks included.
+
+`module.compile()` is what it is for. It costs a call half of what a pair of hooks costs, the
+compiler does not look at it, and torch leaves it out when it copies or pickles a module.
+"""
 
 
 class MarkedCall(Hook):
-    """Stands in for the compiled call of a module that was compiled in place."""
+    """Stands in a module's SLOT: the call that was there, or the usual one, inside a range."""
 
-    __slots__ = ("_enter", "_leave", "call")
+    __slots__ = ("_module", "_name", "_open", "call")
 
-    def __init__(self, call: Callable[..., Any], enter: EnterForward, leave: LeaveForward) -> None:
+    def __init__(
+        self,
+        module: nn.Module,
+        name: str,
+        open_ranges: OpenRanges,
+        call: Callable[..., Any] | None,
+    ) -> None:
+        self._module = weakref.ref(module)
+        self._name = name
+        self._open = open_ranges
         self.call = call
-        self._enter = enter
-        self._leave = leave
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module inside its range."""
-        self._enter(None, ())
+        call = self.call or self._called(sys._getframe(1))._call_impl
+        if is_compiling():
+            return call(*args, **kwargs)
+        stack = self._begin()
         try:
-            return self.call(*args, **kwargs)
+            return call(*args, **kwargs)
         finally:
-            self._leave(None, (), None)
+            self._finish(stack)
+
+    def _called(self, frame: FrameType) -> nn.Module:
+        """Return the module that is called, as torch's calling frame has it.
+
+        DataParallel gives its replicas all attributes of the module they replicate, this object
+        among them.
+        """
+        module = frame.f_locals.get("self")
+        if isinstance(module, nn.Module) and module.__dict__.get(SLOT) is self:
+            return module
+        original = self._module()
+        if original is None:
+            raise ReferenceError("the module is gone")
+        return original
+
+    def _begin(self) -> list[Entry]:
+        try:
+            mark = _range(self._name)
+            mark.__enter__()
+            stack = self._open.stack
+            stack.append((self, mark))
+        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+            faults.report("opening a forward range", fault)
+            return []
+        return stack
+
+    def _finish(self, stack: list[Entry]) -> None:
+        try:
+            if stack and stack[-1][0] is self:
+                stack.pop()[1].__exit__(None, None, None)
+            else:
+                close_through(stack, self)
+        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+            faults.report("closing a forward range", fault)
 
 
 class Instant(Hook):

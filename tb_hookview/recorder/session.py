@@ -14,7 +14,15 @@ from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import encode
 from tb_hookview.recorder import faults, manifest, roots
-from tb_hookview.recorder.hooks import EnterForward, Instant, LeaveForward, MarkedCall, OpenRanges
+from tb_hookview.recorder.hooks import (
+    SLOT,
+    EnterForward,
+    Entry,
+    Instant,
+    LeaveForward,
+    MarkedCall,
+    OpenRanges,
+)
 from tb_hookview.recorder.roots import Assigned
 
 
@@ -37,7 +45,8 @@ class Session:
         """
         self.held = held
         self.manifest = ""
-        self._open = OpenRanges()
+        self._stacks: list[list[Entry]] = []
+        self._open = OpenRanges(self._stacks)
         self._handles: list[_Handle] = []
         assigned = roots.assign()
         for each in assigned:
@@ -48,14 +57,16 @@ class Session:
         self._guard(self._describe, assigned)
 
     def end(self) -> None:
-        """Take every hook off and close what is open on this thread."""
+        """Take every hook off and close what is open."""
         for handle in self._handles:
             self._guard(handle.remove)
         self._handles.clear()
-        if self.held or not autograd_profiler._is_profiler_enabled:
-            self._guard(self._open.close_all)
-        else:
-            _abandoned.append(self._open)
+        for stack in self._stacks:
+            if not self.held and autograd_profiler._is_profiler_enabled:
+                _abandoned.extend(stack)
+            # Calls that still run find nothing to close, and torch ends a range that is dropped; to
+            # leave one from another thread than entered it is an error.
+            stack.clear()
 
     def _mark_calls(self, each: Assigned) -> None:
         node = each.node
@@ -63,11 +74,12 @@ class Session:
             before = Instant(encode("before backward", node.path, node.class_name))
             after = Instant(encode("after backward", node.path, node.class_name))
             self._handles.append(_BackwardHandle(node.module, before, after))
-        enter = EnterForward(encode("forward", node.path, node.class_name), self._open)
-        leave = LeaveForward(enter, self._open)
-        if node.reach == "call":
-            self._handles.append(_CallHandle(node.module, enter, leave))
+        name = encode("forward", node.path, node.class_name)
+        if node.reach == "call" or not _has_hooks(node.module):
+            self._handles.append(_CallHandle(node.module, name, self._open))
             return
+        enter = EnterForward(name, self._open)
+        leave = LeaveForward(enter, self._open)
         self._handles.append(node.module.register_forward_pre_hook(enter, prepend=True))
         self._handles.append(node.module.register_forward_hook(leave, always_call=True))
 
@@ -86,18 +98,36 @@ class Session:
             faults.report("attaching or removing a hook", fault)
 
 
-class _CallHandle:
-    """The marked call of a module that was compiled in place."""
+def _has_hooks(module: nn.Module) -> bool:
+    """Say whether a module's calls are better marked by hooks: where there are hooks already.
 
-    def __init__(self, module: nn.Module, enter: EnterForward, leave: LeaveForward) -> None:
+    A root, which has ours, may be in the middle of the call that has us attach, and hooks can still
+    join that. In a call with hooks the compiler looks at everything, and would compile it again.
+    """
+    return bool(
+        module._forward_pre_hooks
+        or module._forward_hooks
+        or module._backward_pre_hooks
+        or module._backward_hooks
+    )
+
+
+class _CallHandle:
+    """The marked call of a module; taking it off puts the call back that was there before."""
+
+    def __init__(self, module: nn.Module, name: str, open_ranges: OpenRanges) -> None:
         self._module = weakref.ref(module)
-        self._marked = MarkedCall(module.__dict__["_compiled_call_impl"], enter, leave)
-        module.__dict__["_compiled_call_impl"] = self._marked
+        self._marked = MarkedCall(module, name, open_ranges, module.__dict__.get(SLOT))
+        module.__dict__[SLOT] = self._marked
 
     def remove(self) -> None:
         module = self._module()
-        if module is not None and module.__dict__.get("_compiled_call_impl") is self._marked:
-            module.__dict__["_compiled_call_impl"] = self._marked.call
+        if module is None or module.__dict__.get(SLOT) is not self._marked:
+            return
+        if self._marked.call is None:
+            del module.__dict__[SLOT]
+        else:
+            module.__dict__[SLOT] = self._marked.call
 
 
 class _BackwardHandle:
@@ -120,7 +150,7 @@ class _BackwardHandle:
             module._is_full_backward_hook = self._kind
 
 
-_abandoned: list[OpenRanges] = []
+_abandoned: list[Entry] = []
 """Ranges that must be neither closed nor dropped.
 
 Under a bare profiler one of them may be left from an earlier recording (a forward that Ctrl-C

@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import nn
 
+from tb_hookview.recorder.hooks import SLOT
+
 Reach = Literal["hooks", "call", "none"]
 """How a module's calls can be marked: by hooks, by wrapping the call as a whole, or not at all."""
 
@@ -67,4 +69,4 @@ def _reach(module: nn.Module) -> Reach:
     if isinstance(module, torch.jit.ScriptModule):
         return "none"
     # `module.compile()` puts the module's hooks into the compiled region.
-    return "hooks" if module.__dict__.get("_compiled_call_impl") is None else "call"
+    return "hooks" if module.__dict__.get(SLOT) is None else "call"

@@ -147,6 +147,33 @@ def test_compiling_a_wrapped_model_costs_no_second_compilation(compile_it):
         assert compilations.since() == (1, 0)
 
 
+def compile_forward(net: nn.Module) -> Callable[..., torch.Tensor]:
+    net.forward = compiled(net.forward)
+    return net
+
+
+def compile_a_helper(net: nn.Module) -> Callable[..., torch.Tensor]:
+    helper = compiled(lambda x: net.head(net.act(x)))
+    net.forward = lambda x: helper(net.first(x))
+    return net
+
+
+@pytest.mark.parametrize("warm", [True, False], ids=["compiled before", "compiled meanwhile"])
+@pytest.mark.parametrize("compile_it", [compile_forward, compile_a_helper])
+def test_a_function_compiled_around_modules_is_compiled_once(compile_it, warm):
+    net = Net()
+    call = compile_it(net)
+    compilations = Compilations()
+    with wrapped(net):
+        if warm:
+            step(call)
+        trace = record(lambda: step(call))
+        step(call)
+    assert trace.paths("forward")[""] == 1
+    assert compilations.since() == (1, 0)
+    del net.forward
+
+
 def test_gradients_of_a_compiled_model_are_the_same():
     plain, recorded = Net(), Net()
     recorded.load_state_dict(plain.state_dict())

@@ -55,14 +55,17 @@ def test_scripting_a_wrapped_module_is_refused_with_the_remedy():
         with pytest.raises(UsageError, match=r"call unwrap\(\)"):
             torch.jit.script(target)
 
-    def refused_too() -> None:
-        model(X)
-        with pytest.raises(UsageError, match=r"call unwrap\(\)"):
-            torch.jit.script(model[1])
-
-    record(refused_too)
     hookview.unwrap(model)
     assert torch.equal(torch.jit.script(outer)(X), outer(X))
+
+
+def test_scripting_a_part_of_a_wrapped_module_while_it_is_recorded():
+    model = hookview.wrap(small_model())
+    made: list[nn.Module] = []
+    record(lambda: (model(X), made.append(torch.jit.script(model[1]))))
+    hookview.unwrap(model)
+    assert torch.equal(made[0](X), model[1](X))
+    assert record(lambda: made[0](X)).paths("forward") == {}
 
 
 def test_hooks_have_no_name_for_those_who_can_do_without():

@@ -434,11 +434,18 @@ def test_a_lazy_module_becomes_what_it_would():
     hookview.unwrap(model)
 
 
-def test_data_parallel_replicas_carry_the_marks_of_their_original():
+def test_data_parallel_replicas_run_themselves_under_the_marks_of_their_original():
     model = hookview.wrap(nn.Sequential(nn.Linear(4, 4)))
-    replica = model._replicate_for_data_parallel()
-    replica._modules = {"0": model[0]._replicate_for_data_parallel()}
-    replica._modules["0"]._parameters = dict(model[0]._parameters)
-    trace = record(lambda: nn.Module.__call__(replica, torch.ones(1, 4)))
-    assert trace.paths("forward") == {"": 1, "0": 1}
+    outputs: list[torch.Tensor] = []
+
+    def run() -> None:  # what DataParallel does in every forward, without its second device
+        replica = model._replicate_for_data_parallel()
+        replica._modules = {"0": model[0]._replicate_for_data_parallel()}
+        for name, parameter in model[0].named_parameters():
+            setattr(replica._modules["0"], name, parameter * 2)
+        outputs.extend([replica(torch.ones(1, 4)), model(torch.ones(1, 4))])
+
+    trace = record(run)
+    assert trace.paths("forward") == {"": 2, "0": 2}
+    assert torch.equal(outputs[0], outputs[1] * 2)
     hookview.unwrap(model)
