@@ -2,81 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import threading
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
 import torch
-from support.recording import ACCUMULATE, Span, Trace, count_calls, record
+from support.harmless import assert_harmless, classify, execute, sum_backward
+from support.recording import ACCUMULATE, Span, Trace, record
 from torch import nn
 from torch.nn.utils import parametrizations
 from torch.utils.checkpoint import checkpoint
 
 import tb_hookview as hookview
-
-Results = list[torch.Tensor | None]
-Run = Callable[[nn.Module], object]
-
-
-def execute(model: nn.Module, run: Run) -> Results:
-    """Run with a fixed seed; return every tensor that came out and every gradient."""
-    torch.manual_seed(1)
-    model.zero_grad()
-    outputs = [t.detach().clone() for t in tensors_in(run(model))]
-    grads = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
-    buffers = [b.clone() for b in model.buffers()]
-    return [*outputs, *grads, *buffers]
-
-
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        yield from tensors_in(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from tensors_in(item)
-
-
-def same(left: torch.Tensor | None, right: torch.Tensor | None) -> bool:
-    if left is None or right is None:
-        return left is right
-    if left.is_sparse:
-        left, right = left.coalesce().to_dense(), right.coalesce().to_dense()
-    as_bytes = [t.contiguous().view(-1).view(torch.uint8) for t in (left, right)]
-    return left.dtype == right.dtype and torch.equal(*as_bytes)
-
-
-def assert_harmless(model: nn.Module, run: Run, **options: Any) -> Trace:
-    """Compare a plain run with one that is recorded and one that is only wrapped.
-
-    Return the trace, after checking that every call is in it.
-    """
-    with warnings.catch_warnings(record=True) as before:
-        warnings.simplefilter("always")
-        plain = execute(copy.deepcopy(model), run)
-    assert any(tensor is not None for tensor in plain)
-    hookview.wrap(model, **options)
-    idle = execute(copy.deepcopy(model), run)
-    calls, stop_counting = count_calls(model)
-    state = copy.deepcopy(model.state_dict())
-    results: list[Results] = []
-    with warnings.catch_warnings(record=True) as during:
-        warnings.simplefilter("always")
-        trace = record(lambda: results.append(execute(model, run)))
-    stop_counting()
-    model.load_state_dict(state)
-    after = execute(model, run)
-    hookview.unwrap(model)
-    for other in (idle, results[0], after):
-        assert len(other) == len(plain)
-        assert all(same(a, b) for a, b in zip(plain, other, strict=True))
-    assert {str(w.message) for w in during} <= {str(w.message) for w in before}
-    assert trace.paths("forward") == calls
-    return trace
 
 
 def test_timm_vision_transformer_with_patch_dropout(timm_vit):
@@ -152,25 +91,6 @@ def module_by_trace(trace: Trace, node: Span) -> str | None:
     return max(around)[1] if around else None
 
 
-def classify(size: int) -> Run:
-    def run(model: nn.Module) -> object:
-        scores = model(torch.randn(2, 3, size, size))
-        nn.functional.cross_entropy(scores, torch.tensor([1, 2])).backward()
-        return scores
-
-    return run
-
-
-def sum_backward(*shape: int) -> Run:
-    def run(model: nn.Module) -> object:
-        out = model(torch.randn(*shape, requires_grad=True))
-        total = torch.stack([t.float().sum() for t in tensors_in(out) if t.is_floating_point()])
-        total.sum().backward()
-        return out
-
-    return run
-
-
 class InPlace(nn.Module):
     """In-place operations inside modules, on their outputs, and through a view."""
 
@@ -234,6 +154,17 @@ class Inner(nn.Module):
         return self.fc(x), self.fc(x) * scale, None
 
 
+@dataclass
+class Answer:
+    first: torch.Tensor
+    second: torch.Tensor | None = None
+
+
+class Answers(nn.Linear):
+    def forward(self, x: torch.Tensor) -> Answer:
+        return Answer(super().forward(x))
+
+
 class Checkpointed(nn.Module):
     def __init__(self, *, reentrant: bool) -> None:
         super().__init__()
@@ -286,6 +217,7 @@ CASES: dict[str, Callable[[], nn.Module]] = {
     "a shared module": Shared,
     "frozen layers and batch norm": Frozen,
     "structured inputs and outputs": Structured,
+    "a dataclass output": lambda: nn.Sequential(Answers(4, 4)),
     "reentrant checkpoint": lambda: Checkpointed(reentrant=True),
     "checkpoint": lambda: Checkpointed(reentrant=False),
     "nested checkpoints": Nested,
@@ -296,10 +228,19 @@ CASES: dict[str, Callable[[], nn.Module]] = {
 }
 
 
+@pytest.mark.parametrize("users_hooks", [False, True], ids=["", "with the user's hooks"])
 @pytest.mark.parametrize("case", CASES)
-def test_nothing_changes(case):
+def test_nothing_changes(case, users_hooks):
     shape = (2, 3, 4) if "convolution" in case else (6, 4)
-    assert_harmless(CASES[case](), sum_backward(*shape))
+    model = CASES[case]()
+    for module in model.modules() if users_hooks else ():
+        module.register_forward_pre_hook(UsersHook())
+    assert_harmless(model, sum_backward(*shape))
+
+
+class UsersHook:
+    def __call__(self, *call: object) -> None:
+        assert isinstance(call[0], nn.Module)
 
 
 def test_sparse_gradients():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 import tb_hookview as hookview
 from tb_hookview.markers import MANIFEST_KEY, Mark, decode, decode_manifest
@@ -96,22 +97,15 @@ def hooks_below(root: nn.Module) -> list[object]:
 
 
 def count_calls(root: nn.Module) -> tuple[Counter[str], Callable[[], None]]:
-    """Count calls by path with hooks of the test's own; return the counts and what removes them."""
+    """Count calls by path, by other means than the recorder's; return counts and what stops it."""
     calls: Counter[str] = Counter()
+    paths = {id(module): path for path, module in root.named_modules()}
 
-    def counter(path: str) -> Callable[..., None]:
-        def count(*_: object) -> None:
-            calls[path] += 1
+    def count(module: nn.Module, _: object) -> None:
+        if id(module) in paths:
+            calls[paths[id(module)]] += 1
 
-        return count
-
-    handles = [m.register_forward_pre_hook(counter(path)) for path, m in root.named_modules()]
-
-    def remove() -> None:
-        for handle in handles:
-            handle.remove()
-
-    return calls, remove
+    return calls, register_module_forward_pre_hook(count).remove
 
 
 def _span(event: dict[str, Any]) -> Span:
