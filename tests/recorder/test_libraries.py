@@ -13,7 +13,6 @@ from torch import nn
 torchvision_ops.declare()
 timm = pytest.importorskip("timm", reason="timm is not installed")
 torchvision = pytest.importorskip("torchvision", reason="torchvision is not installed")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
 # Names as the libraries have them; the sizes keep a whole comparison within a second or two.
 TIMM: dict[str, dict[str, Any]] = {
@@ -69,7 +68,11 @@ def test_torchvision_segmentation():
 @pytest.mark.parametrize("checkpointing", [None, "reentrant", "non-reentrant"])
 @pytest.mark.parametrize("family", LANGUAGE_MODELS)
 def test_transformers(family, checkpointing):
-    model = language_model(family)
+    transformers = pytest.importorskip("transformers", reason="it needs Python 3.11 or newer")
+    config = getattr(transformers, f"{family}Config")(
+        vocab_size=50, use_cache=False, **SIZES[family]
+    )
+    model = getattr(transformers, LANGUAGE_MODELS[family])(config).train()
     if checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": checkpointing == "reentrant"})
     trace = assert_harmless(model, predict_tokens)
@@ -83,13 +86,6 @@ def test_transformers(family, checkpointing):
     tied = head.weight is model.get_input_embeddings().weight
     assert tied == (family != "Llama")
     assert len(owned) == (0 if tied else 1)
-
-
-def language_model(family: str) -> nn.Module:
-    config = getattr(transformers, f"{family}Config")(
-        vocab_size=50, use_cache=False, **SIZES[family]
-    )
-    return getattr(transformers, LANGUAGE_MODELS[family])(config).train()
 
 
 def predict_tokens(model: nn.Module) -> object:

@@ -1,0 +1,64 @@
+"""Two processes that train together (gloo, on the CPU): nothing changes, and a file for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support import distributed_worker
+
+Reports = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """What the process of each rank says."""
+    if not torch.distributed.is_gloo_available():
+        pytest.skip("this torch has no gloo")
+    folder = tmp_path_factory.mktemp("ranks")
+    loopback = "lo0" if sys.platform == "darwin" else "lo"
+    environment = {**os.environ, "WORLD_SIZE": "2", "GLOO_SOCKET_IFNAME": loopback}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, Path(distributed_worker.__file__), folder],
+            env={**environment, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    try:
+        said = [process.communicate(timeout=300) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()  # one waits for ever where the other has failed
+    assert [process.returncode for process in processes] == [0, 0], said
+    return [json.loads(out.splitlines()[-1]) for out, _ in said]
+
+
+@pytest.mark.parametrize("method", distributed_worker.METHODS)
+def test_nothing_changes_and_every_call_is_marked(reports, method):
+    paths = ["", "0", "1", "1.0", "1.1"]
+    owners = {"0": 6, "1.0": 6}
+    if method == "DDP, wrapped outside":
+        paths = ["", *(f"module.{path}".rstrip(".") for path in paths)]
+        owners = {f"module.{path}": count for path, count in owners.items()}
+    for report in (report[method] for report in reports):
+        assert report["equal"]
+        assert report["forward"] == dict.fromkeys(paths, 3)
+        assert report["gradient"] == owners
+
+
+def test_every_rank_writes_its_own_file(reports):
+    for method in distributed_worker.METHODS:
+        first, second = (report[method] for report in reports)
+        assert (first["rank"], second["rank"]) == (0, 1)
+        assert first["file"].startswith("rank0_")
+        assert second["file"].startswith("rank1_")
