@@ -1,9 +1,9 @@
-"""One of two processes that train together, plainly and recorded; prints what came of it.
+"""One of two processes that train together, plainly and recorded.
 
     RANK=0 WORLD_SIZE=2 python distributed_worker.py FOLDER
 
-Writes JSON to standard output, for each of METHODS: whether the trained parameters were equal bit for bit, the forward
-and gradient marks by path, the trace file's name and the rank in its manifest.
+Writes JSON to standard output, for each of METHODS: whether the trained parameters were equal bit
+for bit, the forward and gradient marks by path, the trace file's name and the rank in its manifest.
 """
 
 from __future__ import annotations
