@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import torch
-from support.harmless import assert_harmless, classify, execute, sum_backward
-from support.recording import ACCUMULATE, Span, Trace, record
+from support.attribution import assert_attributed
+from support.harmless import assert_harmless, classify, sum_backward
+from support.recording import record
 from torch import nn
 from torch.nn.utils import parametrizations
 from torch.utils.checkpoint import checkpoint
@@ -28,67 +29,7 @@ def test_torchvision_resnet_with_its_in_place_operations(resnet18):
 
 def test_attribution_agrees_with_the_sequence_numbers_of_each_call(timm_vit, resnet18):
     for model in (timm_vit, resnet18):
-        hookview.wrap(model)
-        truth = SequenceTruth(model)
-        trace = record(lambda model=model: execute(model, classify(64)))
-        truth.stop()
-        hookview.unwrap(model)
-        nodes = [s for s in trace.spans if s.name.startswith(EVALUATE) and s.name != ACCUMULATE]
-        assert len(nodes) > 50
-        found = {node.args["Sequence number"]: module_by_trace(trace, node) for node in nodes}
-        assert found == {number: truth.module_of(number) for number in found}
-
-
-EVALUATE = "autograd::engine::evaluate_function: "
-
-
-class SequenceTruth:
-    """Which module made which autograd node, known from torch's counter at module boundaries."""
-
-    class Boundary(NamedTuple):
-        number: int
-        inside: str | None
-
-    def __init__(self, model: nn.Module) -> None:
-        self._stack: list[str] = []
-        self._boundaries: list[SequenceTruth.Boundary] = []
-        self._handles = []
-        for path, module in model.named_modules():
-            enter = module.register_forward_pre_hook(lambda *_, path=path: self._note(path))
-            leave = module.register_forward_hook(lambda *_: self._note(None))
-            self._handles += [enter, leave]
-
-    def _note(self, entered: str | None) -> None:
-        if entered is None:
-            self._stack.pop()
-        else:
-            self._stack.append(entered)
-        number = torch._C._autograd._get_sequence_nr()
-        inside = self._stack[-1] if self._stack else None
-        self._boundaries.append(SequenceTruth.Boundary(number, inside))
-
-    def stop(self) -> None:
-        for handle in self._handles:
-            handle.remove()
-
-    def module_of(self, number: int) -> str | None:
-        passed = [b.inside for b in self._boundaries if b.number <= number]
-        return passed[-1] if passed else None
-
-
-def module_by_trace(trace: Trace, node: Span) -> str | None:
-    """The module whose forward range holds the last operator to start with the node's number."""
-    number = node.args["Sequence number"]
-    makers = [
-        s
-        for s in trace.spans
-        if s.args.get("Sequence number") == number
-        and s.args.get("Fwd thread id") == 0
-        and s.start < node.start
-    ]
-    maker = max(makers, key=lambda s: (s.start, -s.end))
-    around = [(s.start, m.path) for m, s in trace.marks("forward") if s.holds(maker)]
-    return max(around)[1] if around else None
+        assert assert_attributed(model, classify(64)) > 50
 
 
 class InPlace(nn.Module):

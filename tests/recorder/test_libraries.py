@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from support import torchvision_ops
+from support.attribution import assert_attributed
 from support.harmless import assert_harmless, classify, sum_backward
 from torch import nn
 
@@ -45,17 +46,21 @@ LANGUAGE_MODELS = {
 def test_timm(name):
     model = timm.create_model(name, num_classes=10, **TIMM[name])
     assert_harmless(model, classify(64))
+    assert assert_attributed(model, classify(64)) > 50
 
 
 @pytest.mark.parametrize("name", TORCHVISION)
 def test_torchvision(name):
-    assert_harmless(torchvision.models.get_model(name, num_classes=10), classify(64))
+    model = torchvision.models.get_model(name, num_classes=10)
+    assert_harmless(model, classify(64))
+    assert assert_attributed(model, classify(64)) > 50
 
 
 def test_torchvision_googlenet_with_its_auxiliary_outputs():
     model = torchvision.models.googlenet(num_classes=10, aux_logits=True, init_weights=False)
     trace = assert_harmless(model, sum_backward(2, 3, 64, 64))
     assert trace.paths("forward")["aux1"] == trace.paths("forward")["aux2"] == 1
+    assert assert_attributed(model, sum_backward(2, 3, 64, 64)) > 50
 
 
 def test_torchvision_segmentation():
@@ -63,6 +68,7 @@ def test_torchvision_segmentation():
         weights=None, weights_backbone=None, num_classes=3
     )
     assert_harmless(model, sum_backward(2, 3, 64, 64))
+    assert assert_attributed(model, sum_backward(2, 3, 64, 64)) > 50
 
 
 @pytest.mark.parametrize("checkpointing", [None, "reentrant", "non-reentrant"])
@@ -86,6 +92,7 @@ def test_transformers(family, checkpointing):
     tied = head.weight is model.get_input_embeddings().weight
     assert tied == (family != "Llama")
     assert len(owned) == (0 if tied else 1)
+    assert assert_attributed(model, predict_tokens) > 50
 
 
 def predict_tokens(model: nn.Module) -> object:

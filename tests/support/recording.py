@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +41,10 @@ class Trace:
         content = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
         self.manifest = decode_manifest(content.get(MANIFEST_KEY, {}))
         self.spans = [_span(e) for e in content["traceEvents"] if e.get("ph") == "X"]
+
+    @cached_property
+    def forward_marks(self) -> list[tuple[Mark, Span]]:
+        return self.marks("forward")
 
     def marks(self, kind: str) -> list[tuple[Mark, Span]]:
         found = [(decode(span.name), span) for span in self.spans]
