@@ -75,7 +75,7 @@ class Session:
             after = Instant(encode("after backward", node.path, node.class_name))
             self._handles.append(_BackwardHandle(node.module, before, after))
         name = encode("forward", node.path, node.class_name)
-        if node.reach == "call" or not _has_hooks(node.module):
+        if node.reach == "call" or not _needs_hooks(node.module):
             self._handles.append(_CallHandle(node.module, name, self._open))
             return
         enter = EnterForward(name, self._open)
@@ -98,17 +98,19 @@ class Session:
             faults.report("attaching or removing a hook", fault)
 
 
-def _has_hooks(module: nn.Module) -> bool:
-    """Say whether a module's calls are better marked by hooks: where there are hooks already.
+def _needs_hooks(module: nn.Module) -> bool:
+    """Say whether a module's calls are to be marked by hooks: where it has hooks already.
 
     A root, which has ours, may be in the middle of the call that has us attach, and hooks can still
     join that. In a call with hooks the compiler looks at everything, and would compile it again.
+    A class with a `__call__` of its own may pass the SLOT by.
     """
     return bool(
         module._forward_pre_hooks
         or module._forward_hooks
         or module._backward_pre_hooks
         or module._backward_hooks
+        or type(module).__call__ is not nn.Module.__call__
     )
 
 

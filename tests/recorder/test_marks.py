@@ -133,6 +133,18 @@ def test_a_module_that_calls_itself_has_a_range_per_call():
     hookview.unwrap(model)
 
 
+class CallsForItself(nn.Linear):
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return self._call_impl(x)
+
+
+def test_a_class_with_a_call_of_its_own_is_marked():
+    model = hookview.wrap(nn.Sequential(CallsForItself(4, 4)))
+    trace = record(lambda: model(torch.ones(1, 4)))
+    assert trace.paths("forward") == {"": 1, "0": 1}
+    hookview.unwrap(model)
+
+
 @pytest.mark.parametrize("name", ['we"ird näme', "back\\slash", "tab\there", "100%", "日本", " "])
 def test_any_name_comes_back_from_marks_and_manifest(name):
     model = nn.Module()
