@@ -34,7 +34,7 @@ MarkKind = Literal["forward", "before backward", "after backward", "gradient"]
 _SAFE = "._-<>[]:,+*/=@#$&!^~|{}"
 _ROOT = "."
 _KINDS = "|".join(get_args(MarkKind))
-_PATTERN = re.compile(rf"(\S+) \((\S*)\) ({_KINDS})(?: (\S+))? ~hv(\d+)")
+_PATTERN = re.compile(rf"(\S+) \((\S*)\) ({_KINDS})(?: (\S+))? ~hv([0-9]{{1,4}})")
 
 
 class Mark(NamedTuple):

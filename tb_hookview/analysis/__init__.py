@@ -23,8 +23,8 @@ def analyze(
     """Read a trace and say what it holds.
 
     Args:
-        path: a trace file, or a folder of them; of a folder the newest trace of `worker` (of its
-            first worker, where none is named) is read, and the report says what was left out.
+        path: a trace file, or a folder of them; of a folder the newest trace (of `worker`, where
+            one is named) is read, and the report says what was left out.
         worker: name of the worker, the part of the file's name before its time stamp.
         steps: names (or numbers) of the steps to report on; all of the trace by default.
         progress: called with the stage of the work and the fraction of it done.

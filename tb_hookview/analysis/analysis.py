@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from tb_hookview.analysis import forest as forests
 from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute, own_work
 from tb_hookview.analysis.autograd import Nodes, find_nodes, node_of_rows
+from tb_hookview.analysis.checks import external_id_conflicts, unusable_marks
 from tb_hookview.analysis.forest import Forest
 from tb_hookview.analysis.idle import idle_caused
 from tb_hookview.analysis.launches import DeviceWork, device_work
@@ -42,6 +44,17 @@ class Analysis:
     steps: Steps
     syncs: Syncs
     sync_idle: Int | None
+    contradictions: dict[str, int]
+    """What in the trace contradicts itself or says nothing, with how often; may be 0."""
+
+    @cached_property
+    def launches_known(self) -> bool:
+        """Whether device work can be told by what launched it: calls and operators are there."""
+        operators = np.isin(self.trace.events.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+        return bool((self.work.launch >= 0).any() and operators.any())
+
+
+_CONFLICT = "calls whose External id names another operator than the one around them in time"
 
 
 def load(path: str | Path, progress: Progress | None = None) -> Analysis:
@@ -80,10 +93,14 @@ def analyze_trace(trace: Trace) -> Analysis:
         attribution=attribution,
         work=work,
         owners=own_work(work, row_node, attribution),
-        phases=find_phases(trace, forest, role, row_node, ranges),
+        phases=find_phases(trace, forest, role, row_node, ranges, makers),
         steps=find_steps(trace, event_role, *bounds),
         syncs=syncs,
         sync_idle=idle_caused(forest, work, syncs),
+        contradictions={
+            _CONFLICT: external_id_conflicts(trace, forest),
+            **unusable_marks(trace, forest, role, modules),
+        },
     )
 
 
@@ -102,9 +119,10 @@ _OUTSIDE_TIME = (Kind.SPAN, Kind.DEVICE_ANNOTATION, Kind.OVERHEAD)
 
 
 def _bounds(trace: Trace) -> tuple[int, int]:
-    """Bounds of what happened; the profiler's own rows and rows at time 0 do not count."""
+    """Bounds of what happened; the profiler's own rows and empty rows at time 0 do not count."""
     events = trace.events
-    inside = ~np.isin(events.kind, [int(kind) for kind in _OUTSIDE_TIME]) & (events.start > 0)
+    inside = ~np.isin(events.kind, [int(kind) for kind in _OUTSIDE_TIME])
+    inside &= (events.start != 0) | (events.duration != 0)
     if not inside.any():
         return 0, 0
     return int(events.start[inside].min()), int(events.end[inside].max())

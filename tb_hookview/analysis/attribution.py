@@ -132,7 +132,8 @@ def _marked(
     """Module named by a gradient mark inside each node."""
     rows = np.flatnonzero((role == Role.GRADIENT_MARK) & (row_node >= 0))
     found = np.full(count, -1, np.int64)
-    found[row_node[rows]] = marked_modules(trace, forest, modules, rows)
+    module = marked_modules(trace, forest, modules, rows)
+    found[row_node[rows[module >= 0]]] = module[module >= 0]
     return found
 
 
@@ -166,7 +167,7 @@ def own_work(work: DeviceWork, row_node: Int, attribution: Attribution) -> WorkO
     """Attribute device work through the call that launched it."""
     node = lookup(row_node, work.launch)
     module = lookup(attribution.row_module, work.launch)
-    recompute = (work.launch >= 0) & attribution.row_recompute[work.launch]
+    recompute = lookup(attribution.row_recompute.astype(np.int64), work.launch) == 1
     evidence = np.where(recompute, RECOMPUTE, lookup(attribution.node_evidence, node))
     reason = np.where(recompute, -1, lookup(attribution.node_reason, node))
     return WorkOwners(node, module, evidence, reason, recompute)

@@ -6,7 +6,10 @@ names only what the operators alone prove.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from tb_hookview.analysis.schema import Sync
 
 PROFILER = "profiler"
 UNKNOWN = "sync-explicit"
@@ -75,6 +78,11 @@ CAUSES: tuple[Cause, ...] = (
         "Pin the host memory and pass non_blocking=True, or create the tensor on the device.",
     ),
 )
+
+
+def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:
+    """Those waits that are the program's and not the profiler's."""
+    return [sync for sync in syncs if sync.cause != PROFILER]
 
 
 def cause_of(chain: list[str]) -> str:

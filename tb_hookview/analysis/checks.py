@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_hookview import markers
 from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.analysis.marks import marked_modules
+from tb_hookview.analysis.modules import Modules
+from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Int
+
+_BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
 
 
 def external_id_conflicts(trace: Trace, forest: Forest) -> int:
@@ -25,6 +31,23 @@ def external_id_conflicts(trace: Trace, forest: Forest) -> int:
     identified = np.where(kind == Kind.RUNTIME, -1, external)
     asked = np.flatnonzero(calls & ~own & np.isin(external, identified[identified > 0]))
     return int(np.count_nonzero(~_named_around(forest, identified, asked, external[asked])))
+
+
+def unusable_marks(trace: Trace, forest: Forest, role: Int, modules: Modules) -> dict[str, int]:
+    """Marks of the recorder on the backward pass that say nothing, by what is wrong with them."""
+    marks = np.flatnonzero(np.isin(role, [int(r) for r in _BACKWARD_MARKS]))
+    later = sum(
+        mark is not None and mark.version > markers.VERSION
+        for mark in map(markers.decode, trace.strings.texts)
+    )
+    unknown = int(np.count_nonzero(marked_modules(trace, forest, modules, marks) < 0))
+    before = np.count_nonzero(role == Role.BEFORE_MARK)
+    after = np.count_nonzero(role == Role.AFTER_MARK)
+    return {
+        "marks of modules that are not in the tree": unknown,
+        "marks before or after a backward without their counterpart": int(abs(before - after)),
+        "marks of a later version than this analyzer knows": later,
+    }
 
 
 def _named_around(forest: Forest, identified: Int, rows: Int, wanted: Int) -> Int:

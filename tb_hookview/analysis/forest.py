@@ -112,13 +112,13 @@ def self_time(start: Int, end: Int, parent: Int) -> Int:
     """Duration of each row less the time its direct children take of it, nanoseconds.
 
     `parent` may skip rows (a forest of some of the rows); a child counts only up to its parent's
-    end.
+    end, and children that overlap by rounding leave no less than nothing.
     """
     child = np.flatnonzero(parent >= 0)
     above = parent[child]
     taken = np.minimum(end[child], end[above]) - start[child]
     inner = np.bincount(above, weights=taken, minlength=len(start)).astype(np.int64)
-    return np.asarray(end - start - inner)
+    return np.asarray(np.maximum(end - start - inner, 0))
 
 
 def innermost_at(forest: Forest, thread: Int, time: Int) -> Int:

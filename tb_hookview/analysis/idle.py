@@ -59,10 +59,10 @@ def _first_launched_after(launched: Int, launch_start: Int, moment: Int) -> Int:
 
 def _next_start_before(following: Int, start: Int, gap_end: Int) -> Int:
     """Start of the next wait that lies before the same work; the gap's end where there is none."""
+    order = np.lexsort((start, following))
+    shared = following[order][1:] == following[order][:-1]
     result = gap_end.copy()
-    if len(start) > 1:
-        shared = following[1:] == following[:-1]
-        result[:-1] = np.where(shared, start[1:], gap_end[:-1])
+    result[order[:-1][shared]] = start[order[1:][shared]]
     return result
 
 

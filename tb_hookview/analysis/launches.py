@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from tb_hookview.analysis.joins import match
 from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Int
 from tb_hookview.trace.vocabulary import DEVICE_WORK
+
+_DEVICE_INDEX = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def device_work(trace: Trace, forest: Forest) -> DeviceWork:
 
 def _device(trace: Trace, rows: Int) -> Int:
     """`args.device`, or the process id of the row, which on device rows is the same number."""
-    by_thread = [int(t.pid) if t.pid.lstrip("-").isdecimal() else -1 for t in trace.threads]
+    by_thread = [int(t.pid) if _DEVICE_INDEX.fullmatch(t.pid) else -1 for t in trace.threads]
     pid = np.array(by_thread or [-1], np.int64)[trace.events.thread[rows]]
     stated = trace.events.device[rows]
     return np.where(stated >= 0, stated, pid)

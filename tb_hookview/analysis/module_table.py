@@ -38,7 +38,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     recomputed = _above(analysis.modules.parent, calls.counts(calls.again)) > 0
     syncs = _sync_rows(selection)
     count = calls.counts(~calls.again)
-    has_device = len(analysis.work) > 0
+    has_device = analysis.launches_known
 
     def work(name: str, i: int) -> schema.Work:
         return _work(directions[name], totals[name], i, has_device)

@@ -65,7 +65,7 @@ def find_modules(trace: Trace, forest: Forest, role: Int, makers: Int) -> tuple[
     names, of_row = _named(trace, forest, role, rows)
     path_like = [role[row] in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
     listed = _listed(trace.manifest)
-    known = {name.path: number for number, name in enumerate(names) if path_like[number]}
+    known = {name.path for name in names}
     extra = [name for name in listed if name.path not in known]
     all_names = names + extra
     parents = _parents(trace, forest, rows, of_row, all_names, path_like + [True] * len(extra))
@@ -146,11 +146,14 @@ def _first_rows(rows: Int, of_row: Int, count: int) -> list[int]:
 def _listed(manifest: dict[str, Any] | None) -> list[ModuleName]:
     """Modules the recorder's manifest lists, in `named_modules()` order."""
     entries = (manifest or {}).get("modules")
-    return [
-        ModuleName(str(entry["path"]), str(entry.get("class", "")))
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict) and "path" in entry
-    ]
+    listed: dict[str, ModuleName] = {}
+    for entry in entries if isinstance(entries, list) else []:
+        path = entry.get("path") if isinstance(entry, dict) else None
+        if isinstance(path, str):
+            module_class = entry.get("class")
+            name = ModuleName(path, module_class if isinstance(module_class, str) else "")
+            listed.setdefault(path, name)
+    return list(listed.values())
 
 
 def _parents(
@@ -181,17 +184,20 @@ def _roots(manifest: dict[str, Any] | None) -> frozenset[str]:
 
 
 def _enclosing_modules(forest: Forest, rows: Int, of_row: Int, count: int) -> list[int]:
-    """Module whose call is around the first call that has one; -1 for none, -2 if never called."""
+    """Module whose call is around each module's first call; -1 for none, -2 if never called.
+
+    A call around a first call began earlier, so no two modules enclose each other here, even where
+    later calls do.
+    """
     is_range = np.zeros(len(forest), bool)
     is_range[rows] = True
     module = np.full(len(forest), -1, np.int64)
     module[rows] = of_row
     above = lookup(module, nearest_above(forest.parent, is_range)[rows])
-    result = [-2] * count
-    for own, around in zip(of_row.tolist(), above.tolist(), strict=True):
-        if result[own] < 0 and around != own:
-            result[own] = around
-    return result
+    first = np.full(count, -1, np.int64)
+    by_time = np.lexsort((rows, forest.start[rows]))[::-1]
+    first[of_row[by_time]] = by_time
+    return [int(above[row]) if row >= 0 else -2 for row in first.tolist()]
 
 
 def _prefix_parent(path: str, by_path: dict[str, int]) -> int:

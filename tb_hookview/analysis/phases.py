@@ -2,7 +2,9 @@
 
 A host row is in the phase of the first of these that holds: inside an autograd node's evaluation
 (backward), inside an `Optimizer.*` annotation, inside a `DataLoader` annotation, inside a module's
-call or an operator that records a sequence number (forward). The rest is other.
+call or an operator that made an autograd node or holds one that did (forward). The rest is other.
+That an operator carries a sequence number says nothing: it is the number the *next* node will get,
+and `loss.item()` carries one too.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from tb_hookview.analysis.forest import Forest, inherit
 from tb_hookview.analysis.modules import Ranges
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind, Trace
-from tb_hookview.trace.columns import Int
+from tb_hookview.trace.columns import Bool, Int
 
 
 class Phase(IntEnum):
@@ -42,16 +44,25 @@ class Phases:
     and a moment belongs to the first phase that any thread is in."""
 
 
-def find_phases(trace: Trace, forest: Forest, role: Int, row_node: Int, ranges: Ranges) -> Phases:
-    """Tell the phase of every forest row. `role` and `row_node` are per row."""
-    sequence = trace.events.sequence[forest.event]
-    forward_thread = trace.events.forward_thread[forest.event]
+def find_phases(
+    trace: Trace, forest: Forest, role: Int, row_node: Int, ranges: Ranges, makers: Int
+) -> Phases:
+    """Tell the phase of every forest row.
+
+    Args:
+        trace: for the kinds of rows.
+        forest: host rows.
+        role: role of each, shape (n,).
+        row_node: index of the node inside which each is, -1 outside the backward pass.
+        ranges: calls of modules.
+        makers: positions of the operators that made nodes.
+    """
     tests = (
         row_node >= 0,
         role == Role.OPTIMIZER,
         role == Role.DATA,
         ((ranges.module >= 0) & (ranges.role != Role.LABEL))
-        | ((sequence >= 0) & (forward_thread <= 0)),
+        | _operators_up_from(trace, forest, makers),
     )
     flags = np.zeros(len(forest), np.uint8)
     for bit, test in enumerate(tests):
@@ -61,6 +72,18 @@ def find_phases(trace: Trace, forest: Forest, role: Int, row_node: Int, ranges: 
     for bit in reversed(range(len(tests))):
         row[(inherited >> bit) & 1 == 1] = bit
     return Phases(row, _times(forest, flags, len(tests)))
+
+
+def _operators_up_from(trace: Trace, forest: Forest, makers: Int) -> Bool:
+    """The given operators, and the operators around them."""
+    operator = trace.events.kind[forest.event] == Kind.OPERATOR
+    result = np.zeros(len(forest), bool)
+    hop = np.unique(makers[makers >= 0])
+    while len(hop):
+        result[hop] = operator[hop]
+        hop = np.unique(forest.parent[hop])
+        hop = hop[hop >= 0]
+    return result
 
 
 def _times(forest: Forest, flags: NDArray[np.uint8], count: int) -> tuple[Int, ...]:
@@ -85,7 +108,7 @@ class Steps:
     def at(self, time: Int) -> Int:
         """Index of the step in which each moment lies, -1 outside all."""
         place = np.searchsorted(self.window[:, 0], time, side="right") - 1
-        inside = (place >= 0) & (time < self.window[np.maximum(place, 0), 1])
+        inside = (place >= 0) & (time <= self.window[np.maximum(place, 0), 1])
         return np.where(inside, place, -1)
 
 
@@ -101,7 +124,7 @@ def find_steps(trace: Trace, role: Int, first: int, last: int) -> Steps:
     rows = np.flatnonzero((role == Role.STEP) & (events.kind != Kind.DEVICE_ANNOTATION))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
-        return Steps(("whole trace",), np.array([[first, last + 1]], np.int64))
+        return Steps(("whole trace",), np.array([[first, last]], np.int64))
     start = events.start[rows]
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross

@@ -11,8 +11,8 @@ import numpy as np
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import EVIDENCE, REASONS
-from tb_hookview.analysis.checks import external_id_conflicts
 from tb_hookview.analysis.findings import find
+from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.module_table import module_rows
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.phases import Phase
@@ -135,10 +135,11 @@ def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
         warnings.append(schema.TraceWarning("no-launch", f"{text}; in no phase", unlaunched))
-    conflicts = external_id_conflicts(analysis.trace, analysis.forest)
-    if conflicts:
-        text = "calls whose External id names another operator than the one around them"
-        warnings.append(schema.TraceWarning("external-id", f"{text}; time decided", conflicts))
+    warnings += [
+        schema.TraceWarning("contradiction", text, times)
+        for text, times in analysis.contradictions.items()
+        if times
+    ]
     if not analysis.trace.event_count:
         warnings.append(schema.TraceWarning("empty", "the trace holds no events", 0))
     return warnings
@@ -160,13 +161,12 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Device time of the work launched in a phase; None where the trace has no device."""
-    work = selection.analysis.work
-    if not len(work):
+    """Device time of the work launched in a phase; None where the trace cannot tell."""
+    analysis = selection.analysis
+    if not analysis.launches_known:
         return None
-    launched = selection.work & (work.launch >= 0)
-    inside = launched & (selection.analysis.phases.row[work.launch] == phase)
-    return microseconds(work.duration[inside].sum())
+    inside = selection.work & (lookup(analysis.phases.row, analysis.work.launch) == phase)
+    return microseconds(analysis.work.duration[inside].sum())
 
 
 def _busy(selection: Selection) -> dict[str, float]:
@@ -248,7 +248,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     device = np.bincount(
         group[owners.node[mine]], analysis.work.duration[mine], minlength=len(distinct)
     )
-    has_device = len(analysis.work) > 0
+    has_device = analysis.launches_known
     rows = [
         schema.Node(
             name=node_name(trace.strings[string]),
@@ -277,8 +277,8 @@ def _coverage(selection: Selection) -> schema.Coverage:
         by_evidence, by_reason = by_host, _sums(attribution.node_reason, host, REASONS)
     unattributed = microseconds(device[owners.module < 0].sum())
     return schema.Coverage(
-        backward_device_us=microseconds(device.sum()) if len(work) else None,
-        unattributed_us=unattributed if len(work) else None,
+        backward_device_us=microseconds(device.sum()) if analysis.launches_known else None,
+        unattributed_us=unattributed if analysis.launches_known else None,
         backward_host_us=microseconds(host.sum()),
         unattributed_host_us=microseconds(host[attribution.node_module < 0].sum()),
         by_evidence=by_evidence,

@@ -26,6 +26,9 @@ def choose_trace(path: Path, worker: str | None = None) -> Choice:
         NotFoundError: the folder has traces, but none of that worker.
     """
     if not path.is_dir():
+        own = find_runs(path)[0].workers[0].name if path.exists() else worker
+        if worker not in (None, own):
+            raise NotFoundError(f"{path}: no worker {worker!r}; the file is {own!r}'s")
         return Choice(path)
     workers = [listed for run in find_runs(path) for listed in run.workers]
     if not workers:
@@ -38,4 +41,5 @@ def choose_trace(path: Path, worker: str | None = None) -> Choice:
     left = sum(len(listed.traces) for listed in workers) - 1
     message = f"other traces in {path}, not read; name a file or a worker to see them"
     warning = TraceWarning("other-traces", message, left)
-    return Choice(wanted[0].traces[0].path, (warning,) if left else ())
+    newest = max((listed.traces[0] for listed in wanted), key=lambda trace: trace.modified)
+    return Choice(newest.path, (warning,) if left else ())

@@ -111,12 +111,11 @@ def _outlasts_its_copy(trace: Trace, forest: Forest, work: DeviceWork) -> Bool:
     """Calls that returned only when a copy they launched, to or from unpinned memory, was done."""
     strings = trace.strings.texts
     unpinned = np.array([_UNPINNED.search(text) is not None for text in strings] or [False])
-    launched = work.launch >= 0
-    copies = launched & (trace.events.kind[work.event] == Kind.COPY)
+    copies = (work.launch >= 0) & (trace.events.kind[work.event] == Kind.COPY)
     copies &= unpinned[trace.events.name[work.event]]
-    copies &= forest.end[work.launch] >= work.end
+    launch, end = work.launch[copies], work.end[copies]
     result = np.zeros(len(forest), bool)
-    result[work.launch[copies]] = True
+    result[launch[forest.end[launch] >= end]] = True
     return result
 
 

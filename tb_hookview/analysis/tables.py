@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -40,19 +40,20 @@ class Table(Sequence[Row], Generic[Row]):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns by name, one value per row; None where the trace does not hold the number."""
+        names = list(_column_names(self._row_type))
         flat = [_flatten(msgspec.to_builtins(row)) for row in self._rows]
-        names = dict.fromkeys(name for row in flat for name in row)
-        if not flat:
-            names = dict.fromkeys(
-                field.encode_name for field in msgspec.structs.fields(self._row_type)
-            )
-        # `recompute` is an object or null: where some row has its parts, the null itself goes.
-        kept = [n for n in names if not any(other.startswith(f"{n}.") for other in names)]
-        return {name: [row.get(name) for row in flat] for name in kept}
+        return {name: [row.get(name) for row in flat] for name in names}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a pandas frame."""
-        import pandas
+        """The table as a pandas frame.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError("pandas is not installed; pip install pandas") from None
 
         return pandas.DataFrame(self.to_columns())
 
@@ -67,6 +68,21 @@ class Table(Sequence[Row], Generic[Row]):
         except ImportError:
             raise UsageError("polars is not installed; pip install 'tb-hookview[polars]'") from None
         return polars.DataFrame(self.to_columns(), infer_schema_length=None, strict=False)
+
+
+def _column_names(row_type: Any, prefix: str = "") -> Iterator[str]:
+    """Names of the flattened columns, from the types alone, so that every trace gives the same."""
+    hints = get_type_hints(row_type)
+    for field in msgspec.structs.fields(row_type):
+        inner = [t for t in (hints[field.name], *get_args(hints[field.name])) if _is_struct(t)]
+        if inner:
+            yield from _column_names(inner[0], f"{prefix}{field.encode_name}.")
+        else:
+            yield prefix + field.encode_name
+
+
+def _is_struct(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
 
 
 def _flatten(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 PLACES_SHOWN = 5
 
 
+class Limit(click.FloatRange):
+    """A number to hold something to; "nan" is none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or fail with click's usual message."""
+        number: float = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
 @click.command(short_help="Hold a trace to limits.")
 @click.argument("path")
 @click.option("--max-backward-syncs", metavar="N", type=click.IntRange(0), help="In backward.")
@@ -24,13 +37,13 @@ PLACES_SHOWN = 5
 @click.option(
     "--max-sync-us",
     metavar="X",
-    type=click.FloatRange(0),
+    type=Limit(0),
     help="Time the host is blocked in syncs, microseconds.",
 )
 @click.option(
     "--max-unattributed-percent",
     metavar="P",
-    type=click.FloatRange(0, 100),
+    type=Limit(0, 100),
     help="Part of the backward time that belongs to no module.",
 )
 @worker_option

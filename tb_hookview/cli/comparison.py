@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from tb_hookview.analysis.causes import own_syncs
 from tb_hookview.analysis.schema import Module, ReportData, Work
 
 Status = Literal["appeared", "vanished", "changed", "same"]
@@ -112,12 +113,19 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         forward_us=_pair(left.forward(), right.forward()),
         backward_us=_pair(left.backward(), right.backward()),
         backward_unattributed_us=_pair(left.unattributed(), right.unattributed()),
-        syncs=_pair(*(r.per_step(r.report.totals.sync_count) for r in (left, right))),
+        syncs=_pair(*(r.per_step(len(own_syncs(r.report.syncs))) for r in (left, right))),
         sync_blocked_us=_pair(
-            *(r.per_step(r.report.totals.sync_blocked_us) for r in (left, right))
+            *(
+                r.per_step(sum(sync.duration_us for sync in own_syncs(r.report.syncs)))
+                for r in (left, right)
+            )
         ),
         modules=sorted(modules, key=lambda module: (module.status == "same", -module.effect_us)),
     )
+
+
+def _blocked_us(report: ReportData) -> float:
+    return sum(sync.duration_us for sync in own_syncs(report.syncs))
 
 
 def _module(left: _Reading, right: _Reading, path: str) -> ModuleChange:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tb_hookview.analysis.causes import own_syncs
 from tb_hookview.analysis.schema import Coverage, ReportData, Sync
 from tb_hookview.errors import UsageError
-
-PROFILER = "profiler"
-"""Cause of the profiler's own call as it stops, which no limit counts."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +25,19 @@ class Outcome:
 
 def backward_syncs(report: ReportData, limit: float) -> Outcome:
     """Count the syncs in the backward pass."""
-    counted = [sync for sync in _own(report) if sync.phase == "backward"]
+    counted = [sync for sync in own_syncs(report.syncs) if sync.phase == "backward"]
     return _outcome("syncs in backward", len(counted), limit, "", counted)
 
 
 def syncs(report: ReportData, limit: float) -> Outcome:
     """Count the syncs of all phases."""
-    counted = _own(report)
+    counted = own_syncs(report.syncs)
     return _outcome("syncs", len(counted), limit, "", counted)
 
 
 def sync_us(report: ReportData, limit: float) -> Outcome:
     """Add up the time the host is blocked, in microseconds."""
-    counted = _own(report)
+    counted = own_syncs(report.syncs)
     blocked = sum(sync.duration_us for sync in counted)
     return _outcome("host blocked in syncs", blocked, limit, " us", counted)
 
@@ -62,10 +60,6 @@ LIMITS: dict[str, Callable[[ReportData, float], Outcome]] = {
     "max_sync_us": sync_us,
     "max_unattributed_percent": unattributed_percent,
 }
-
-
-def _own(report: ReportData) -> list[Sync]:
-    return [sync for sync in report.syncs if sync.cause != PROFILER]
 
 
 def _backward(coverage: Coverage) -> tuple[float, float]:

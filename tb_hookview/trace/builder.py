@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import compress, count, groupby
@@ -15,7 +16,7 @@ from tb_hookview.trace.arguments import ARGUMENTS, Argument
 from tb_hookview.trace.columns import Bool, Events, Flows, Index, Int, Notice, StringTable, Thread
 from tb_hookview.trace.decode import KEY_FIELDS, Event
 from tb_hookview.trace.pieces import Piece
-from tb_hookview.trace.times import doubles_are_exact, from_doubles, from_texts
+from tb_hookview.trace.times import LATEST_NS, doubles_are_exact, from_doubles, from_texts
 from tb_hookview.trace.vocabulary import (
     CATEGORIES,
     FORWARD_BACKWARD_FLOWS,
@@ -23,6 +24,9 @@ from tb_hookview.trace.vocabulary import (
     is_annotation_of_old,
 )
 
+_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
+_NAMED = 10
+"""Unknown categories that get a notice of their own."""
 _PAIR = 1 << 31
 """More than there are distinct processes or threads: two numbers make one."""
 
@@ -60,12 +64,15 @@ class Builder:
         """Take the events of a piece."""
         events = piece.events
         phase = self._phases.column([event.ph for event in events])
-        start, duration = self._times(piece)
+        start, duration, timed = self._times(piece)
         for number, text in enumerate(self._phases.values()):
             mask = phase == number
             if not text or not mask.any():
                 continue
             self.any_phase = True
+            if text == "X":
+                self._counts["no-timestamp"] += int(np.count_nonzero(mask & ~timed))
+                mask &= timed
             chosen = list(compress(events, mask.tolist()))
             if text == "X":
                 self._complete.append(self._columns(chosen, start[mask], duration[mask]))
@@ -94,24 +101,22 @@ class Builder:
             "notices": (*self._unknown(category), *self._counted()),
         }
 
-    def _times(self, piece: Piece) -> tuple[Int, Int]:
-        """Start and duration of every event of a piece, nanoseconds."""
+    def _times(self, piece: Piece) -> tuple[Int, Int, Bool]:
+        """Start and duration of every event of a piece, nanoseconds, and which have a start."""
         events = piece.events
         start = np.fromiter([event.ts for event in events], np.float64, len(events))
         duration = np.fromiter([event.dur for event in events], np.float64, len(events))
-        texts = None if doubles_are_exact(start) else piece.time_texts()
+        rounded = not doubles_are_exact(start) and _has_fractions(piece, start)
+        texts = piece.time_texts() if rounded else None
         if texts is None:
             starts, durations = from_doubles(start), from_doubles(duration)
         else:
             starts, durations = from_texts(texts[0]), from_texts(texts[1])
         self._counts["negative-duration"] += int(np.count_nonzero(durations < 0))
-        return starts, np.maximum(durations, 0)
+        return starts, np.maximum(durations, 0), np.abs(start) < LATEST_NS / 1000
 
     def _columns(self, complete: list[Event], start: Int, duration: Int) -> dict[str, Any]:
         category = self._categories.column([event.cat for event in complete])
-        self._counts["no-timestamp"] += sum(
-            complete[row].ts != complete[row].ts for row in np.flatnonzero(start == 0)
-        )
         return {
             "name": self._names.column([event.name for event in complete]),
             "category": category,
@@ -136,12 +141,11 @@ class Builder:
         return np.array([CATEGORIES.get(text.lower(), Kind.OTHER) for text in found], np.int8)
 
     def _add_arrows(self, phase: str, events: list[Event], start: Int) -> None:
-        self._arrows[phase] += [
-            _Arrow(event.id, place, time)
-            for event, time in zip(events, start.tolist(), strict=True)
-            if event.cat in FORWARD_BACKWARD_FLOWS
-            for place in self._place([event]).tolist()
-        ]
+        wanted = [event.cat in FORWARD_BACKWARD_FLOWS for event in events]
+        kept, times = list(compress(events, wanted)), start[wanted].tolist()
+        places = self._place(kept).tolist()
+        ids = [event.id for event in kept]
+        self._arrows[phase] += map(_Arrow, ids, places, times)
 
     def _flows(self, renumbered: Index) -> Flows:
         heads = {arrow.id: arrow for arrow in self._arrows["f"]}
@@ -176,9 +180,14 @@ class Builder:
 
     def _unknown(self, category: Index) -> Iterator[Notice]:
         found = self._categories.values()
-        for number in np.flatnonzero(self._kind_table() == Kind.OTHER):
+        unknown = np.flatnonzero(self._kind_table() == Kind.OTHER)
+        for number in unknown[:_NAMED]:
             message = f"events of a category not known here ({found[number][:60]!r}), kept as other"
             yield Notice("unknown-category", message, int(np.count_nonzero(category == number)))
+        if len(unknown) > _NAMED:
+            message = f"events of {len(unknown) - _NAMED} further categories not known here"
+            times = int(np.count_nonzero(np.isin(category, unknown[_NAMED:])))
+            yield Notice("unknown-category", message, times)
 
     def _counted(self) -> Iterator[Notice]:
         for code, message in _MESSAGES.items():
@@ -189,8 +198,13 @@ class Builder:
 _MESSAGES = {
     "unexpected-type": "events with a value of unexpected type, kept without it",
     "negative-duration": "negative durations, taken as 0",
-    "no-timestamp": "events without a timestamp, taken as 0",
+    "no-timestamp": "events without a time, or with an impossible one, left out",
 }
+
+
+def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
+    """Whether a file writes more than whole microseconds; its first events tell."""
+    return bool(np.any(start != np.trunc(start))) or bool(_FRACTION.search(piece.text, 0, 1 << 16))
 
 
 class _Arrow(NamedTuple):

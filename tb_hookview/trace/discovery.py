@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -102,8 +103,9 @@ def _run(logdir: Path, folder: tuple[Path, list[str]], pattern: re.Pattern[str])
         for name in names
         if (match := pattern.fullmatch(name))
     )
+    stamps = Counter((worker, stamp) for worker, stamp, _ in found)
     workers = [
-        _worker(name, [(stamp, path) for _, stamp, path in group])
+        _worker(name, [(s if stamps[name, s] == 1 else p.name, p) for _, s, p in group])
         for name, group in groupby(found, key=lambda item: item[0])
     ]
     present = [worker for worker in workers if worker.traces]

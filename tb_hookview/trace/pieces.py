@@ -47,8 +47,12 @@ class Piece:
     """The JSON array they were decoded from."""
 
     def time_texts(self) -> tuple[list[bytes], list[bytes]] | None:
-        """Texts of `ts` and `dur` of each event; None where they no longer fit the events."""
-        return None if self.loose else decode_time_texts(self.text)
+        """Texts of `ts` and `dur` of each event; None where an event was dropped altogether."""
+        try:
+            texts = decode_time_texts(self.text)
+        except msgspec.ValidationError:
+            return None
+        return texts if len(texts[0]) == len(self.events) else None
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def cut(path: Path, progress: Progress = silent, size: int = BLOCK) -> Iterator[
             yield _piece(b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]")))
             rest = block[place.end() :]
         yield from _document(opening + rest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UncuttableError from error
 
 
@@ -95,6 +99,8 @@ def whole(path: Path) -> Iterator[Piece | Root]:
     except msgspec.ValidationError as error:
         reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
         raise TraceError(path, reason, "name a file that torch.profiler wrote") from error
+    except RecursionError as error:
+        raise TraceError(path, "the JSON is nested too deeply for a trace") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         reason = f"the JSON is damaged or cut off ({error})"
         raise TraceError(path, reason, "record the run again") from error

@@ -60,14 +60,21 @@ def _trace(path: str, builder: Builder, root: Root) -> Trace:
 def _head(head: Head | None, strings: StringTable) -> dict[str, Any]:
     distributed = head.distributedInfo if head else None
     place = distributed if isinstance(distributed, dict) else {}
-    manifest = head.manifest if head else None
+    manifest = _manifest(head.manifest if head else None)
     return {
         "devices": tuple(_devices(head.deviceProperties if head else None)),
         "runtime": _runtime(head, strings),
-        "rank": _integer(place.get("rank")),
-        "world_size": _integer(place.get("world_size")),
-        "manifest": decode_manifest(manifest) if isinstance(manifest, dict) else None,
+        "rank": _first_integer(place.get("rank"), (manifest or {}).get("rank")),
+        "world_size": _first_integer(place.get("world_size"), (manifest or {}).get("world_size")),
+        "manifest": manifest,
     }
+
+
+def _manifest(raw: object) -> dict[str, Any] | None:
+    try:
+        return decode_manifest(raw) if isinstance(raw, dict) else None
+    except RecursionError:  # nested without end: not written by the recorder
+        return None
 
 
 def _runtime(head: Head | None, strings: StringTable) -> str:
@@ -78,6 +85,10 @@ def _runtime(head: Head | None, strings: StringTable) -> str:
         return "cuda"
     calls = (match for text in strings.texts if (match := _RUNTIME_CALL.fullmatch(text)))
     return next((match["runtime"] for match in calls), "")
+
+
+def _first_integer(*values: object) -> int | None:
+    return next((number for value in values if (number := _integer(value)) is not None), None)
 
 
 def _integer(value: object) -> int | None:

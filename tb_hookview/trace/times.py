@@ -9,34 +9,39 @@ parent. Those are parsed from their text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.trace.columns import Int
 
+LATEST_NS = 2**62
+"""Times beyond this (the year 2116, absolute) are no times; a start and a duration below it still
+add up within 64 bits."""
+
 _LARGEST_EXACT_US = 2.0**53 / 1000
 _WIDEST_NUMBER = 32
+_MOST_DIGITS = 16
+"""Digits before the point of a time below `LATEST_NS`; the first of so many is at most 4."""
 
 
 def doubles_are_exact(microseconds: NDArray[np.float64]) -> bool:
-    """Tell whether times read as doubles still hold every nanosecond their text had.
+    """Tell whether times read as doubles hold every nanosecond, whatever their text was.
 
-    Beyond 2**53 ns whole microseconds are exact up to 2**53 us, fractions are not; a file written
-    with fractions cannot show none among its times.
+    Larger ones still hold every whole microsecond, which is all that files before torch 2.3 have.
     """
-    large = np.abs(microseconds) > _LARGEST_EXACT_US
-    return not bool(np.any(large & (microseconds != np.trunc(microseconds))))
+    return not bool(np.any(np.abs(microseconds) > _LARGEST_EXACT_US))
 
 
 def from_doubles(microseconds: NDArray[np.float64]) -> Int:
     """Convert microseconds (float64) to nanoseconds (int64), rounding to nearest.
 
     Whole and fractional parts are scaled apart, so that whole microseconds stay exact however
-    large; values that are not finite become 0.
+    large; what is no time (not finite, or beyond `LATEST_NS`) becomes 0.
     """
-    finite = np.where(np.isfinite(microseconds), microseconds, 0.0)
+    possible = np.abs(microseconds) < LATEST_NS / 1000
+    finite = np.where(possible, microseconds, 0.0)
     whole = np.trunc(finite)
     return np.asarray(
         whole.astype(np.int64) * 1000 + np.rint((finite - whole) * 1000).astype(np.int64)
@@ -55,7 +60,9 @@ def from_texts(texts: Sequence[bytes]) -> Int:
     )
     plain = np.all(((matrix >= 48) & (matrix <= 57)) | (matrix == 46) | (matrix == 0), axis=1)
     nanoseconds = _from_digits(matrix)
-    for row in np.flatnonzero(~plain | (matrix[:, 0] == 0)):
+    large = np.all(matrix[:, :_MOST_DIGITS] >= 48, axis=1) & (matrix[:, 0] >= 52)
+    lengthy = np.all(matrix[:, : _MOST_DIGITS + 1] >= 48, axis=1)
+    for row in np.flatnonzero(~plain | lengthy | large | (matrix[:, 0] == 0)):
         nanoseconds[row] = _from_text(stripped[row])
     return nanoseconds
 
@@ -64,17 +71,21 @@ def _from_digits(matrix: NDArray[np.uint8]) -> Int:
     """Parse rows of ASCII digits with at most one point, column by column; shape (n, width)."""
     value = np.zeros(len(matrix), np.int64)
     decimals = np.full(len(matrix), -1, np.int64)
+    round_up = np.zeros(len(matrix), np.int64)
     for column in matrix.T:
-        digit = (column >= 48) & (column <= 57) & (decimals < 3)
-        value[digit] = value[digit] * 10 + (column[digit] - 48)
+        digit = (column >= 48) & (column <= 57)
+        kept, next_one = digit & (decimals < 3), digit & (decimals == 3)
+        value[kept] = value[kept] * 10 + (column[kept] - 48)
+        round_up[next_one] = column[next_one] >= 53
         decimals[digit & (decimals >= 0)] += 1
         decimals[column == 46] = 0
-    return np.asarray(value * 10 ** (3 - np.maximum(decimals, 0)))
+    return np.asarray(value * 10 ** (3 - np.clip(decimals, 0, 3)) + round_up)
 
 
 def _from_text(text: bytes) -> int:
     try:
         number = Decimal(text.decode("ascii", "replace"))
-        return int((number * 1000).to_integral_value()) if number.is_finite() else 0
+        possible = number.is_finite() and abs(number) < LATEST_NS // 1000
+        return int((number * 1000).to_integral_value(ROUND_HALF_UP)) if possible else 0
     except (InvalidOperation, OverflowError):
         return 0

@@ -40,7 +40,6 @@ def test_absolute_times_with_decimals_do_not_survive_a_double() -> None:
 @given(st.lists(absolute_ns.map(lambda ns: ns // 1000 * 1000), min_size=1))
 def test_absolute_whole_microseconds_survive_a_double(times: list[int]) -> None:
     read = np.array([t / 1000 for t in times])
-    assert doubles_are_exact(read)
     assert from_doubles(read).tolist() == times
 
 
@@ -54,7 +53,10 @@ def test_absolute_whole_microseconds_survive_a_double(times: list[int]) -> None:
         (b'"1700000000123456.789"', 1_700_000_000_123_456_789),
         (b"1.5e3", 1_500_000),
         (b"-3.25", -3_250),
-        (b"12.3456", 12_345),
+        (b"12.3456", 12_346),
+        (b"1e300", 0),
+        (b"1" * 40, 0),
+        (b"9999999999999999", 0),
         (b"", 0),
         (b"null", 0),
         (b'"N/A"', 0),
@@ -71,4 +73,5 @@ def test_texts_agree_with_decimal(values: list[Decimal]) -> None:
 
 
 def test_what_is_no_number_becomes_zero() -> None:
-    assert from_doubles(np.array([float("nan"), float("inf"), 2.5])).tolist() == [0, 0, 2500]
+    read = np.array([float("nan"), float("inf"), 1e300, -1e17, 2.5])
+    assert from_doubles(read).tolist() == [0, 0, 0, 0, 2500]
