@@ -13,6 +13,7 @@ from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute,
 from tb_hookview.analysis.autograd import Nodes, find_nodes, node_of_rows
 from tb_hookview.analysis.checks import external_id_conflicts, unusable_marks
 from tb_hookview.analysis.forest import Forest
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.idle import idle_caused
 from tb_hookview.analysis.launches import DeviceWork, device_work
 from tb_hookview.analysis.modules import Modules, Ranges, find_modules
@@ -28,10 +29,9 @@ from tb_hookview.trace.progress import Progress
 class Analysis:
     """Everything known about one trace. Nothing in it is changed after it is made."""
 
-    trace: Trace
+    host: Host
     bounds: tuple[int, int]
     """First start and last end of host and device rows, nanoseconds."""
-    forest: Forest
     row_node: Int
     """Index into `nodes` for each forest row, -1 outside the backward pass."""
     nodes: Nodes
@@ -46,6 +46,16 @@ class Analysis:
     sync_idle: Int | None
     contradictions: dict[str, int]
     """What in the trace contradicts itself or says nothing, with how often; may be 0."""
+
+    @property
+    def trace(self) -> Trace:
+        """The trace as it was read."""
+        return self.host.trace
+
+    @property
+    def forest(self) -> Forest:
+        """The nested host rows."""
+        return self.host.forest
 
     @cached_property
     def launches_known(self) -> bool:
@@ -73,19 +83,18 @@ def analyze_trace(trace: Trace) -> Analysis:
     """Attribute a trace that has been read."""
     event_role = roles(trace).astype(np.int64)
     forest = forests.build(trace.events, _forest_rows(trace, event_role))
-    role = event_role[forest.event]
-    nodes = find_nodes(trace, forest, role)
+    host = Host(trace, forest, event_role[forest.event])
+    nodes = find_nodes(host)
     row_node = node_of_rows(forest, nodes)
     makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
-    modules, ranges = find_modules(trace, forest, role, makers)
-    attribution = attribute(trace, forest, nodes, row_node, role, modules, ranges)
+    modules, ranges = find_modules(host, makers)
+    attribution = attribute(host, nodes, row_node, modules, ranges)
     work = device_work(trace, forest)
-    syncs = find_syncs(trace, forest, role, work)
+    syncs = find_syncs(host, work)
     bounds = _bounds(trace)
     return Analysis(
-        trace=trace,
+        host=host,
         bounds=bounds,
-        forest=forest,
         row_node=row_node,
         nodes=nodes,
         modules=modules,
@@ -93,13 +102,13 @@ def analyze_trace(trace: Trace) -> Analysis:
         attribution=attribution,
         work=work,
         owners=own_work(work, row_node, attribution),
-        phases=find_phases(trace, forest, role, row_node, ranges, makers),
+        phases=find_phases(host, row_node, ranges, makers),
         steps=find_steps(trace, event_role, *bounds),
         syncs=syncs,
         sync_idle=idle_caused(forest, work, syncs),
         contradictions={
-            _CONFLICT: external_id_conflicts(trace, forest),
-            **unusable_marks(trace, forest, role, modules),
+            _CONFLICT: external_id_conflicts(host),
+            **unusable_marks(host, modules),
         },
     )
 

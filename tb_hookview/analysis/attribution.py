@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_hookview.analysis.autograd import Nodes
-from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.marks import marked_modules, module_between_marks
 from tb_hookview.analysis.modules import Modules, Ranges
 from tb_hookview.analysis.names import Role, node_name
-from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Bool, Int
 
 EVIDENCE = (
@@ -65,19 +65,17 @@ class Attribution:
 
 
 def attribute(
-    trace: Trace,
-    forest: Forest,
+    host: Host,
     nodes: Nodes,
     row_node: Int,
-    role: Int,
     modules: Modules,
     ranges: Ranges,
 ) -> Attribution:
     """Attribute nodes by the evidence above, then every host row by its node or its module."""
     node_module, node_evidence = _first_evidence(
-        len(nodes), _candidates(trace, forest, nodes, row_node, role, modules, ranges)
+        len(nodes), _candidates(host, nodes, row_node, modules, ranges)
     )
-    call = ranges.innermost(forest)
+    call = ranges.innermost(host.forest)
     evaluation = lookup(nodes.position, row_node)
     again = (evaluation >= 0) & (call > evaluation)
     by_node = lookup(node_module, row_node)
@@ -85,34 +83,32 @@ def attribute(
     return Attribution(
         node_module=node_module,
         node_evidence=node_evidence,
-        node_reason=_reasons(trace, forest, nodes, node_module),
+        node_reason=_reasons(host, nodes, node_module),
         row_module=np.where((evaluation >= 0) & ~again, by_node, by_call),
         row_recompute=again,
     )
 
 
 def _candidates(
-    trace: Trace,
-    forest: Forest,
+    host: Host,
     nodes: Nodes,
     row_node: Int,
-    role: Int,
     modules: Modules,
     ranges: Ranges,
 ) -> Iterable[tuple[str, Int]]:
     """Module of each node by each kind of evidence, strongest first."""
 
     def around(maker: Int, source: Role) -> Int:
-        return lookup(ranges.module, lookup(ranges.innermost(forest, source), maker))
+        return lookup(ranges.module, lookup(ranges.innermost(host.forest, source), maker))
 
     made_by = nodes.by_sequence
     yield "sequence", around(made_by, Role.FORWARD_MARK)
-    yield "mark", _marked(trace, forest, len(nodes), row_node, role, modules)
-    yield "backward_mark", module_between_marks(trace, forest, role, modules, nodes.position)
+    yield "mark", _marked(host, len(nodes), row_node, modules)
+    yield "backward_mark", module_between_marks(host, modules, nodes.position)
     yield "lightning", around(made_by, Role.LIGHTNING)
     yield "python_stack", around(made_by, Role.MODULE_LABEL)
     pointed = np.where(made_by < 0, nodes.by_flow, -1)
-    yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(forest), pointed))
+    yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(host.forest), pointed))
     yield "annotation", around(made_by, Role.LABEL)
 
 
@@ -126,20 +122,18 @@ def _first_evidence(count: int, candidates: Iterable[tuple[str, Int]]) -> tuple[
     return module, evidence
 
 
-def _marked(
-    trace: Trace, forest: Forest, count: int, row_node: Int, role: Int, modules: Modules
-) -> Int:
+def _marked(host: Host, count: int, row_node: Int, modules: Modules) -> Int:
     """Module named by a gradient mark inside each node."""
-    rows = np.flatnonzero((role == Role.GRADIENT_MARK) & (row_node >= 0))
+    rows = np.flatnonzero((host.role == Role.GRADIENT_MARK) & (row_node >= 0))
     found = np.full(count, -1, np.int64)
-    module = marked_modules(trace, forest, modules, rows)
+    module = marked_modules(host, modules, rows)
     found[row_node[rows[module >= 0]]] = module[module >= 0]
     return found
 
 
-def _reasons(trace: Trace, forest: Forest, nodes: Nodes, node_module: Int) -> Int:
-    strings = trace.events.name[forest.event[nodes.position]]
-    sinks = {s for s in np.unique(strings).tolist() if _is_sink(trace.strings[s])}
+def _reasons(host: Host, nodes: Nodes, node_module: Int) -> Int:
+    strings = host.string[nodes.position]
+    sinks = {s for s in np.unique(strings).tolist() if _is_sink(host.trace.strings[s])}
     is_sink = np.isin(strings, list(sinks))
     made = (nodes.by_sequence >= 0) | (nodes.by_flow >= 0)
     reason = np.where(is_sink, 0, np.where(made, 2, 1))

@@ -13,6 +13,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import Forest, innermost_at, lookup, nearest_above, self_time
 from tb_hookview.analysis.forward_threads import Arrows, Links, forward_threads
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.joins import pair_key
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Trace
@@ -36,34 +37,34 @@ class Nodes:
         return len(self.position)
 
 
-def find_nodes(trace: Trace, forest: Forest, role: Int) -> Nodes:
-    """Find all node evaluations. `role` is that of each forest row."""
-    is_node = _outermost(trace, forest, role == Role.NODE)
+def find_nodes(host: Host) -> Nodes:
+    """Find all node evaluations."""
+    is_node = _outermost(host, host.role == Role.NODE)
     position = np.flatnonzero(is_node)
-    index = np.full(len(forest), -1, np.int64)
+    index = np.full(len(host), -1, np.int64)
     index[position] = np.arange(len(position))
-    around = lookup(index, nearest_above(forest.parent, is_node)[position])
-    arrows = _arrows(trace, forest)
+    around = lookup(index, nearest_above(host.forest.parent, is_node)[position])
+    arrows = _arrows(host)
     return Nodes(
         position=position,
-        self_host=self_time(forest.start[position], forest.end[position], around),
-        by_sequence=_by_sequence(trace, forest, position, arrows),
-        by_flow=_by_flow(forest, index, is_node, arrows),
+        self_host=self_time(host.forest.start[position], host.forest.end[position], around),
+        by_sequence=_by_sequence(host, position, arrows),
+        by_flow=_by_flow(host.forest, index, is_node, arrows),
     )
 
 
-def _outermost(trace: Trace, forest: Forest, is_node: Bool) -> Bool:
+def _outermost(host: Host, is_node: Bool) -> Bool:
     """Drop rows nested in a row of the same node (old traces number the inner operators too)."""
-    above = nearest_above(forest.parent, is_node)
-    sequence = trace.events.sequence[forest.event]
+    above = nearest_above(host.forest.parent, is_node)
+    sequence = host.sequence
     repeats = is_node & (above >= 0) & (sequence >= 0) & (sequence == lookup(sequence, above))
     return np.asarray(is_node & ~repeats)
 
 
-def _arrows(trace: Trace, forest: Forest) -> Arrows:
-    flows = trace.flows
-    tail = innermost_at(forest, flows.from_thread.astype(np.int64), flows.from_time)
-    head = innermost_at(forest, flows.to_thread.astype(np.int64), flows.to_time)
+def _arrows(host: Host) -> Arrows:
+    flows = host.trace.flows
+    tail = innermost_at(host.forest, flows.from_thread.astype(np.int64), flows.from_time)
+    head = innermost_at(host.forest, flows.to_thread.astype(np.int64), flows.to_time)
     whole = (tail >= 0) & (head >= 0)
     return Arrows(tail[whole], head[whole])
 
@@ -77,17 +78,16 @@ def _by_flow(forest: Forest, index: Int, is_node: Bool, arrows: Arrows) -> Int:
     return found
 
 
-def _by_sequence(trace: Trace, forest: Forest, position: Int, arrows: Arrows) -> Int:
-    sequence = trace.events.sequence[forest.event]
-    number = trace.events.forward_thread[forest.event]
+def _by_sequence(host: Host, position: Int, arrows: Arrows) -> Int:
+    sequence, number = host.sequence, host.forward_thread
     forward = np.flatnonzero((sequence >= 0) & (number <= 0))
     numbered = np.flatnonzero((number[position] > 0) & (sequence[position] >= 0))
-    process = _process(trace)[forest.thread]
+    process = _process(host.trace)[host.forest.thread]
     groups = pair_key(process[position[numbered]], number[position[numbered]])
     found = np.full(len(position), -1, np.int64)
     members = {int(group): numbered[groups == group] for group in np.unique(groups)}
     nodes = {group: position[rows] for group, rows in members.items()}
-    links = Links(trace, forest, forward, process, arrows)
+    links = Links(host, forward, process, arrows)
     for group, thread in forward_threads(links, nodes).items():
         found[members[group]] = links.makers(nodes[group], thread)
     return found

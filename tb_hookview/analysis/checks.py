@@ -6,43 +6,44 @@ import numpy as np
 
 from tb_hookview import markers
 from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.marks import marked_modules
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.names import Role
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
 _BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
 
 
-def external_id_conflicts(trace: Trace, forest: Forest) -> int:
+def external_id_conflicts(host: Host) -> int:
     """Calls whose `External id` names another operator than those around them on their thread.
 
     Between late 2021 and early 2024 the field held the call's own correlation id, and collides
     with operators' ids by chance: a file in which most calls do so is not checked, nor any single
     call that does.
     """
-    events = trace.events
-    kind, external = events.kind[forest.event], events.external[forest.event]
-    own = external == events.correlation[forest.event]
+    events, kind = host.trace.events, host.kind
+    external = events.external[host.forest.event]
+    own = external == events.correlation[host.forest.event]
     calls = (kind == Kind.RUNTIME) & (external > 0)
     if 2 * np.count_nonzero(calls & own) > np.count_nonzero(calls):
         return 0
     identified = np.where(kind == Kind.RUNTIME, -1, external)
     asked = np.flatnonzero(calls & ~own & np.isin(external, identified[identified > 0]))
-    return int(np.count_nonzero(~_named_around(forest, identified, asked, external[asked])))
+    return int(np.count_nonzero(~_named_around(host.forest, identified, asked, external[asked])))
 
 
-def unusable_marks(trace: Trace, forest: Forest, role: Int, modules: Modules) -> dict[str, int]:
+def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:
     """Marks of the recorder on the backward pass that say nothing, by what is wrong with them."""
-    marks = np.flatnonzero(np.isin(role, [int(r) for r in _BACKWARD_MARKS]))
+    marks = np.flatnonzero(np.isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
     later = sum(
         mark is not None and mark.version > markers.VERSION
-        for mark in map(markers.decode, trace.strings.texts)
+        for mark in map(markers.decode, host.trace.strings.texts)
     )
-    unknown = int(np.count_nonzero(marked_modules(trace, forest, modules, marks) < 0))
-    before = np.count_nonzero(role == Role.BEFORE_MARK)
-    after = np.count_nonzero(role == Role.AFTER_MARK)
+    unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
+    before = np.count_nonzero(host.role == Role.BEFORE_MARK)
+    after = np.count_nonzero(host.role == Role.AFTER_MARK)
     return {
         "marks of modules that are not in the tree": unknown,
         "marks before or after a backward without their counterpart": int(abs(before - after)),

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.joins import last_up_to, pair_key
 from tb_hookview.analysis.names import node_name
-from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Int
 
 Score = tuple[int, int, bool]
@@ -36,8 +36,7 @@ class Arrows:
 class Links:
     """What there is to judge by."""
 
-    trace: Trace
-    forest: Forest
+    host: Host
     forward: Int
     """Positions of the operators that record a sequence number."""
     process: Int
@@ -46,41 +45,41 @@ class Links:
 
     def makers(self, nodes: Int, thread: int) -> Int:
         """The last operator of a thread to start with each node's number before the node ran."""
-        sequence, start = self.trace.events.sequence[self.forest.event], self.forest.start
-        made = self.forward[self.forest.thread[self.forward] == thread]
+        sequence, start = self.host.sequence, self.host.forest.start
+        made = self.forward[self.host.forest.thread[self.forward] == thread]
         row = last_up_to(sequence[made], start[made], sequence[nodes], start[nodes])
         return lookup(made, row)
 
     def pointed(self, nodes: Int) -> int | None:
         """The thread from which most arrows to the nodes start."""
-        inner = self.forest.parent[self.arrows.backward]
+        inner = self.host.forest.parent[self.arrows.backward]
         to_nodes = np.isin(self.arrows.backward, nodes) | np.isin(inner, nodes)
         if not to_nodes.any():
             return None
-        source = self.forest.thread[self.arrows.forward[to_nodes]]
+        source = self.host.forest.thread[self.arrows.forward[to_nodes]]
         threads, votes = np.unique(source, return_counts=True)
         return int(threads[np.argmax(votes)])
 
     def scores(self, nodes: Int) -> dict[int, Score]:
         """How well each thread of the nodes' process fits; those that cover nothing do not."""
         same_process = self.process[self.forward] == self.process[nodes[0]]
-        threads = np.unique(self.forest.thread[self.forward[same_process]]).tolist()
+        threads = np.unique(self.host.forest.thread[self.forward[same_process]]).tolist()
         scores = {}
         for thread in threads:
             makers = self.makers(nodes, thread)
             covered = int(np.count_nonzero(makers >= 0))
             if covered:
-                own = bool(np.any(self.forest.thread[nodes] == thread))
+                own = bool(np.any(self.host.forest.thread[nodes] == thread))
                 scores[thread] = (covered, self._alike(nodes, makers), own)
         return scores
 
     def _alike(self, nodes: Int, makers: Int) -> int:
         """How many nodes bear the name of the operator found for them."""
         linked = makers >= 0
-        names = self.trace.events.name[self.forest.event].astype(np.int64)
+        names = self.host.string
         pairs = pair_key(names[nodes[linked]], names[makers[linked]])
         distinct, times = np.unique(pairs, return_counts=True)
-        texts = self.trace.strings
+        texts = self.host.trace.strings
         return sum(
             count
             for pair, count in zip(distinct.tolist(), times.tolist(), strict=True)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.analysis.forest import Forest, lookup, nearest_above
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.names import MODULE_ROLES, ModuleName, Role, module_name
-from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Int
 
 _WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
@@ -51,24 +51,22 @@ class Ranges:
         return np.where(own >= 0, own, nearest_above(forest.parent, wanted))
 
 
-def find_modules(trace: Trace, forest: Forest, role: Int, makers: Int) -> tuple[Modules, Ranges]:
+def find_modules(host: Host, makers: Int) -> tuple[Modules, Ranges]:
     """Find the modules of a trace and their calls.
 
     Args:
-        trace: for names and the manifest.
-        forest: host rows.
-        role: role of each forest row, shape (n,).
+        host: host rows.
         makers: positions of the operators that made autograd nodes; an annotation counts as a
             module only where it is around one of these.
     """
-    rows = _speaking(trace, forest, role, makers)
-    names, of_row = _named(trace, forest, role, rows)
-    path_like = [role[row] in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
-    listed = _listed(trace.manifest)
+    rows = _speaking(host, makers)
+    names, of_row = _named(host, rows)
+    path_like = [host.role_of(row) in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
+    listed = _listed(host.trace.manifest)
     known = {name.path for name in names}
     extra = [name for name in listed if name.path not in known]
     all_names = names + extra
-    parents = _parents(trace, forest, rows, of_row, all_names, path_like + [True] * len(extra))
+    parents = _parents(host, rows, of_row, all_names, path_like + [True] * len(extra))
     order = _tree_order(all_names, parents, [name.path for name in listed])
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -77,20 +75,20 @@ def find_modules(trace: Trace, forest: Forest, role: Int, makers: Int) -> tuple[
         module_class=tuple(all_names[number].module_class for number in order),
         parent=np.array([place[p] if (p := parents[n]) >= 0 else -1 for n in order], np.int64),
     )
-    module = np.full(len(forest), -1, np.int64)
+    module = np.full(len(host), -1, np.int64)
     module[rows] = place[of_row] if len(rows) else of_row
-    return modules, Ranges(module, np.where(module >= 0, role, -1))
+    return modules, Ranges(module, np.where(module >= 0, host.role, -1))
 
 
-def _speaking(trace: Trace, forest: Forest, role: Int, makers: Int) -> Int:
+def _speaking(host: Host, makers: Int) -> Int:
     """Positions of the rows that tell of a module's call, each source silenced by stronger ones."""
-    strong = np.zeros(len(forest), bool)
+    strong = np.zeros(len(host), bool)
     for source in MODULE_ROLES:
-        rows = role == source
+        rows = host.role == source
         if source is Role.LABEL:
-            rows &= _around(forest, rows, makers)
-        rows &= nearest_above(forest.parent, strong) < 0
-        rows[_same_call(trace, forest, role, rows, strong)] = False
+            rows &= _around(host.forest, rows, makers)
+        rows &= nearest_above(host.forest.parent, strong) < 0
+        rows[_same_call(host, rows, strong)] = False
         strong |= rows
     return np.flatnonzero(strong)
 
@@ -102,34 +100,38 @@ def _around(forest: Forest, rows: Any, makers: Int) -> Any:
     return result
 
 
-def _same_call(trace: Trace, forest: Forest, role: Int, weak: Any, strong: Any) -> Int:
+def _same_call(host: Host, weak: Any, strong: Any) -> Int:
     """Weak rows that are the very call a stronger row inside them tells of (same class)."""
     inside = np.flatnonzero(strong)
-    above = nearest_above(forest.parent, weak)[inside]
+    above = nearest_above(host.forest.parent, weak)[inside]
     inside, above = inside[above >= 0], above[above >= 0]
-
-    def class_of(row: int) -> str:
-        return _name_of(trace, forest, role, row).module_class
-
-    pairs = zip(inside.tolist(), above.tolist(), strict=True)
-    return np.array([a for i, a in pairs if class_of(i) == class_of(a)], np.int64)
+    classes = _class_numbers(host, np.concatenate([inside, above]))
+    return np.asarray(above[classes[: len(inside)] == classes[len(inside) :]])
 
 
-def _name_of(trace: Trace, forest: Forest, role: Int, row: int) -> ModuleName:
-    return module_name(trace.strings[trace.events.name[forest.event[row]]], Role(role[row]))
+def _class_numbers(host: Host, rows: Int) -> Int:
+    """A number for the class each row's name tells; looked up once per distinct name."""
+    _, first, inverse = np.unique(host.string[rows], return_index=True, return_inverse=True)
+    classes = [_name_of(host, row).module_class for row in rows[first].tolist()]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(classes))}
+    return np.array([numbers[name] for name in classes], np.int64)[inverse]
 
 
-def _named(trace: Trace, forest: Forest, role: Int, rows: Int) -> tuple[list[ModuleName], Int]:
+def _name_of(host: Host, row: int) -> ModuleName:
+    return module_name(host.name(row), host.role_of(row))
+
+
+def _named(host: Host, rows: Int) -> tuple[list[ModuleName], Int]:
     """Distinct modules of the rows, by first appearance in time, and the module of each row."""
-    strings = trace.events.name[forest.event[rows]]
-    by_time = np.argsort(forest.start[rows], kind="stable")
+    strings = host.string[rows]
+    by_time = np.argsort(host.forest.start[rows], kind="stable")
     numbers: dict[str, int] = {}
     names: list[ModuleName] = []
     of_string: dict[int, int] = {}
     for row, string in zip(rows[by_time].tolist(), strings[by_time].tolist(), strict=True):
         if string in of_string:
             continue
-        name = _name_of(trace, forest, role, row)
+        name = _name_of(host, row)
         if name.path not in numbers:
             numbers[name.path] = len(names)
             names.append(name)
@@ -157,16 +159,15 @@ def _listed(manifest: dict[str, Any] | None) -> list[ModuleName]:
 
 
 def _parents(
-    trace: Trace,
-    forest: Forest,
+    host: Host,
     rows: Int,
     of_row: Int,
     names: Sequence[ModuleName],
     path_like: Sequence[bool],
 ) -> list[int]:
     by_path = {n.path: i for i, n in enumerate(names) if path_like[i]}
-    roots = _roots(trace.manifest)
-    enclosing = _enclosing_modules(forest, rows, of_row, len(names))
+    roots = _roots(host.trace.manifest)
+    enclosing = _enclosing_modules(host.forest, rows, of_row, len(names))
     parents = []
     for number, name in enumerate(names):
         if not path_like[number]:

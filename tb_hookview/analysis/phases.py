@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.forest import Forest, inherit
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.modules import Ranges
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind, Trace
@@ -44,9 +45,7 @@ class Phases:
     and a moment belongs to the first phase that any thread is in."""
 
 
-def find_phases(
-    trace: Trace, forest: Forest, role: Int, row_node: Int, ranges: Ranges, makers: Int
-) -> Phases:
+def find_phases(host: Host, row_node: Int, ranges: Ranges, makers: Int) -> Phases:
     """Tell the phase of every forest row.
 
     Args:
@@ -59,29 +58,28 @@ def find_phases(
     """
     tests = (
         row_node >= 0,
-        role == Role.OPTIMIZER,
-        role == Role.DATA,
-        ((ranges.module >= 0) & (ranges.role != Role.LABEL))
-        | _operators_up_from(trace, forest, makers),
+        host.role == Role.OPTIMIZER,
+        host.role == Role.DATA,
+        ((ranges.module >= 0) & (ranges.role != Role.LABEL)) | _operators_up_from(host, makers),
     )
-    flags = np.zeros(len(forest), np.uint8)
+    flags = np.zeros(len(host), np.uint8)
     for bit, test in enumerate(tests):
         flags |= test.astype(np.uint8) << bit
-    inherited = inherit(forest.parent, flags)
-    row = np.full(len(forest), Phase.OTHER, np.int64)
+    inherited = inherit(host.forest.parent, flags)
+    row = np.full(len(host), Phase.OTHER, np.int64)
     for bit in reversed(range(len(tests))):
         row[(inherited >> bit) & 1 == 1] = bit
-    return Phases(row, _times(forest, flags, len(tests)))
+    return Phases(row, _times(host.forest, flags, len(tests)))
 
 
-def _operators_up_from(trace: Trace, forest: Forest, makers: Int) -> Bool:
+def _operators_up_from(host: Host, makers: Int) -> Bool:
     """The given operators, and the operators around them."""
-    operator = trace.events.kind[forest.event] == Kind.OPERATOR
-    result = np.zeros(len(forest), bool)
+    operator = host.kind == Kind.OPERATOR
+    result = np.zeros(len(host), bool)
     hop = np.unique(makers[makers >= 0])
     while len(hop):
         result[hop] = operator[hop]
-        hop = np.unique(forest.parent[hop])
+        hop = np.unique(host.forest.parent[hop])
         hop = hop[hop >= 0]
     return result
 

@@ -238,7 +238,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     nodes, trace, owners = analysis.nodes, analysis.trace, analysis.owners
     if not len(nodes):
         return []
-    strings = trace.events.name[analysis.forest.event[nodes.position]]
+    strings = analysis.host.string[nodes.position]
     distinct, group = np.unique(strings, return_inverse=True)
     count = np.bincount(group[selection.nodes], minlength=len(distinct))
     host = np.bincount(

@@ -31,7 +31,7 @@ def _row(analysis: Analysis, sync: int, stack: list[str]) -> schema.Sync:
     node = int(analysis.row_node[position])
     module = int(analysis.attribution.row_module[position])
     step = int(analysis.steps.at(syncs.start[sync : sync + 1])[0])
-    chain = operator_chain(trace, analysis.forest, int(syncs.operator[sync]))
+    chain = operator_chain(analysis.host, int(syncs.operator[sync]))
     thread = trace.threads[int(analysis.forest.thread[position])]
     idle = analysis.sync_idle
     return schema.Sync(
@@ -51,8 +51,7 @@ def _row(analysis: Analysis, sync: int, stack: list[str]) -> schema.Sync:
 
 
 def _name(analysis: Analysis, position: int) -> str:
-    event = analysis.forest.event[position]
-    return analysis.trace.strings[analysis.trace.events.name[event]]
+    return analysis.host.name(position)
 
 
 def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:

@@ -14,10 +14,11 @@ from enum import IntEnum
 
 import numpy as np
 
-from tb_hookview.analysis.forest import Forest, nearest_above
+from tb_hookview.analysis.forest import nearest_above
+from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.names import Role
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
 _WAIT = re.compile(
@@ -60,17 +61,17 @@ class Syncs:
         return len(self.position)
 
 
-def find_syncs(trace: Trace, forest: Forest, role: Int, work: DeviceWork) -> Syncs:
-    """Find the host's waits. `role` is that of each forest row."""
-    call = _calls(trace, forest, work)
+def find_syncs(host: Host, work: DeviceWork) -> Syncs:
+    """Find the host's waits."""
+    call = _calls(host, work)
     waits = (call == _Call.WAIT) | (call == _Call.COPY)
-    waits |= (call == _Call.ASYNC_COPY) & _outlasts_its_copy(trace, forest, work)
-    waits &= nearest_above(forest.parent, waits) < 0  # a wait that another call passes on to
+    waits |= (call == _Call.ASYNC_COPY) & _outlasts_its_copy(host, work)
+    waits &= nearest_above(host.forest.parent, waits) < 0  # a wait that another call passes on to
     position = np.flatnonzero(waits)
-    around = operators_around(trace, forest, role)[position]
-    first, last = _groups(call[position], around, forest.thread[position])
-    start, end = forest.start[position[first]], forest.end[position[last]]
-    longer = forest.duration[position[last]] >= forest.duration[position[first]]
+    around = operators_around(host)[position]
+    first, last = _groups(call[position], around, host.forest.thread[position])
+    start, end = host.forest.start[position[first]], host.forest.end[position[last]]
+    longer = host.forest.duration[position[last]] >= host.forest.duration[position[first]]
     holder = np.where(longer, position[last], position[first])
     order = np.argsort(start, kind="stable")
     holder, operator = holder[order], around[first][order]
@@ -79,23 +80,23 @@ def find_syncs(trace: Trace, forest: Forest, role: Int, work: DeviceWork) -> Syn
         start=start[order],
         end=end[order],
         operator=operator,
-        by_profiler=_by_profiler(trace, forest, holder, operator),
+        by_profiler=_by_profiler(host, holder, operator),
     )
 
 
-def operators_around(trace: Trace, forest: Forest, role: Int) -> Int:
+def operators_around(host: Host) -> Int:
     """Innermost operator strictly around each forest row; marks and annotations are none."""
-    kind = trace.events.kind[forest.event]
-    plain = (role == Role.NONE) | (role == Role.NODE) | (role == Role.GRADIENT_SINK)
-    return nearest_above(forest.parent, (kind == Kind.OPERATOR) & plain)
+    kind = host.kind
+    plain = (host.role == Role.NONE) | (host.role == Role.NODE) | (host.role == Role.GRADIENT_SINK)
+    return nearest_above(host.forest.parent, (kind == Kind.OPERATOR) & plain)
 
 
-def _calls(trace: Trace, forest: Forest, work: DeviceWork) -> Int:
+def _calls(host: Host, work: DeviceWork) -> Int:
     """What each forest row is, as a wait; calls on a device's own rows are mirrors, not calls."""
-    table = np.array([int(_call(text)) for text in trace.strings.texts] or [0], np.int64)
-    call = table[trace.events.name[forest.event]]
-    call[trace.events.kind[forest.event] != Kind.RUNTIME] = _Call.NONE
-    call[np.isin(forest.thread, np.unique(trace.events.thread[work.event]))] = _Call.NONE
+    table = np.array([int(_call(text)) for text in host.trace.strings.texts] or [0], np.int64)
+    call = table[host.string]
+    call[host.kind != Kind.RUNTIME] = _Call.NONE
+    call[np.isin(host.forest.thread, np.unique(host.trace.events.thread[work.event]))] = _Call.NONE
     return np.asarray(call)
 
 
@@ -107,15 +108,15 @@ def _call(name: str) -> _Call:
     return _Call.ASYNC_COPY if _ASYNC_COPY.fullmatch(name) else _Call.NONE
 
 
-def _outlasts_its_copy(trace: Trace, forest: Forest, work: DeviceWork) -> Bool:
+def _outlasts_its_copy(host: Host, work: DeviceWork) -> Bool:
     """Calls that returned only when a copy they launched, to or from unpinned memory, was done."""
-    strings = trace.strings.texts
+    strings = host.trace.strings.texts
     unpinned = np.array([_UNPINNED.search(text) is not None for text in strings] or [False])
-    copies = (work.launch >= 0) & (trace.events.kind[work.event] == Kind.COPY)
-    copies &= unpinned[trace.events.name[work.event]]
+    copies = (work.launch >= 0) & (host.trace.events.kind[work.event] == Kind.COPY)
+    copies &= unpinned[host.trace.events.name[work.event]]
     launch, end = work.launch[copies], work.end[copies]
-    result = np.zeros(len(forest), bool)
-    result[launch[forest.end[launch] >= end]] = True
+    result = np.zeros(len(host), bool)
+    result[launch[host.forest.end[launch] >= end]] = True
     return result
 
 
@@ -136,24 +137,24 @@ def _groups(call: Int, operator: Int, thread: Int) -> tuple[Int, Int]:
     return first, last
 
 
-def _by_profiler(trace: Trace, forest: Forest, position: Int, operator: Int) -> Bool:
+def _by_profiler(host: Host, position: Int, operator: Int) -> Bool:
     """Device-wide waits outside any operator, after the last operator began or before the first.
 
     A trace whose last act is the user's own `torch.cuda.synchronize()` looks the same; the
     profiler's then follows it, so only the last (or first) such call counts.
     """
     result = np.zeros(len(position), bool)
-    texts = trace.strings
-    names = trace.events.name[forest.event[position]]
+    texts = host.trace.strings
+    names = host.string[position]
     wide = np.array([_DEVICE_WAIT.fullmatch(texts[n]) is not None for n in names.tolist()], bool)
     outside = np.flatnonzero(wide & (operator < 0))
     if not len(outside):
         return result
-    operators = forest.start[trace.events.kind[forest.event] == Kind.OPERATOR]
+    operators = host.forest.start[host.kind == Kind.OPERATOR]
     if not len(operators):
         result[outside[-1]] = True
         return result
-    start = forest.start[position]
+    start = host.forest.start[position]
     if start[outside[-1]] >= operators.max():
         result[outside[-1]] = True
     if start[outside[0]] < operators.min():
@@ -161,10 +162,10 @@ def _by_profiler(trace: Trace, forest: Forest, position: Int, operator: Int) -> 
     return result
 
 
-def operator_chain(trace: Trace, forest: Forest, operator: int) -> list[str]:
+def operator_chain(host: Host, operator: int) -> list[str]:
     """Names of an operator and the operators and annotations around it, innermost first."""
     chain = []
     while operator >= 0:
-        chain.append(trace.strings[trace.events.name[forest.event[operator]]])
-        operator = int(forest.parent[operator])
+        chain.append(host.trace.strings[host.string[operator]])
+        operator = int(host.forest.parent[operator])
     return chain

@@ -12,7 +12,7 @@ from tb_hookview.analysis.checks import external_id_conflicts
 
 def conflicts(folder: Path, picture: str) -> int:
     made = load(grid.write(folder / "t.json", grid.events(picture)))
-    return external_id_conflicts(made.trace, made.forest)
+    return external_id_conflicts(made.host)
 
 
 def test_a_call_that_names_an_operator_around_it_agrees(tmp_path: Path) -> None:
@@ -43,4 +43,4 @@ def test_a_file_whose_calls_carry_their_own_correlation_is_not_checked(tmp_path:
 @pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
 def test_time_and_external_id_agree_on_real_traces(path: Path) -> None:
     made = load(path)
-    assert external_id_conflicts(made.trace, made.forest) == 0
+    assert external_id_conflicts(made.host) == 0
