@@ -80,11 +80,12 @@ def enclosing(thread: Int, start: Int, end: Int) -> Int:
 def nearest(parent: Int, wanted: Bool) -> Int:
     """Innermost wanted row around each row, the row itself included; -1 where there is none."""
     hop = np.where(wanted, np.arange(len(parent)), parent)
-    while True:
-        further = np.where(hop >= 0, hop[hop], -1)
-        if np.array_equal(further, hop):
-            return hop
-        hop = further
+    active = np.flatnonzero(hop >= 0)
+    while len(active):
+        active = active[~wanted[hop[active]]]
+        hop[active] = hop[hop[active]]
+        active = active[hop[active] >= 0]
+    return hop
 
 
 def nearest_above(parent: Int, wanted: Bool) -> Int:

@@ -53,7 +53,7 @@ class Builder:
         self.event_count = 0
         self.any_phase = False
         self._counts: Counter[str] = Counter()
-        self._phases, self._names = Interner(), Interner()
+        self._names = Interner()
         self._categories, self._places = Interner(), Interner()
         self._processes, self._rows = Interner(), Interner()
         self._complete: list[dict[str, Any]] = []
@@ -63,25 +63,20 @@ class Builder:
     def add(self, piece: Piece) -> None:
         """Take the events of a piece."""
         events = piece.events
-        phase = self._phases.column([event.ph for event in events])
-        start, duration, timed = self._times(piece)
-        for number, text in enumerate(self._phases.values()):
-            mask = phase == number
-            if not text or not mask.any():
-                continue
-            self.any_phase = True
-            if text == "X":
-                self._counts["no-timestamp"] += int(np.count_nonzero(mask & ~timed))
-                mask &= timed
-            chosen = list(compress(events, mask.tolist()))
-            if text == "X":
-                self._complete.append(self._columns(chosen, start[mask], duration[mask]))
-            elif text in self._arrows:
-                self._add_arrows(text, chosen, start[mask])
-            elif text == "M":
-                self._add_names(chosen)
+        complete = [event for event in events if event.ph == "X"]
+        self._complete.append(self._columns(complete, piece))
+        if len(complete) < len(events):
+            self._add_others([event for event in events if event.ph != "X"], piece)
+        self.any_phase = self.any_phase or bool(complete)
         self.event_count += len(events)
         self._counts["unexpected-type"] += piece.loose
+
+    def _add_others(self, events: list[Event], piece: Piece) -> None:
+        self.any_phase = self.any_phase or any(event.ph for event in events)
+        self._add_names([event for event in events if event.ph == "M"])
+        linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
+        for phase, arrows in self._arrows.items():
+            self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
 
     def finish(self) -> dict[str, Any]:
         """Freeze what was taken into columns of `Trace`."""
@@ -101,21 +96,14 @@ class Builder:
             "notices": (*self._unknown(category), *self._counted()),
         }
 
-    def _times(self, piece: Piece) -> tuple[Int, Int, Bool]:
-        """Start and duration of every event of a piece, nanoseconds, and which have a start."""
-        events = piece.events
-        start = np.fromiter([event.ts for event in events], np.float64, len(events))
-        duration = np.fromiter([event.dur for event in events], np.float64, len(events))
-        rounded = not doubles_are_exact(start) and _has_fractions(piece, start)
-        texts = piece.time_texts() if rounded else None
-        if texts is None:
-            starts, durations = from_doubles(start), from_doubles(duration)
-        else:
-            starts, durations = from_texts(texts[0]), from_texts(texts[1])
-        self._counts["negative-duration"] += int(np.count_nonzero(durations < 0))
-        return starts, np.maximum(durations, 0), np.abs(start) < LATEST_NS / 1000
-
-    def _columns(self, complete: list[Event], start: Int, duration: Int) -> dict[str, Any]:
+    def _columns(self, complete: list[Event], piece: Piece) -> dict[str, Any]:
+        starts = np.fromiter([event.ts for event in complete], np.float64, len(complete))
+        timed = np.abs(starts) < LATEST_NS / 1000
+        if not timed.all():
+            self._counts["no-timestamp"] += int(np.count_nonzero(~timed))
+            complete = list(compress(complete, timed.tolist()))
+            starts = starts[timed]
+        start, duration = self._times(complete, starts, piece)
         category = self._categories.column([event.cat for event in complete])
         return {
             "name": self._names.column([event.name for event in complete]),
@@ -125,6 +113,21 @@ class Builder:
             "thread": self._place(complete),
             **_arguments(complete, self._kind_table()[category]),
         }
+
+    def _times(
+        self, events: list[Event], starts: NDArray[np.float64], piece: Piece
+    ) -> tuple[Int, Int]:
+        """Start and duration of some events of a piece, nanoseconds; starts in microseconds."""
+        texts = None
+        if not doubles_are_exact(starts) and _has_fractions(piece, starts):
+            texts = piece.time_texts(events)
+        if texts is None:
+            lengths = np.fromiter([event.dur for event in events], np.float64, len(events))
+            start, duration = from_doubles(starts), from_doubles(lengths)
+        else:
+            start, duration = from_texts(texts[0]), from_texts(texts[1])
+        self._counts["negative-duration"] += int(np.count_nonzero(duration < 0))
+        return start, np.maximum(duration, 0)
 
     def _place(self, events: list[Event]) -> Index:
         """Number of each event's place: process and thread, as spelled.
@@ -140,12 +143,10 @@ class Builder:
         found = self._categories.values()
         return np.array([CATEGORIES.get(text.lower(), Kind.OTHER) for text in found], np.int8)
 
-    def _add_arrows(self, phase: str, events: list[Event], start: Int) -> None:
-        wanted = [event.cat in FORWARD_BACKWARD_FLOWS for event in events]
-        kept, times = list(compress(events, wanted)), start[wanted].tolist()
-        places = self._place(kept).tolist()
-        ids = [event.id for event in kept]
-        self._arrows[phase] += map(_Arrow, ids, places, times)
+    def _add_arrows(self, arrows: list[_Arrow], events: list[Event], piece: Piece) -> None:
+        starts = np.array([event.ts for event in events], np.float64)
+        times = self._times(events, starts, piece)[0].tolist()
+        arrows += map(_Arrow, [e.id for e in events], self._place(events).tolist(), times)
 
     def _flows(self, renumbered: Index) -> Flows:
         heads = {arrow.id: arrow for arrow in self._arrows["f"]}

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 import msgspec
@@ -46,13 +47,17 @@ class Piece:
     text: bytes
     """The JSON array they were decoded from."""
 
-    def time_texts(self) -> tuple[list[bytes], list[bytes]] | None:
-        """Texts of `ts` and `dur` of each event; None where an event was dropped altogether."""
+    def time_texts(self, chosen: list[Event]) -> tuple[list[bytes], list[bytes]] | None:
+        """Texts of `ts` and `dur` of some of the events; None where any event was dropped."""
         try:
-            texts = decode_time_texts(self.text)
+            starts, durations = decode_time_texts(self.text)
         except msgspec.ValidationError:
             return None
-        return texts if len(texts[0]) == len(self.events) else None
+        if len(starts) != len(self.events):
+            return None
+        identities = set(map(id, chosen))
+        wanted = [id(event) in identities for event in self.events]
+        return list(compress(starts, wanted)), list(compress(durations, wanted))
 
 
 @dataclass(frozen=True)
