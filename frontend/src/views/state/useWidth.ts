@@ -7,9 +7,12 @@ export function useWidth<T extends HTMLElement>(): [RefObject<T | null>, number]
   useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const observer = new ResizeObserver(() => {
+    const measure = (): void => {
       setWidth(element.clientWidth);
-    });
+    };
+    // Before the first paint: the observer speaks only after it.
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => {
       observer.disconnect();

@@ -31,14 +31,14 @@ export function syncColumns(
     text("api", 0, ({ sync }) => <Name text={sync.api} className="code" mark={search} />),
     amount("blocked", 98, (row) => wait(row, row.sync.duration_us, blocked)),
     amount("idle", 84, (row) => wait(row, row.sync.device_idle_us, idle)),
-    text("cause", 112, ({ sync }) => <Name text={sync.cause} mark={search} />),
-    text("step", 44, ({ sync }) => named(shortStep(sync.step), "", search)),
+    text("cause", 128, ({ sync }) => <Name text={sync.cause} mark={search} />),
+    text("step", 48, ({ sync }) => named(shortStep(sync.step), "", search)),
     text("phase", 78, ({ sync }) => <Name text={sync.phase} className={`phase ${sync.phase}`} />),
-    text("module", 150, ({ sync }) => named(moduleName(sync.module), "code", search)),
-    text("node", 150, ({ sync }) => named(sync.node, "code", search)),
-    text("operator", 130, ({ sync }) => named(sync.operator, "code", search)),
-    text("thread", 120, ({ sync }) => named(sync.thread, "", search)),
-    amount("start", 84, (row) => scaledDuration(row.start, start)),
+    text("module", 114, ({ sync }) => named(moduleName(sync.module), "code", search)),
+    text("node", 130, ({ sync }) => named(sync.node, "code", search)),
+    text("operator", 104, ({ sync }) => named(sync.operator, "code", search)),
+    text("thread", 60, ({ sync }) => named(sync.thread, "", search)),
+    amount("start", 80, (row) => scaledDuration(row.start, start)),
   ];
 }
 
