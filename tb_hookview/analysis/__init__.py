@@ -8,6 +8,7 @@ from pathlib import Path
 from tb_hookview.analysis.analysis import Analysis, load
 from tb_hookview.analysis.report import Report, build_report
 from tb_hookview.analysis.sources import choose_trace
+from tb_hookview.errors import UsageError
 from tb_hookview.trace.progress import Progress
 
 __all__ = ["Analysis", "Report", "analyze", "build_report", "choose_trace", "load"]
@@ -32,7 +33,10 @@ def analyze(
     Raises:
         TraceError: the file cannot be read, or is no trace.
         NotFoundError: no such worker or step.
+        UsageError: an empty path.
     """
+    if not str(path):
+        raise UsageError("the path is empty; name a trace file, or a folder of them")
     chosen = choose_trace(Path(path), worker)
     report = build_report(load(chosen.path, progress), steps)
     return report.with_warnings(chosen.warnings)
