@@ -5,32 +5,64 @@ from __future__ import annotations
 import inspect
 import linecache
 import os
+import platform
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import MANIFEST_KEY, VERSION, encode_manifest
-from tb_hookview.recorder.roots import Assigned
+from tb_hookview.recorder.roots import Assigned, Root
+from tb_hookview.recorder.selection import Pattern
 
 KEY = MANIFEST_KEY
 
+_NOTHING_ATTACHED = {"calls": 0, "gradients": 0, "backward": 0}
 
-def describe(assigned: list[Assigned]) -> str:
-    """Return the manifest as JSON text that torch writes unchanged."""
+
+def describe(
+    assigned: list[Assigned],
+    attached: Mapping[Root, Mapping[str, int]] | None = None,
+    cost_us: Mapping[str, float] | None = None,
+) -> str:
+    """Return the manifest as JSON text that torch writes unchanged.
+
+    Args:
+        assigned: every module that is recorded.
+        attached: by root, how many calls, gradients and backwards leave marks, under the keys
+            "calls", "gradients" and "backward"; what is not there counts as 0. None where nobody
+            counted.
+        cost_us: host time that one mark of a kind cost in this recording, microseconds, under
+            "forward", "gradient", "backward" and "function"; left out where it was not measured.
+    """
     rank, world_size = place()
     content = {
         "version": VERSION,
         "torch": torch.__version__,
+        "python": platform.python_version(),
+        "tb_hookview": _own_version(),
         "markers": sorted({each.root.selection.markers for each in assigned}),
         "rank": rank,
         "world_size": world_size,
+        "device": _device(assigned),
         # A root that is recorded as a part of another one does not count.
         "roots": [each.node.path for each in assigned if each.node.depth == 0],
+        "options": [
+            _options(root, None if attached is None else attached.get(root, {}))
+            for root in dict.fromkeys(each.root for each in assigned)
+        ],
         "modules": list(_rows(assigned)),
+        "shared": list(_shared(assigned)),
     }
+    if cost_us is not None:
+        content["cost_us"] = dict(cost_us)
     return encode_manifest(content)
 
 
@@ -47,15 +79,88 @@ def place() -> tuple[int | None, int | None]:
     return None, None
 
 
+@cache
+def _own_version() -> str | None:
+    try:
+        return metadata.version("tb-hookview")
+    except metadata.PackageNotFoundError:  # used from a checkout that was not installed
+        return None
+
+
+def _device(assigned: list[Assigned]) -> dict[str, Any]:
+    """Return where the parameters are, and the name of the first accelerator among them."""
+    devices = dict.fromkeys(p.device for each in assigned for _, p in _parameters(each))
+    names = (_accelerator(device) for device in devices if device.type not in ("cpu", "meta"))
+    return {
+        "parameters": [str(device) for device in devices],
+        "accelerator": next((name for name in names if name), None),
+    }
+
+
+def _accelerator(device: torch.device) -> str | None:
+    """Return the name that torch has for a device, None where it has none."""
+    ask = getattr(getattr(torch, device.type, None), "get_device_name", None)
+    try:
+        return None if ask is None else str(ask(device))
+    except (RuntimeError, ValueError, AssertionError):  # a driver that will not tell
+        return None
+
+
+def _options(root: Root, attached: Mapping[str, int] | None) -> dict[str, Any]:
+    selection = root.selection
+    include = selection.include
+    return {
+        "path": root.path,
+        "name": root.path if root.named else None,
+        "include": None if include is None else [_pattern(each) for each in include],
+        "exclude": [_pattern(each) for each in selection.exclude],
+        "depth": selection.depth,
+        "markers": selection.markers,
+        "attached": None if attached is None else {**_NOTHING_ATTACHED, **attached},
+    }
+
+
+def _pattern(pattern: Pattern) -> str:
+    if isinstance(pattern, str):
+        return pattern
+    return f"{pattern.__module__}.{pattern.__qualname__}"
+
+
+def _parameters(each: Assigned) -> Iterator[tuple[str, nn.Parameter]]:
+    """Yield the parameters that a module holds itself, with their names in it."""
+    for name, parameter in each.node.holder._parameters.items():
+        if parameter is not None:
+            yield name, parameter
+
+
+def _shared(assigned: list[Assigned]) -> Iterator[dict[str, str]]:
+    """Yield each place of a parameter after its first, with that first one."""
+    owners: dict[int, tuple[str, str]] = {}
+    for each in assigned:
+        for name, parameter in _parameters(each):
+            here = (each.node.path, name)
+            owner = owners.setdefault(id(parameter), here)
+            if owner != here:
+                yield {
+                    "path": here[0],
+                    "parameter": here[1],
+                    "owner": owner[0],
+                    "owner_parameter": owner[1],
+                }
+
+
 def _rows(assigned: list[Assigned]) -> Iterator[dict[str, Any]]:
     """Yield one row per module; parameters count where they are first held, not below."""
     seen: set[int] = set()
+    sources: dict[type, tuple[str | None, int | None]] = {}
     for each in assigned:
-        own = [p for p in each.node.holder._parameters.values() if p is not None]
-        own = [p for p in own if id(p) not in seen]
+        own = [p for _, p in _parameters(each) if id(p) not in seen]
         seen.update(id(p) for p in own)
         sized = [p for p in own if not is_lazy(p)]
-        file, line = _source(type(each.node.holder))
+        cls = type(each.node.holder)
+        if cls not in sources:
+            sources[cls] = _source(cls)
+        file, line = sources[cls]
         yield {
             "path": each.node.path,
             "class": each.node.class_name,
@@ -79,4 +184,19 @@ def _source(cls: type) -> tuple[str | None, int | None]:
     # inspect.getsourcelines parses the whole file, tens of milliseconds for a large one.
     definition = re.compile(rf"\s*class {re.escape(cls.__name__)}\b")
     lines = linecache.getlines(file)
-    return file, next((n for n, text in enumerate(lines, 1) if definition.match(text)), None)
+    line = next((n for n, text in enumerate(lines, 1) if definition.match(text)), None)
+    return _importable(file), line
+
+
+def _importable(file: str) -> str:
+    """Return a file's path below the entry of `sys.path` or working directory that holds it.
+
+    Traces are shared, and a whole path tells of someone's home folder. The longest entry counts;
+    a file below none keeps its whole path.
+    """
+    path = Path(file).absolute()
+    folders = (Path(entry).absolute() for entry in ["", *sys.path])
+    holding = [folder for folder in folders if path.is_relative_to(folder)]
+    if holding:
+        path = path.relative_to(max(holding, key=lambda folder: len(folder.parts)))
+    return path.as_posix()

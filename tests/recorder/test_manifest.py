@@ -1,0 +1,162 @@
+"""What the trace file says of the recording besides the marks."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support.recording import record
+from torch import nn
+
+import tb_hookview as hookview
+from tb_hookview.markers import decode_manifest
+from tb_hookview.recorder import manifest, roots
+
+
+def described(**how: Any) -> dict[str, Any]:
+    """The manifest as an analyzer gets it."""
+    return decode_manifest(json.loads(manifest.describe(roots.assign(), **how)))
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(5, 4)
+        self.head = nn.Linear(4, 5)
+        self.head.weight = self.embedding.weight
+        self.head.alias = self.head.bias
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.head(self.embedding(ids))
+
+
+def test_it_lists_what_a_later_module_shares_with_an_earlier_one():
+    model = hookview.wrap(Tied())
+    trace = record(lambda: model(torch.tensor([1])).sum().backward())
+    assert trace.manifest["shared"] == [
+        {
+            "path": "head",
+            "parameter": "weight",
+            "owner": "embedding",
+            "owner_parameter": "weight",
+        },
+        {"path": "head", "parameter": "alias", "owner": "head", "owner_parameter": "bias"},
+    ]
+    hookview.unwrap(model)
+
+
+def test_nothing_shared_is_an_empty_list():
+    shared = nn.Linear(4, 4)
+    model = hookview.wrap(nn.Sequential(shared, nn.Linear(4, 4), shared))
+    assert described()["shared"] == []
+    hookview.unwrap(model)
+
+
+def test_it_says_where_the_parameters_are():
+    model = hookview.wrap(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2, device="meta")))
+    assert described()["device"] == {"parameters": ["cpu", "meta"], "accelerator": None}
+    hookview.unwrap(model)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_it_names_the_accelerator():
+    model = hookview.wrap(nn.Linear(2, 2, device="cuda"))
+    name = torch.cuda.get_device_name(0)
+    assert described()["device"] == {"parameters": ["cuda:0"], "accelerator": name}
+    hookview.unwrap(model)
+
+
+def test_a_driver_that_will_not_tell_its_name_is_no_fault(monkeypatch):
+    def refuse(_: object) -> str:
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr(torch.cuda, "get_device_name", refuse)
+    assert manifest._accelerator(torch.device("cuda:0")) is None
+
+
+def test_it_tells_the_versions_of_all_that_took_part():
+    told = described()
+    assert told["python"] == platform.python_version()
+    assert told["tb_hookview"] == hookview.__version__
+    assert told["torch"] == torch.__version__
+
+
+def test_it_repeats_the_options_of_every_root():
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    hookview.wrap(model, include=["0", nn.ReLU], exclude='a"b', depth=2)
+    loss = hookview.wrap(nn.MSELoss(), name="loss", markers="forward")
+    first, second = described()["options"]
+    assert first == {
+        "path": "",
+        "name": None,
+        "include": ["0", "torch.nn.modules.activation.ReLU"],
+        "exclude": ['a"b'],
+        "depth": 2,
+        "markers": "auto",
+        "attached": None,
+    }
+    assert (second["path"], second["name"], second["markers"]) == ("loss", "loss", "forward")
+    assert (second["include"], second["exclude"], second["depth"]) == (None, [], None)
+    hookview.unwrap(model)
+    hookview.unwrap(loss)
+
+
+def test_it_counts_what_was_attached_by_root():
+    model = hookview.wrap(nn.Linear(4, 4))
+    loss = hookview.wrap(nn.MSELoss(), name="loss")
+    counts = {roots.find(model): {"calls": 1, "gradients": 2}}
+    first, second = described(attached=counts)["options"]
+    assert first["attached"] == {"calls": 1, "gradients": 2, "backward": 0}
+    assert second["attached"] == {"calls": 0, "gradients": 0, "backward": 0}
+    hookview.unwrap(model)
+    hookview.unwrap(loss)
+
+
+def test_the_cost_of_a_mark_is_told_where_it_was_measured():
+    assert "cost_us" not in described()
+    assert described(cost_us={"forward": 1.5})["cost_us"] == {"forward": 1.5}
+
+
+def test_the_file_of_a_class_is_told_without_the_folder_it_is_installed_in():
+    model = hookview.wrap(nn.Linear(2, 2))
+    (row,) = described()["modules"]
+    assert row["file"] == "torch/nn/modules/linear.py"
+    source = linecache.getlines(str(Path(torch.__file__).parents[1] / row["file"]))
+    assert source[row["line"] - 1].startswith("class Linear(")
+    hookview.unwrap(model)
+
+
+def test_the_longest_folder_that_holds_a_file_counts(tmp_path, monkeypatch):
+    inner = tmp_path / "project" / "src"
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(inner), "/"])
+    assert manifest._importable(str(inner / "nets" / "a.py")) == "nets/a.py"
+    assert manifest._importable(str(tmp_path / "project" / "b.py")) == "project/b.py"
+    assert manifest._importable(str(tmp_path / "project" / "src.py")) == "project/src.py"
+
+
+def test_the_working_folder_counts_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.chdir(tmp_path)
+    assert manifest._importable(str(tmp_path / "train.py")) == "train.py"
+    assert manifest._importable("train.py") == "train.py"
+
+
+def test_a_file_below_no_folder_keeps_its_whole_path(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "other")])
+    monkeypatch.chdir(tmp_path / "..")
+    outside = Path(tmp_path.anchor, "elsewhere", "net.py")
+    assert manifest._importable(str(outside)) == outside.as_posix()
+
+
+def test_a_class_without_a_source_has_no_file():
+    made = type("Made", (nn.Linear,), {"__module__": "nowhere"})
+    model = hookview.wrap(made(2, 2))
+    (row,) = described()["modules"]
+    assert (row["file"], row["line"]) == (None, None)
+    hookview.unwrap(model)
