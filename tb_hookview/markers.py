@@ -7,8 +7,10 @@ standard library. A mark reads, in any trace viewer, as
     blocks.0.attn (Attention) before backward ~hv1
     blocks.0.attn (Attention) after backward ~hv1
     blocks.0.attn.qkv (Linear) gradient weight ~hv1
+    torch.nn.utils.clip_grads_with_norm_ (function) call ~hv1
 
-with "." in place of the path of a root that has no name of its own. The useful part comes first
+with "." in place of the path of a root that has no name of its own. The last kind is around a call
+of torch's that updates parameters, and names that in place of a module. The useful part comes first
 because viewers cut names off at the end; the tail tells our ranges from everyone else's and
 carries the version of the format. torch writes an invalid file for a name with a double quote and
 replaces a whole name by "unknown" for one byte outside printable ASCII, so whatever is not plainly
@@ -29,7 +31,10 @@ VERSION = 1
 MANIFEST_KEY = "hookview_manifest"
 """Key of the trace file's root object under which the recorder leaves its manifest."""
 
-MarkKind = Literal["forward", "before backward", "after backward", "gradient"]
+MarkKind = Literal["forward", "before backward", "after backward", "gradient", "call"]
+
+FUNCTION = "function"
+"""What stands in the place of the class in a call mark."""
 
 _SAFE = "._-<>[]:,+*/=@#$&!^~|{}"
 _ROOT = "."
@@ -42,8 +47,9 @@ class Mark(NamedTuple):
 
     kind: MarkKind
     path: str
-    """Qualified name of the module, "" for an unnamed root."""
+    """Qualified name of the module, "" for an unnamed root; of the function, for a call mark."""
     module_class: str
+    """Name of the module's class; FUNCTION for a call mark."""
     parameter: str | None
     """Name of the parameter within the module; gradient marks only."""
     version: int

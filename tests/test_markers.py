@@ -11,7 +11,7 @@ from tb_hookview.markers import Mark
 
 anything = st.text(st.characters(exclude_categories=["Cs"]))
 paths = anything.filter(lambda text: text == "" or text.strip("."))
-kinds = st.sampled_from(["forward", "before backward", "after backward"])
+kinds = st.sampled_from(["forward", "before backward", "after backward", "call"])
 
 
 @given(kinds, paths, anything)
@@ -41,6 +41,10 @@ def test_a_mark_reads_well() -> None:
         == "blocks.0.attn (Attention) forward ~hv1"
     )
     assert markers.encode("before backward", "", "Net") == ". (Net) before backward ~hv1"
+    assert (
+        markers.encode("call", "torch.amp.GradScaler.step", markers.FUNCTION)
+        == "torch.amp.GradScaler.step (function) call ~hv1"
+    )
 
 
 @pytest.mark.parametrize(

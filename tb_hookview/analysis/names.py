@@ -48,6 +48,8 @@ class Role(IntEnum):
     STEP = 10
     OPTIMIZER = 11
     DATA = 12
+    FUNCTION_MARK = 13
+    """A call that scales or clips gradients."""
 
 
 _MARK_ROLES = {
@@ -55,6 +57,7 @@ _MARK_ROLES = {
     "before backward": Role.BEFORE_MARK,
     "after backward": Role.AFTER_MARK,
     "gradient": Role.GRADIENT_MARK,
+    "call": Role.FUNCTION_MARK,
 }
 
 MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL)
