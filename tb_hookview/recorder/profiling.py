@@ -9,12 +9,14 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.profiler import ProfilerAction
 
+from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, manifest, session
 
 _log = logging.getLogger(__name__)
@@ -23,7 +25,13 @@ _log = logging.getLogger(__name__)
 _COMPRESSION = 5
 
 
-def profile(logdir: str | os.PathLike[str], **kwargs: Any) -> torch.profiler.profile:
+def profile(
+    logdir: str | os.PathLike[str],
+    *,
+    ranks: Iterable[int] | None = None,
+    rank0_only: bool = False,
+    **kwargs: Any,
+) -> torch.profiler.profile:
     """Return a torch profiler that records wrapped modules and writes its traces into a folder.
 
     Use it as a context manager. Each recording (each cycle of the schedule, or the whole block
@@ -31,27 +39,62 @@ def profile(logdir: str | os.PathLike[str], **kwargs: Any) -> torch.profiler.pro
     process, with the rank in front in a distributed run. A file that cannot be written is a
     warning.
 
+    Which rank this process has is looked up when the first recording is about to be prepared, so
+    the process group may be made inside the block; a run that is not distributed has rank 0. On a
+    rank that is not chosen nothing is recorded, attached or written, `on_trace_ready` is not
+    called, and the profiler's `step()` does nothing.
+
     Args:
         logdir: folder for the traces, made if missing.
+        ranks: the ranks that record; all by default.
+        rank0_only: short for `ranks=[0]`.
         **kwargs: every keyword of `torch.profiler.profile`; `on_trace_ready` is called after the
             file was written.
+
+    Raises:
+        UsageError: `ranks` are no ranks, or say something else than `rank0_only`.
     """
-    return _Profile(Path(logdir), **kwargs)
+    return Profile(Path(logdir), _parse_ranks(ranks, rank0_only=rank0_only), **kwargs)
 
 
-class _Profile(torch.profiler.profile):
+class Profile(torch.profiler.profile):
+    """What `profile` returns."""
+
     def __init__(
         self,
         logdir: Path,
+        ranks: frozenset[int] | None,
         *,
         on_trace_ready: Callable[[torch.profiler.profile], Any] | None = None,
         **kwargs: Any,
     ) -> None:
+        self.written: list[Path] = []
+        """The files written so far."""
         self._logdir = logdir
+        self._ranks = ranks
+        self._chosen: bool | None = None
         self._then = on_trace_ready
         super().__init__(on_trace_ready=self._save, **kwargs)
 
+    def prepare_trace(self) -> None:
+        """Have torch prepare a recording, where this rank is chosen."""
+        if self._chosen is None:
+            self._chosen = records_here(self._ranks)
+        if self._chosen:
+            super().prepare_trace()
+        else:
+            self._stand_by()
+
+    def _stand_by(self) -> None:
+        """Make every step from now on one in which there is nothing to do."""
+        self.schedule = lambda _: ProfilerAction.NONE
+        self.current_action = self._prev_schedule_action = ProfilerAction.NONE
+        self.record_steps = False
+
     def start_trace(self) -> None:
+        """Attach the hooks and have torch record."""
+        if self._chosen is False:
+            return
         # Before torch starts: attaching is not part of what is recorded.
         _quietly("attaching hooks", session.begin)
         try:
@@ -61,6 +104,9 @@ class _Profile(torch.profiler.profile):
             raise
 
     def stop_trace(self) -> None:
+        """Have torch stop, the hooks taken off before that."""
+        if self._chosen is False:
+            return
         # The profiler takes metadata only while it records.
         _quietly("describing the model", self._add_manifest)
         _quietly("removing hooks", session.end)
@@ -72,16 +118,47 @@ class _Profile(torch.profiler.profile):
             self.add_metadata_json(manifest.KEY, text)
 
     def _save(self, profiler: torch.profiler.profile) -> None:
-        _quietly("writing the trace", lambda: _write(profiler, self._logdir))
+        _quietly("writing the trace", lambda: self.written.append(_write(profiler, self._logdir)))
         if self._then is not None:
             self._then(profiler)
 
 
-def _write(profiler: torch.profiler.profile, logdir: Path) -> None:
+def records_here(ranks: frozenset[int] | None) -> bool:
+    """Say whether this process is one of the ranks that record, None being all.
+
+    Where the whole run has none of them, the first process logs a warning.
+    """
+    if ranks is None:
+        return True
+    rank, world_size = manifest.place()
+    rank, world_size = rank or 0, world_size or 1
+    if rank == 0 and min(ranks) >= world_size:
+        _log.warning(
+            "tb_hookview: nothing is recorded: ranks=%s, and this run has rank 0%s",
+            sorted(ranks),
+            f" to {world_size - 1}" if world_size > 1 else " only",
+        )
+    return rank in ranks
+
+
+def _parse_ranks(ranks: Iterable[int] | None, *, rank0_only: bool) -> frozenset[int] | None:
+    if ranks is None:
+        return frozenset([0]) if rank0_only else None
+    if not isinstance(ranks, Iterable):
+        raise UsageError(f"ranks is {ranks!r}; several ranks are expected, such as [0]")
+    chosen = list(ranks)
+    wrong = [r for r in chosen if not isinstance(r, int) or isinstance(r, bool) or r < 0]
+    if wrong or not chosen:
+        culprit = repr(wrong[0]) if wrong else "nothing"
+        raise UsageError(f"ranks holds {culprit}; whole numbers from 0 on are expected")
+    if rank0_only and set(chosen) != {0}:
+        raise UsageError(f"ranks={chosen} and rank0_only=True contradict each other; give one")
+    return frozenset(chosen)
+
+
+def _write(profiler: torch.profiler.profile, logdir: Path) -> Path:
     logdir.mkdir(parents=True, exist_ok=True)
-    path = logdir / f"{_worker()}.{time.time_ns()}.pt.trace.json.gz"
-    # A name that no reader of the folder takes for a trace, until the file is whole.
-    partial = path.with_name(f".{path.name}.partial")
+    path, partial = _reserve(logdir)
     try:
         with tempfile.TemporaryDirectory() as scratch:
             plain = Path(scratch, "trace.json")
@@ -93,6 +170,25 @@ def _write(profiler: torch.profiler.profile, logdir: Path) -> None:
     finally:
         partial.unlink(missing_ok=True)
     _log.info("wrote %s", path)
+    return path
+
+
+def _reserve(logdir: Path) -> tuple[Path, Path]:
+    """Return a name for a trace that nobody else uses, and the file to write it to until whole.
+
+    Host and process may be those of another container that writes into the same folder.
+    """
+    while True:
+        path = logdir / f"{_worker()}.{time.time_ns()}.pt.trace.json.gz"
+        # A name that no reader of the folder takes for a trace.
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            partial.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        if not path.exists():
+            return path, partial
+        partial.unlink()
 
 
 def _require_whole(trace: Path) -> None:

@@ -66,6 +66,81 @@ def test_ranks_of_a_launcher_sort_and_do_not_collide(tmp_path, monkeypatch, rank
     hookview.unwrap(model)
 
 
+def test_two_recordings_of_one_instant_are_two_files(tmp_path, monkeypatch):
+    """As of two containers with one host name and process number on a shared file system."""
+    ticks = iter([5, 5, 5, 6, 7])
+    monkeypatch.setattr("time.time_ns", lambda: next(ticks))
+    with hookview.profile(tmp_path):
+        pass
+    (first,) = traces(tmp_path)
+    (tmp_path / f".{first.name.replace('.5.', '.6.')}.partial").touch()  # another is at it
+    with hookview.profile(tmp_path):
+        pass
+    stamps = {path.name.split(".")[-5] for path in traces(tmp_path)}
+    assert stamps == {"5", "7"}
+    assert next(ticks, None) is None
+    assert all(Trace(path).manifest for path in traces(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"ranks": 0}, "such as [0]"),
+        ({"ranks": []}, "nothing"),
+        ({"ranks": [0, -1]}, "-1"),
+        ({"ranks": "01"}, "'0'"),
+        ({"ranks": [True]}, "True"),
+        ({"ranks": [1.0]}, "1.0"),
+        ({"ranks": [0, 1], "rank0_only": True}, "contradict"),
+    ],
+)
+def test_ranks_that_cannot_be_meant_are_refused_at_the_call(tmp_path, options, says):
+    with pytest.raises(hookview.UsageError) as refused:
+        hookview.profile(tmp_path, **options)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("options", [{"ranks": [0]}, {"rank0_only": True}, {"ranks": range(2)}])
+def test_a_process_on_its_own_is_rank_0(tmp_path, options):
+    with hookview.profile(tmp_path, **options):
+        pass
+    assert len(traces(tmp_path)) == 1
+
+
+def test_ranks_that_the_run_does_not_have_are_told_of_once(tmp_path, caplog):
+    model, step = model_and_step()
+    seen: list[object] = []
+    with hookview.profile(tmp_path / "runs", ranks=[1, 2], on_trace_ready=seen.append) as profiler:
+        for _ in range(3):
+            step()
+            assert hooks_below(model[0]) == []
+            profiler.step()
+    assert seen == []
+    assert not (tmp_path / "runs").exists()
+    assert [record.getMessage() for record in caplog.records] == [
+        "tb_hookview: nothing is recorded: ranks=[1, 2], and this run has rank 0 only"
+    ]
+    hookview.unwrap(model)
+
+
+def test_a_launchers_rank_that_is_not_chosen_says_nothing(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with hookview.profile(tmp_path, rank0_only=True):
+        pass
+    assert (traces(tmp_path), caplog.records) == ([], [])
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_execution_trace_is_observed_where_the_rank_records(tmp_path, rank):
+    path = tmp_path / "execution.json"
+    observer = torch.profiler.ExecutionTraceObserver().register_callback(str(path))
+    with hookview.profile(tmp_path, ranks=[rank], execution_trace_observer=observer):
+        torch.ones(1).add(1)
+    assert ("aten::add" in path.read_text()) == (rank == 0)
+    assert len(traces(tmp_path)) == (rank == 0)
+
+
 def test_hooks_are_attached_in_the_active_steps_only(tmp_path):
     model, step = model_and_step()
     attached: list[int] = []
@@ -181,7 +256,8 @@ def test_the_manifest_describes_the_tree(tmp_path):
         ("1.0", "Linear", 8, 16, False, True),
         ("loss", "MSELoss", 0, 0, False, True),
     ]
-    source = Path(manifest["modules"][1]["file"]).read_text().splitlines()
+    installed = Path(torch.__file__).parents[1]
+    source = (installed / manifest["modules"][1]["file"]).read_text().splitlines()
     assert source[manifest["modules"][1]["line"] - 1].startswith("class Linear(")
     hookview.unwrap(model)
     hookview.unwrap(loss)
