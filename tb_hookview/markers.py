@@ -40,6 +40,7 @@ _SAFE = "._-<>[]:,+*/=@#$&!^~|{}"
 _ROOT = "."
 _KINDS = "|".join(get_args(MarkKind))
 _PATTERN = re.compile(rf"(\S+) \((\S*)\) ({_KINDS})(?: (\S+))? ~hv([0-9]{{1,4}})")
+_TAIL = re.compile(r" ~hv[0-9]{1,4}\Z")
 
 
 class Mark(NamedTuple):
@@ -80,6 +81,11 @@ def decode(name: str) -> Mark | None:
         parameter=None if parameter is None else unquote(parameter),
         version=int(version),
     )
+
+
+def has_our_tail(name: str) -> bool:
+    """Say whether a range name ends as marks of every version do, whatever kind it is."""
+    return _TAIL.search(name) is not None
 
 
 def encode_manifest(content: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.marks import marked_modules
 from tb_hookview.analysis.modules import Modules
-from tb_hookview.analysis.names import Role
+from tb_hookview.analysis.names import MARK_ROLES, Role
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
@@ -35,20 +35,34 @@ def external_id_conflicts(host: Host) -> int:
 
 
 def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:
-    """Marks of the recorder on the backward pass that say nothing, by what is wrong with them."""
+    """Marks of the recorder that say nothing, or perhaps not all, by what is wrong with them."""
     marks = np.flatnonzero(np.isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
-    later = sum(
-        mark is not None and mark.version > markers.VERSION
-        for mark in map(markers.decode, host.trace.strings.texts)
-    )
     unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
     before = np.count_nonzero(host.role == Role.BEFORE_MARK)
     after = np.count_nonzero(host.role == Role.AFTER_MARK)
     return {
         "marks of modules that are not in the tree": unknown,
         "marks before or after a backward without their counterpart": int(abs(before - after)),
-        "marks of a later version than this analyzer knows": later,
+        "marks of a later version than this analyzer knows": _later_marks(host),
+        "marks of a kind that this analyzer does not know": int(
+            np.count_nonzero(host.role == Role.UNKNOWN_MARK)
+        ),
+        "manifest of a later version than this analyzer knows": _later_manifest(host),
     }
+
+
+def _later_marks(host: Host) -> int:
+    """Marks of a known kind and a later version, which are taken for what they look like."""
+    strings = host.string[np.isin(host.role, [int(role) for role in MARK_ROLES])]
+    distinct, count = np.unique(strings, return_counts=True)
+    decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
+    later = [mark is not None and mark.version > markers.VERSION for mark in decoded]
+    return int(count[np.array(later, bool)].sum())
+
+
+def _later_manifest(host: Host) -> int:
+    version = (host.trace.manifest or {}).get("version")
+    return int(isinstance(version, int) and version > markers.VERSION)
 
 
 def _named_around(forest: Forest, identified: Int, rows: Int, wanted: Int) -> Int:

@@ -50,6 +50,8 @@ class Role(IntEnum):
     DATA = 12
     FUNCTION_MARK = 13
     """A call that scales or clips gradients."""
+    UNKNOWN_MARK = 14
+    """A mark of the recorder's whose kind this version does not know."""
 
 
 _MARK_ROLES = {
@@ -59,6 +61,9 @@ _MARK_ROLES = {
     "gradient": Role.GRADIENT_MARK,
     "call": Role.FUNCTION_MARK,
 }
+
+MARK_ROLES = tuple(_MARK_ROLES.values())
+"""Roles of the recorder's marks, of the kinds that are known."""
 
 MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL)
 """Roles of rows in whose range a module's forward runs, strongest evidence first."""
@@ -119,6 +124,8 @@ def _host_role(name: str) -> Role:
         return Role.GRADIENT_SINK
     if (mark := markers.decode(name)) is not None:
         return _MARK_ROLES[mark.kind]
+    if markers.has_our_tail(name):
+        return Role.UNKNOWN_MARK
     if _STEP.fullmatch(name):
         return Role.STEP
     if name.startswith("Optimizer."):

@@ -1,8 +1,9 @@
 """Forward, backward, optimizer, data and other; and the steps of a trace.
 
 A host row is in the phase of the first of these that holds: inside an autograd node's evaluation
-(backward), inside an `Optimizer.*` annotation, inside a `DataLoader` annotation, inside a module's
-call or an operator that made an autograd node or holds one that did (forward). The rest is other.
+(backward), inside an `Optimizer.*` annotation or a marked call that scales or clips gradients
+(optimizer), inside a `DataLoader` annotation, inside a module's call or an operator that made an
+autograd node or holds one that did (forward). The rest is other.
 That an operator carries a sequence number says nothing: it is the number the *next* node will get,
 and `loss.item()` carries one too.
 """
@@ -22,6 +23,8 @@ from tb_hookview.analysis.modules import Ranges
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Bool, Int
+
+_UPDATING = (Role.OPTIMIZER, Role.FUNCTION_MARK)
 
 
 class Phase(IntEnum):
@@ -58,7 +61,7 @@ def find_phases(host: Host, row_node: Int, ranges: Ranges, makers: Int) -> Phase
     """
     tests = (
         row_node >= 0,
-        host.role == Role.OPTIMIZER,
+        np.isin(host.role, [int(role) for role in _UPDATING]),
         host.role == Role.DATA,
         ((ranges.module >= 0) & (ranges.role != Role.LABEL)) | _operators_up_from(host, makers),
     )

@@ -16,11 +16,15 @@ from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.module_table import module_rows
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.recorder_share import recorder_share
 from tb_hookview.analysis.schema import ReportData
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.analysis.sync_table import sync_rows
 from tb_hookview.analysis.tables import Table
 from tb_hookview.trace.columns import Int
+
+_LISTS = ("modules", "shared")
+"""What of the manifest is as long as the model is large, and not repeated in the report."""
 
 
 class Report:
@@ -92,6 +96,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             syncs=syncs,
             coverage=_coverage(selection),
             findings=find(syncs, rows),
+            recorder=recorder_share(selection),
         )
     )
 
@@ -116,7 +121,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         rank=trace.rank,
         world_size=trace.world_size,
         torch_version=torch_version if isinstance(torch_version, str) else None,
-        recorder={k: v for k, v in manifest.items() if k != "modules"} if manifest else None,
+        recorder={k: v for k, v in manifest.items() if k not in _LISTS} if manifest else None,
         warnings=_warnings(analysis),
     )
 

@@ -172,6 +172,31 @@ class Finding(msgspec.Struct, frozen=True):
     confidence: str
 
 
+class Marks(msgspec.Struct, frozen=True):
+    """Marks of the recorder by kind, as counted in the trace."""
+
+    forward: int
+    gradient: int
+    backward: int
+    """Marks before and after a module's backward, each counted."""
+    function: int
+    """Calls that scale or clip gradients."""
+
+
+class Recorder(msgspec.Struct, frozen=True):
+    """What the recorder left in the selected steps, and what that cost."""
+
+    version: int | None
+    """Of the marks' format; the latest where a trace holds several."""
+    markers: list[str]
+    """The options that modules were wrapped with; empty where the trace does not tell."""
+    marks: Marks
+    own_host_us: float | None
+    """Estimated host time of these marks; None where their cost was not measured."""
+    own_share: float | None
+    """The same as a share of the steps' duration."""
+
+
 class ReportData(msgspec.Struct, frozen=True):
     """The whole report; `tb_hookview.analysis.Report` wraps it with tables and conversions."""
 
@@ -185,3 +210,5 @@ class ReportData(msgspec.Struct, frozen=True):
     syncs: list[Sync]
     coverage: Coverage
     findings: list[Finding]
+    recorder: Recorder | None = None
+    """None where the trace holds no marks."""
