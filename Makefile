@@ -13,6 +13,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Models for the recorder's tests. They are installed without their dependencies, which would bring
 # a second torch and web clients that nothing here calls; numpy and pillow are all that they import.
 MODELS := torchvision==0.28.0 timm==1.0.31
+# A training library under both of its names, and what it imports that is not here already; without
+# the web clients that it would bring for data far away.
+TRAINERS := lightning==2.6.6 pytorch-lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0
 
 TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
@@ -65,7 +68,7 @@ $(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
 	@echo "Installing torch and the checkers into $(VENV) (a few minutes the first time)"
 	@$(PIP) install "$$(grep '^torch==' requirements-dev.txt)"
 	@$(PIP) install -r requirements-dev.txt
-	@$(PIP) install --no-deps $(MODELS)
+	@$(PIP) install --no-deps $(MODELS) $(TRAINERS)
 	@$(PIP) install numpy pillow
 	@touch $@
 

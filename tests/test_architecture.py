@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "markers": set(),
     "errors": set(),
     "recorder": {"recorder", *SHARED},
+    "integrations": {"integrations", "recorder", *SHARED},
     "trace": {"trace", *SHARED},
     "analysis": {"analysis", "trace", *SHARED},
     "server": {"server", "analysis", "trace", *SHARED},
@@ -27,6 +28,7 @@ OUTSIDE = {
     "markers": set(),
     "errors": set(),
     "recorder": {"torch"},
+    "integrations": {"torch", "transformers", "lightning", "pytorch_lightning"},
     "trace": {"numpy", "msgspec", "isal"},
     "analysis": {"numpy", "msgspec", "pandas", "polars"},
     "server": {"flask", "werkzeug", "msgspec", "isal"},
@@ -66,6 +68,17 @@ def test_imports_point_one_way(path: Path) -> None:
             assert known in MAY_IMPORT[part], f"{part} must not import {name}"
         elif top not in sys.stdlib_module_names:
             assert top in OUTSIDE[part], f"{part} must not import {name}"
+
+
+def test_an_integration_imports_its_own_library_alone() -> None:
+    for path in (PACKAGE / "integrations").glob("*.py"):
+        foreign = {name.partition(".")[0] for name in imports_of(path)}
+        foreign -= {"torch", "tb_hookview", path.stem, *sys.stdlib_module_names}
+        assert not foreign, f"{path}: {foreign}"
+
+
+def test_the_package_itself_names_no_integration() -> None:
+    assert "integrations" not in (PACKAGE / "__init__.py").read_text()
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in FILES} - {PACKAGE}), ids=str)

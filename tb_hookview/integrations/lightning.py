@@ -1,0 +1,114 @@
+"""Record a training of Lightning's Trainer.
+
+from tb_hookview.integrations.lightning import HookviewCallback
+
+trainer = Trainer(callbacks=[HookviewCallback("runs/vit", schedule=...)])
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from torch import nn
+
+from tb_hookview.errors import UsageError
+from tb_hookview.integrations.recording import TWO_PROFILERS, Recording
+from tb_hookview.recorder.selection import Patterns
+
+
+def _installed() -> list[ModuleType]:
+    """Return the packages under which Lightning is installed: one, or both.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    found = []
+    for name in ("lightning.pytorch", "pytorch_lightning"):
+        with suppress(ImportError):
+            found.append(import_module(name))
+    if not found:
+        raise ImportError("Lightning is not installed: pip install lightning")
+    return found
+
+
+_PACKAGES = _installed()
+
+
+# The two packages have a Callback each and take no other's. One that is of both can be given to
+# either's Trainer; the second package takes a tenth of a second to load.
+class HookviewCallback(*(package.Callback for package in _PACKAGES)):  # type: ignore[misc]
+    """Wraps the LightningModule, records its `fit` and unwraps it: one trace file per recording.
+
+    A step of the schedule is a batch of training. Recording begins with the first of them, after
+    the sanity check of the validation, and ends with the training or with an exception in it. A
+    module that is wrapped already stays wrapped, under its own options.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        *,
+        include: Patterns | None = None,
+        exclude: Patterns | None = None,
+        depth: int | None = None,
+        markers: str = "auto",
+        **profiler_options: Any,
+    ) -> None:
+        """Keep the options for every `fit` to come.
+
+        Args:
+            logdir: folder for the traces, made if missing.
+            include: as in `wrap`, like the three that follow.
+            exclude: see there.
+            depth: see there.
+            markers: see there.
+            **profiler_options: every keyword of `torch.profiler.profile`. Without `schedule` the
+                third, fourth and fifth step are recorded; with None, everything.
+
+        Raises:
+            TypeError: `torch.profiler.profile` has no such keyword.
+        """
+        super().__init__()
+        wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
+        self._recording = Recording(logdir, wrap_options, profiler_options)
+
+    def setup(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
+        """Refuse a Trainer that has torch's profiler record for itself.
+
+        Raises:
+            UsageError: it does.
+        """
+        of_torch = tuple(package.profilers.PyTorchProfiler for package in _PACKAGES)
+        if stage == "fit" and isinstance(trainer.profiler, of_torch):
+            raise UsageError(
+                "the Trainer has HookviewCallback and Lightning's PyTorchProfiler; "
+                f"{TWO_PROFILERS}: leave out one of them"
+            )
+
+    def on_train_start(self, trainer: Any, pl_module: nn.Module) -> None:
+        """Wrap and begin.
+
+        Raises:
+            UsageError: another profiler is recording, or an option of `wrap` cannot be meant.
+        """
+        self._recording.start(pl_module)
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        """Go on to the profiler's next step."""
+        self._recording.step()
+
+    def on_train_end(self, trainer: Any, pl_module: nn.Module) -> None:
+        """Write and unwrap."""
+        self._recording.stop()
+
+    def on_exception(self, trainer: Any, pl_module: nn.Module, exception: BaseException) -> None:
+        """Write what there is and unwrap."""
+        self._recording.stop()
+
+    def teardown(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
+        """Do the same where Lightning ended the training in another way."""
+        self._recording.stop()

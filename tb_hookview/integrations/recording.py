@@ -1,0 +1,95 @@
+"""One training run being recorded: what the callbacks of all libraries have in common."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import nn
+
+from tb_hookview.errors import UsageError
+from tb_hookview.recorder import profile, roots, unwrap, wrap
+
+TWO_PROFILERS = "two profilers cannot record at once (torch loses a recording, or crashes)"
+
+
+class Recording:
+    """Wraps a model and records its training from `start` to `stop`, as often as it is asked to."""
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        wrap_options: dict[str, Any],
+        profiler_options: dict[str, Any],
+    ) -> None:
+        """Keep what to do; nothing is wrapped or recorded yet.
+
+        Args:
+            logdir: folder for the traces.
+            wrap_options: keywords of `wrap`.
+            profiler_options: keywords of `torch.profiler.profile`. Without a schedule among them
+                the third, fourth and fifth step are recorded; with None for one, everything.
+
+        Raises:
+            TypeError: `torch.profiler.profile` has no such keyword.
+        """
+        profile(logdir, **profiler_options)  # a wrong keyword shows here, not when training begins
+        self._logdir = logdir
+        self._wrap_options = wrap_options
+        self._profiler_options = profiler_options
+        self._profiler: torch.profiler.profile | None = None
+        self._undo = ExitStack()
+
+    def start(self, model: nn.Module) -> None:
+        """Wrap the model, unless its user did, and start the profiler.
+
+        Raises:
+            UsageError: another profiler is recording, or an option of `wrap` cannot be meant.
+        """
+        global _running
+        if _running is not None:
+            _running.stop()
+            warnings.warn(
+                "tb_hookview: an earlier recording was still running and was ended; "
+                "did its training end with an exception?",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if torch.autograd._profiler_enabled():  # type: ignore[attr-defined]
+            raise UsageError(f"a profiler of torch's is recording already; {TWO_PROFILERS}")
+        with ExitStack() as undo:
+            if roots.find(model) is None:
+                undo.callback(unwrap, wrap(model, **self._wrap_options))
+            options = {"schedule": _third_to_fifth(), **self._profiler_options}
+            self._profiler = undo.enter_context(profile(self._logdir, **options))
+            self._undo = undo.pop_all()
+        _running = self
+
+    def step(self) -> None:
+        """Tell the profiler that a step of the training is over."""
+        if self._profiler is not None:
+            self._profiler.step()
+
+    def stop(self) -> None:
+        """Write what was recorded and leave the model as it was; do nothing where that is done."""
+        global _running
+        if _running is self:
+            _running = None
+        self._profiler = None
+        self._undo.close()
+
+
+def _third_to_fifth() -> Callable[[int], torch.profiler.ProfilerAction]:
+    return torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=1)
+
+
+_running: Recording | None = None
+"""The recording that was started and not stopped.
+
+Not every library tells its callbacks of an exception, so one may be left from a training that
+failed; the next one would find torch's profiler taken.
+"""

@@ -1,0 +1,83 @@
+"""Record a training of the Trainer of transformers.
+
+from tb_hookview.integrations.transformers import HookviewCallback
+
+with HookviewCallback("runs/bert", schedule=...) as callback:
+    Trainer(model, args, train_dataset=data, callbacks=[callback]).train()
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from torch import nn
+from transformers import TrainerCallback
+
+from tb_hookview.integrations.recording import Recording
+from tb_hookview.recorder.selection import Patterns
+
+
+class HookviewCallback(TrainerCallback):
+    """Wraps the model, records `train()` and unwraps it: one trace file per recording.
+
+    A step of the schedule is a step of the optimizer, all the batches whose gradients it
+    accumulates included. A model that is wrapped already stays wrapped, under its own options.
+
+    The Trainer does not tell its callbacks of an exception. As a context manager the callback
+    learns of it; otherwise call `stop`, or else the recording ends when the next one begins.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        *,
+        include: Patterns | None = None,
+        exclude: Patterns | None = None,
+        depth: int | None = None,
+        markers: str = "auto",
+        **profiler_options: Any,
+    ) -> None:
+        """Keep the options for every `train()` to come.
+
+        Args:
+            logdir: folder for the traces, made if missing.
+            include: as in `wrap`, like the three that follow.
+            exclude: see there.
+            depth: see there.
+            markers: see there.
+            **profiler_options: every keyword of `torch.profiler.profile`. Without `schedule` the
+                third, fourth and fifth step are recorded; with None, everything.
+
+        Raises:
+            TypeError: `torch.profiler.profile` has no such keyword.
+        """
+        wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
+        self._recording = Recording(logdir, wrap_options, profiler_options)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Wrap and begin.
+
+        Raises:
+            UsageError: another profiler is recording, or an option of `wrap` cannot be meant.
+        """
+        model: nn.Module = given["model"]
+        self._recording.start(model)
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        """Go on to the profiler's next step."""
+        self._recording.step()
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        """Write and unwrap."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Write what was recorded and unwrap; does nothing where that is done."""
+        self._recording.stop()
+
+    def __enter__(self) -> HookviewCallback:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
