@@ -66,11 +66,12 @@ class HookviewCallback(*(package.Callback for package in _PACKAGES)):  # type: i
             exclude: see there.
             depth: see there.
             markers: see there.
-            **profiler_options: every keyword of `torch.profiler.profile`. Without `schedule` the
-                third, fourth and fifth step are recorded; with None, everything.
+            **profiler_options: every keyword of `profile`. Without `schedule` the third, fourth
+                and fifth step are recorded; with None, everything.
 
         Raises:
-            TypeError: `torch.profiler.profile` has no such keyword.
+            TypeError: `profile` has no such keyword.
+            UsageError: `profile` refuses one.
         """
         super().__init__()
         wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
@@ -93,7 +94,7 @@ class HookviewCallback(*(package.Callback for package in _PACKAGES)):  # type: i
         """Wrap and begin.
 
         Raises:
-            UsageError: another profiler is recording, or an option of `wrap` cannot be meant.
+            UsageError: an option of `wrap` cannot be meant.
         """
         self._recording.start(pl_module)
 

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from tb_hookview.errors import UsageError
 from tb_hookview.recorder import profile, roots, unwrap, wrap
 
 TWO_PROFILERS = "two profilers cannot record at once (torch loses a recording, or crashes)"
@@ -31,11 +30,12 @@ class Recording:
         Args:
             logdir: folder for the traces.
             wrap_options: keywords of `wrap`.
-            profiler_options: keywords of `torch.profiler.profile`. Without a schedule among them
-                the third, fourth and fifth step are recorded; with None for one, everything.
+            profiler_options: keywords of `profile`. Without a schedule among them the third,
+                fourth and fifth step are recorded; with None for one, everything.
 
         Raises:
-            TypeError: `torch.profiler.profile` has no such keyword.
+            TypeError: `profile` has no such keyword.
+            UsageError: `profile` refuses one.
         """
         profile(logdir, **profiler_options)  # a wrong keyword shows here, not when training begins
         self._logdir = logdir
@@ -47,20 +47,21 @@ class Recording:
     def start(self, model: nn.Module) -> None:
         """Wrap the model, unless its user did, and start the profiler.
 
+        Where a profiler of someone else's is recording, warn and do nothing.
+
         Raises:
-            UsageError: another profiler is recording, or an option of `wrap` cannot be meant.
+            UsageError: an option of `wrap` cannot be meant.
         """
         global _running
         if _running is not None:
             _running.stop()
-            warnings.warn(
-                "tb_hookview: an earlier recording was still running and was ended; "
-                "did its training end with an exception?",
-                RuntimeWarning,
-                stacklevel=3,
+            _warn(
+                "an earlier recording was still running and was ended; "
+                "did its training end with an exception?"
             )
         if torch.autograd._profiler_enabled():  # type: ignore[attr-defined]
-            raise UsageError(f"a profiler of torch's is recording already; {TWO_PROFILERS}")
+            _warn(f"this training is not recorded, a profiler is at work already; {TWO_PROFILERS}")
+            return
         with ExitStack() as undo:
             if roots.find(model) is None:
                 undo.callback(unwrap, wrap(model, **self._wrap_options))
@@ -81,6 +82,10 @@ class Recording:
             _running = None
         self._profiler = None
         self._undo.close()
+
+
+def _warn(text: str) -> None:
+    warnings.warn(f"tb_hookview: {text}", RuntimeWarning, stacklevel=4)
 
 
 def _third_to_fifth() -> Callable[[int], torch.profiler.ProfilerAction]:

@@ -46,11 +46,12 @@ class HookviewCallback(TrainerCallback):
             exclude: see there.
             depth: see there.
             markers: see there.
-            **profiler_options: every keyword of `torch.profiler.profile`. Without `schedule` the
-                third, fourth and fifth step are recorded; with None, everything.
+            **profiler_options: every keyword of `profile`. Without `schedule` the third, fourth
+                and fifth step are recorded; with None, everything.
 
         Raises:
-            TypeError: `torch.profiler.profile` has no such keyword.
+            TypeError: `profile` has no such keyword.
+            UsageError: `profile` refuses one.
         """
         wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
         self._recording = Recording(logdir, wrap_options, profiler_options)
@@ -59,7 +60,7 @@ class HookviewCallback(TrainerCallback):
         """Wrap and begin.
 
         Raises:
-            UsageError: another profiler is recording, or an option of `wrap` cannot be meant.
+            UsageError: an option of `wrap` cannot be meant.
         """
         model: nn.Module = given["model"]
         self._recording.start(model)

@@ -162,19 +162,37 @@ def test_a_model_that_its_user_wrapped_stays_wrapped(loader, tmp_path):
 
 # Lightning's profiler stumbles in its __del__ where training ends before it recorded anything.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_second_profiler_is_refused(package, loader, tmp_path):
+def test_lightnings_own_profiler_beside_it_is_refused(package, loader, tmp_path):
     model = model_for(package)
     with pytest.raises(UsageError, match="leave out one of them"):
-        fit(package, model, loader, HookviewCallback(tmp_path), profiler="pytorch")
-    with torch.profiler.profile(), pytest.raises(UsageError, match="is recording already"):
-        fit(package, model, loader, HookviewCallback(tmp_path))
+        fit(package, model, loader, HookviewCallback(tmp_path / "runs"), profiler="pytorch")
     assert hooks_below(model) == []
-    assert list(tmp_path.glob("*.gz")) == []
+
+
+def test_while_another_profiler_records_training_goes_on(loader, tmp_path):
+    model = model_for(PACKAGES[0])
+    before = model.net[0].weight.clone()
+    callback = HookviewCallback(tmp_path / "runs")
+    with torch.profiler.profile() as other, pytest.warns(RuntimeWarning, match="not recorded"):
+        fit(PACKAGES[0], model, loader, callback)
+    assert any(event.key == "aten::addmm" for event in other.key_averages())
+    assert not torch.equal(model.net[0].weight, before)
+    assert hooks_below(model) == []
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_wrong_keyword_is_an_error_at_once(tmp_path):
     with pytest.raises(TypeError, match="no_such_option"):
         HookviewCallback(tmp_path, no_such_option=1)
+    with pytest.raises(UsageError, match="ranks"):
+        HookviewCallback(tmp_path, ranks=[-1])
+
+
+def test_a_rank_that_is_not_chosen_writes_nothing(loader, tmp_path):
+    model = model_for(PACKAGES[0])
+    fit(PACKAGES[0], model, loader, HookviewCallback(tmp_path / "runs", ranks=[1]))
+    assert hooks_below(model) == []
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_callback_can_be_sent_to_another_process(tmp_path):
