@@ -6,17 +6,26 @@ One process, one thread, on the CPU; a transformer with almost no work per modul
 worst case for marks. Each round runs every variant in turn. What is counted is the training
 thread's own CPU time (on the CPU the backward runs there too), step by step, and of all steps of a
 variant the one below which a tenth of them lie: other processes only ever make a step slower.
+
+Lightning's profiler is measured where Lightning is installed: its class, started with an action as
+its Trainer starts it, around the same step as all others and without the Trainer's loop.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import importlib
+import importlib.util
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from types import ModuleType
 
 import torch
 from torch import nn
@@ -39,7 +48,13 @@ def main() -> None:
     size = sum(1 for _ in model.modules())
     print(f"torch {torch.__version__}, one thread, {size} modules, batch 2\n")
     report("not recording", measure(model, IDLE, options.rounds, options.steps))
-    report("recording", measure(model, RECORDING, options.rounds, options.steps))
+    recording = dict(RECORDING)
+    lightning = find_lightning()
+    if lightning is None:
+        print("Lightning is not installed: its profiler is not measured\n")
+    else:
+        recording[LIGHTNINGS] = partial(lightning_profiler, lightning=lightning)
+    report("recording", measure(model, recording, options.rounds, options.steps))
 
 
 def measure(
@@ -73,9 +88,9 @@ def report(title: str, taken: dict[str, list[float]]) -> None:
     """Print a table, the first variant being what the others are compared with."""
     typical = {name: statistics.quantiles(values, n=10)[0] for name, values in taken.items()}
     base = next(iter(typical.values()))
-    print(f"{title:<42}{'ms/step':>9}{'ratio':>8}")
+    print(f"{title:<56}{'ms/step':>9}{'ratio':>8}")
     for name, value in typical.items():
-        print(f"  {name:<40}{value:>9.2f}{value / base:>8.2f}")
+        print(f"  {name:<54}{value:>9.2f}{value / base:>8.2f}")
     print()
 
 
@@ -127,6 +142,38 @@ def module_hooks(model: nn.Module) -> Iterator[None]:
         handle.remove()
 
 
+def find_lightning() -> ModuleType | None:
+    """Import Lightning under one of its names; None where it is installed under neither."""
+    names = {"pytorch_lightning": "pytorch_lightning", "lightning": "lightning.pytorch"}
+    found = [path for package, path in names.items() if importlib.util.find_spec(package)]
+    if not found:
+        return None
+    if importlib.util.find_spec("torchvision"):  # Lightning imports it by way of torchmetrics
+        sys.path.append(str(Path(__file__).parents[1] / "tests"))
+        importlib.import_module("support.torchvision_ops").declare()
+    lightning = importlib.import_module(found[0])
+    gc.freeze()  # what it brought along must not be searched for garbage in everyone's steps
+    return lightning
+
+
+@contextmanager
+def lightning_profiler(model: nn.Module, lightning: ModuleType) -> Iterator[None]:
+    """Lightning's profiler as its Trainer uses it: given the module, told of a stage and an action.
+
+    Without a schedule it records every step, as the other variants do.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        profiler = lightning.profilers.PyTorchProfiler(
+            dirpath=folder, record_module_names=True, schedule=None
+        )
+        profiler._lightning_module = model
+        profiler.setup(stage="fit", local_rank=0)
+        with profiler.profile("run_training_batch"):
+            yield
+        profiler.teardown(stage="fit")
+
+
+LIGHTNINGS = "Lightning's PyTorchProfiler(record_module_names=True)"
 IDLE: dict[str, Variant] = {"plain": plain, "wrapped": wrapped}
 RECORDING: dict[str, Variant] = {
     "torch.profiler": torch_profiler,
