@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.analysis.forest import Forest
-from tb_hookview.analysis.names import Role
+from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.analysis.names import Role, node_name
 from tb_hookview.trace import Trace
-from tb_hookview.trace.columns import Int
+from tb_hookview.trace.columns import Bool, Int
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,38 @@ class Host:
     @cached_property
     def sequence(self) -> Int:
         """Autograd sequence number, -1 for none."""
-        return self.trace.events.sequence[self.forest.event]
+        return self._numbers[0]
 
     @cached_property
     def forward_thread(self) -> Int:
         """Profiler's number of the thread whose forward made this node, 0 for none."""
-        return self.trace.events.forward_thread[self.forest.event]
+        return self._numbers[1]
+
+    @cached_property
+    def _numbers(self) -> tuple[Int, Int]:
+        """Sequence numbers and forward threads.
+
+        torch copies a node's to its evaluation from the very next row only, and a mark that a hook
+        left before the node ran, ours or another's, takes that place. Such an evaluation gets them
+        here from the node's own row inside it.
+        """
+        sequence = self.trace.events.sequence[self.forest.event].copy()
+        forward_thread = self.trace.events.forward_thread[self.forest.event].copy()
+        unnumbered = (self.role == Role.NODE) & (sequence < 0)
+        inside = np.flatnonzero((sequence >= 0) & (forward_thread > 0))
+        inside = inside[lookup(unnumbered.astype(np.int64), self.forest.parent[inside]) > 0]
+        inside = inside[self._names_node(inside, self.forest.parent[inside])]
+        sequence[self.forest.parent[inside]] = sequence[inside]
+        forward_thread[self.forest.parent[inside]] = forward_thread[inside]
+        return sequence, forward_thread
+
+    def _names_node(self, row: Int, evaluation: Int) -> Bool:
+        """Say of each row whether its name is that of the node that the evaluation is of."""
+        texts = self.trace.strings
+        number = {texts[string]: string for string in np.unique(self.string[row]).tolist()}
+        wanted, place = np.unique(self.string[evaluation], return_inverse=True)
+        names = [number.get(node_name(texts[string]), -1) for string in wanted.tolist()]
+        return np.asarray(self.string[row] == np.array(names, np.int64)[place])
 
     def name(self, row: int) -> str:
         """Name of one row."""

@@ -1,6 +1,7 @@
 """The recorder's marks on the backward pass: whose gradient, and between which marks.
 
-A pair of marks spans what ran between them on one thread:
+A pair of marks spans what ran between them on one thread, from the node at which the first was
+left to the one at which the second was:
 
     before blocks.0 | before blocks.0.fc | MmBackward0 | after blocks.0.fc | after blocks.0
                     |---------------- blocks.0.fc -----|
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.forest import Forest, enclosing, innermost_at, lookup
+from tb_hookview.analysis.forest import Forest, enclosing, innermost_at, lookup, nearest_above
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.joins import last_up_to
 from tb_hookview.analysis.modules import Modules
@@ -45,10 +46,17 @@ def module_between_marks(host: Host, modules: Modules, position: Int) -> Int:
         -host.forest.start[before],
     )
     whole = np.flatnonzero((pair >= 0) & (opened >= 0))
-    start, end = host.forest.start[before[whole]], host.forest.start[after[pair[whole]]]
-    thread = host.forest.thread[before[whole]]
-    order = np.lexsort((start - end, start, thread))
+    marks = before[whole]
+    start, end = _began(host, marks), _began(host, after[pair[whole]])
+    thread = host.forest.thread[marks]
+    order = np.lexsort((marks, start - end, start, thread))
     start, end, thread = start[order], end[order], thread[order]
-    spans = Forest(before[whole][order], enclosing(thread, start, end), start, end, thread)
+    spans = Forest(marks[order], enclosing(thread, start, end), start, end, thread)
     found = innermost_at(spans, host.forest.thread[position], host.forest.start[position])
     return lookup(opened[whole][order], found)
+
+
+def _began(host: Host, marks: Int) -> Int:
+    """When the node began at which a mark was left: the mark may lie inside its evaluation."""
+    node = nearest_above(host.forest.parent, host.role == Role.NODE)[marks]
+    return np.where(node >= 0, lookup(host.forest.start, node), host.forest.start[marks])

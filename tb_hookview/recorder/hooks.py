@@ -1,69 +1,24 @@
-"""The hooks that leave marks: each opens or closes one range, and no fault of theirs escapes."""
+"""The hooks on modules and parameters: each leaves marks, and no fault of theirs escapes."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from time import perf_counter_ns
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
-import torch
 from torch import nn
 from torch.compiler import is_compiling
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults
-
-
-class Range(Protocol):
-    """A named range of the profiler: entered and left on one thread."""
-
-    def __enter__(self) -> object: ...
-
-    def __exit__(self, kind: Any, value: Any, traceback: Any, /) -> object: ...
-
-
-# An order of magnitude cheaper than record_function (0.7 us against 7 us while recording), which
-# stands in where torch has no such thing. It aborts the process on a wrong argument: pass the name
-# and nothing else.
-_range: Callable[[str], Range] = getattr(
-    torch._C._profiler, "_RecordFunctionFast", torch.profiler.record_function
-)
-
-
-Entry = tuple["Hook", Range]
-"""An open range with the hook that opened it."""
-
-
-class OpenRanges(threading.local):
-    """The ranges open on this thread, innermost last."""
-
-    def __init__(self, of_all_threads: list[list[Entry]]) -> None:
-        """Begin a thread's stack; every thread that uses the object comes through here.
-
-        Args:
-            of_all_threads: where to enter the stack, so that the recording's end finds it.
-        """
-        self.stack: list[Entry] = []
-        of_all_threads.append(self.stack)
-
-
-def close_through(stack: list[Entry], hook: Hook) -> None:
-    """Close the innermost range of a hook and those left open above it, if it has one.
-
-    A BaseException such as KeyboardInterrupt passes modules without calling their hooks, and a
-    call that began before the hooks were attached has no range at all.
-    """
-    if not any(opened_by is hook for opened_by, _ in stack):
-        return
-    while True:
-        opened_by, mark = stack.pop()
-        mark.__exit__(None, None, None)
-        if opened_by is hook:
-            return
+from tb_hookview.recorder.backward import BackwardNames, HookedNodes, next_number
+from tb_hookview.recorder.costs import Costs
+from tb_hookview.recorder.ranges import Entry, close, new_range
 
 
 class _NoNameError(UsageError, AttributeError):
@@ -99,48 +54,118 @@ def is_inert(hook: object) -> bool:
     )
 
 
+class OpenCalls(threading.local):
+    """The calls that are under way on this thread."""
+
+    def __init__(self, of_all_threads: list[list[Entry]]) -> None:
+        """Begin a thread; every thread that uses the object comes through here.
+
+        Args:
+            of_all_threads: where to enter the stack, so that the recording's end finds it.
+        """
+        self.stack: list[Entry] = []
+        """Their ranges, innermost last."""
+        self.nodes = HookedNodes()
+        of_all_threads.append(self.stack)
+
+
+class CallMarks:
+    """The marks that each call of one module leaves: its range, and those of its backward."""
+
+    __slots__ = ("_backward", "_forward", "_open")
+
+    def __init__(self, forward: str, backward: BackwardNames | None, open_calls: OpenCalls) -> None:
+        """Hold the names.
+
+        Args:
+            forward: name of the range.
+            backward: names of the marks before and after the backward; None to leave none.
+            open_calls: where to note calls that are under way.
+        """
+        self._forward = forward
+        self._backward = backward
+        self._open = open_calls
+
+    def begin(self, inputs: Iterable[object]) -> None:
+        """Open the range of a call on the calling thread."""
+        try:
+            thread = self._open
+            start = 0
+            if self._backward is not None:
+                start = next_number()
+                if thread.nodes.newest != start - 1:
+                    thread.nodes.hook_inputs(inputs)
+            mark = new_range(self._forward)
+            mark.__enter__()
+            thread.stack.append((self, mark, start))
+        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+            faults.report("opening a forward range", fault)
+
+    def end(self, output: object) -> None:
+        """Close the range that the same thread opened for a call, if it did.
+
+        Args:
+            output: what the call returned; None where it raised.
+        """
+        try:
+            thread = self._open
+            entry = close(thread.stack, self)
+            if self._backward is not None and entry is not None and output is not None:
+                thread.nodes.hook_output(output, self._backward, entry[2])
+        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+            faults.report("closing a forward range", fault)
+
+
+class TimedCallMarks(CallMarks):
+    """The same, and each is timed."""
+
+    __slots__ = ("_costs",)
+
+    def __init__(
+        self, forward: str, backward: BackwardNames | None, open_calls: OpenCalls, costs: Costs
+    ) -> None:
+        super().__init__(forward, backward, open_calls)
+        self._costs = costs
+
+    def begin(self, inputs: Iterable[object]) -> None:
+        """As for any call."""
+        since = perf_counter_ns()
+        super().begin(inputs)
+        self._costs.note("begin", since)
+
+    def end(self, output: object) -> None:
+        """As for any call."""
+        since = perf_counter_ns()
+        super().end(output)
+        self._costs.note("end", since)
+
+
 class EnterForward(Hook):
     """Forward pre-hook: opens the range of one call."""
 
-    __slots__ = ("_name", "_open")
+    __slots__ = ("_marks",)
 
-    def __init__(self, name: str, open_ranges: OpenRanges) -> None:
-        self._name = name
-        self._open = open_ranges
+    def __init__(self, marks: CallMarks) -> None:
+        self._marks = marks
 
-    def __call__(self, _module: object, _args: object) -> None:
+    def __call__(self, _module: object, args: tuple[object, ...]) -> None:
         """Open the range on the calling thread."""
-        if is_compiling():
-            return
-        try:
-            mark = _range(self._name)
-            mark.__enter__()
-            self._open.stack.append((self, mark))
-        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("opening a forward range", fault)
+        if not is_compiling():
+            self._marks.begin(args)
 
 
 class LeaveForward(Hook):
     """Forward hook, called on return and on exception: closes the range of the same call."""
 
-    __slots__ = ("_enter", "_open")
+    __slots__ = ("_marks",)
 
-    def __init__(self, enter: EnterForward, open_ranges: OpenRanges) -> None:
-        self._enter = enter
-        self._open = open_ranges
+    def __init__(self, marks: CallMarks) -> None:
+        self._marks = marks
 
-    def __call__(self, _module: object, _args: object, _output: object) -> None:
+    def __call__(self, _module: object, _args: object, output: object) -> None:
         """Close the range that the same thread opened for this call, if it did."""
-        if is_compiling():
-            return
-        try:
-            stack = self._open.stack
-            if stack and stack[-1][0] is self._enter:
-                stack.pop()[1].__exit__(None, None, None)
-            else:
-                close_through(stack, self._enter)
-        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("closing a forward range", fault)
+        if not is_compiling():
+            self._marks.end(output)
 
 
 SLOT = "_compiled_call_impl"
@@ -154,18 +179,13 @@ compiler does not look at it, and torch leaves it out when it copies or pickles 
 class MarkedCall(Hook):
     """Stands in a module's SLOT: the call that was there, or the usual one, inside a range."""
 
-    __slots__ = ("_module", "_name", "_open", "call")
+    __slots__ = ("_marks", "_module", "call")
 
     def __init__(
-        self,
-        module: nn.Module,
-        name: str,
-        open_ranges: OpenRanges,
-        call: Callable[..., Any] | None,
+        self, module: nn.Module, marks: CallMarks, call: Callable[..., Any] | None
     ) -> None:
         self._module = weakref.ref(module)
-        self._name = name
-        self._open = open_ranges
+        self._marks = marks
         self.call = call
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -176,11 +196,13 @@ class MarkedCall(Hook):
         call = self.call or self._called(sys._getframe(1))._call_impl
         if is_compiling():
             return call(*args, **kwargs)
-        stack = self._begin()
+        self._marks.begin((*args, *kwargs.values()) if kwargs else args)
+        output = None
         try:
-            return call(*args, **kwargs)
+            output = call(*args, **kwargs)
+            return output
         finally:
-            self._finish(stack)
+            self._marks.end(output)
 
     def _called(self, frame: FrameType) -> nn.Module:
         """Return the module that is called, as torch's calling frame has it.
@@ -195,26 +217,6 @@ class MarkedCall(Hook):
         if original is None:
             raise ReferenceError("the module is gone")
         return original
-
-    def _begin(self) -> list[Entry]:
-        try:
-            mark = _range(self._name)
-            mark.__enter__()
-            stack = self._open.stack
-            stack.append((self, mark))
-        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("opening a forward range", fault)
-            return []
-        return stack
-
-    def _finish(self, stack: list[Entry]) -> None:
-        try:
-            if stack and stack[-1][0] is self:
-                stack.pop()[1].__exit__(None, None, None)
-            else:
-                close_through(stack, self)
-        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("closing a forward range", fault)
 
 
 class Instant(Hook):
@@ -234,8 +236,26 @@ class Instant(Hook):
         if is_compiling():
             return
         try:
-            mark = _range(self._name)
-            mark.__enter__()
-            mark.__exit__(None, None, None)
+            with new_range(self._name):
+                pass
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("leaving a mark", fault)
+
+
+class TimedInstant(Instant):
+    """The same, and each is timed."""
+
+    __slots__ = ("_costs", "_kind")
+
+    def __init__(self, name: str, kind: str, costs: Costs) -> None:
+        super().__init__(name)
+        self._kind = kind
+        self._costs = costs
+
+    def __call__(self, *args: object) -> None:
+        """Leave the mark."""
+        if is_compiling():
+            return
+        since = perf_counter_ns()
+        super().__call__(*args)
+        self._costs.note(self._kind, since)

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from tb_hookview.markers import MANIFEST_KEY, VERSION, encode_manifest
+from tb_hookview.markers import MANIFEST_KEY, VERSION
 from tb_hookview.recorder.roots import Assigned, Root
 from tb_hookview.recorder.selection import Pattern
 
@@ -28,22 +28,17 @@ _NOTHING_ATTACHED = {"calls": 0, "gradients": 0, "backward": 0}
 
 
 def describe(
-    assigned: list[Assigned],
-    attached: Mapping[Root, Mapping[str, int]] | None = None,
-    cost_us: Mapping[str, float] | None = None,
-) -> str:
-    """Return the manifest as JSON text that torch writes unchanged.
+    assigned: list[Assigned], attached: Mapping[Root, Mapping[str, int]]
+) -> dict[str, Any]:
+    """Return the manifest, for `markers.encode_manifest`.
 
     Args:
         assigned: every module that is recorded.
         attached: by root, how many calls, gradients and backwards leave marks, under the keys
-            "calls", "gradients" and "backward"; what is not there counts as 0. None where nobody
-            counted.
-        cost_us: host time that one mark of a kind cost in this recording, microseconds, under
-            "forward", "gradient", "backward" and "function"; left out where it was not measured.
+            "calls", "gradients" and "backward"; what is not there counts as 0.
     """
     rank, world_size = place()
-    content = {
+    return {
         "version": VERSION,
         "torch": torch.__version__,
         "python": platform.python_version(),
@@ -55,15 +50,12 @@ def describe(
         # A root that is recorded as a part of another one does not count.
         "roots": [each.node.path for each in assigned if each.node.depth == 0],
         "options": [
-            _options(root, None if attached is None else attached.get(root, {}))
+            _options(root, attached.get(root, {}))
             for root in dict.fromkeys(each.root for each in assigned)
         ],
         "modules": list(_rows(assigned)),
         "shared": list(_shared(assigned)),
     }
-    if cost_us is not None:
-        content["cost_us"] = dict(cost_us)
-    return encode_manifest(content)
 
 
 def place() -> tuple[int | None, int | None]:
@@ -106,7 +98,7 @@ def _accelerator(device: torch.device) -> str | None:
         return None
 
 
-def _options(root: Root, attached: Mapping[str, int] | None) -> dict[str, Any]:
+def _options(root: Root, attached: Mapping[str, int]) -> dict[str, Any]:
     selection = root.selection
     include = selection.include
     return {
@@ -116,7 +108,7 @@ def _options(root: Root, attached: Mapping[str, int] | None) -> dict[str, Any]:
         "exclude": [_pattern(each) for each in selection.exclude],
         "depth": selection.depth,
         "markers": selection.markers,
-        "attached": None if attached is None else {**_NOTHING_ATTACHED, **attached},
+        "attached": {**_NOTHING_ATTACHED, **attached},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -12,18 +13,24 @@ from torch import nn
 from torch.autograd import profiler as autograd_profiler
 from torch.nn.parameter import is_lazy
 
-from tb_hookview.markers import encode
-from tb_hookview.recorder import faults, manifest, roots
+from tb_hookview.markers import encode, encode_manifest
+from tb_hookview.recorder import faults, functions, manifest, roots
+from tb_hookview.recorder.backward import BackwardNames
+from tb_hookview.recorder.costs import EVERY, Costs
 from tb_hookview.recorder.hooks import (
     SLOT,
+    CallMarks,
     EnterForward,
-    Entry,
     Instant,
     LeaveForward,
     MarkedCall,
-    OpenRanges,
+    OpenCalls,
+    TimedCallMarks,
+    TimedInstant,
 )
-from tb_hookview.recorder.roots import Assigned
+from tb_hookview.recorder.ranges import Entry
+from tb_hookview.recorder.roots import Assigned, Root
+from tb_hookview.recorder.tree import Node
 
 
 class _Handle(Protocol):
@@ -44,17 +51,27 @@ class Session:
             held: stay until told to end, whatever torch's flag says (it goes up a little later).
         """
         self.held = held
-        self.manifest = ""
+        self._manifest: dict[str, Any] = {}
         self._stacks: list[list[Entry]] = []
-        self._open = OpenRanges(self._stacks)
+        self._open = OpenCalls(self._stacks)
+        self._costs = Costs()
         self._handles: list[_Handle] = []
+        self._attached: dict[Root, Counter[str]] = defaultdict(Counter)
         assigned = roots.assign()
-        for each in assigned:
-            if each.marked:
-                self._guard(self._mark_calls, each)
-        for owner, name, parameter in _owned_parameters(assigned):
-            self._guard(self._mark_gradient, owner, name, parameter)
+        for number, each in enumerate(each for each in assigned if each.marked):
+            self._guard(self._mark_calls, each, number % EVERY == 0)
+        for number, owned in enumerate(_owned_parameters(assigned)):
+            self._guard(self._mark_gradient, *owned, number % EVERY == 0)
+        if assigned:
+            self._handles += functions.attach(self._open)
         self._guard(self._describe, assigned)
+
+    def manifest(self) -> str:
+        """Return what is to be said of the recording so far, as JSON text; "" for nothing."""
+        if not self._manifest:
+            return ""
+        cost_us = self._costs.medians()
+        return encode_manifest({**self._manifest, **({"cost_us": cost_us} if cost_us else {})})
 
     def end(self) -> None:
         """Take every hook off and close what is open."""
@@ -68,27 +85,47 @@ class Session:
             # leave one from another thread than entered it is an error.
             stack.clear()
 
-    def _mark_calls(self, each: Assigned) -> None:
-        node = each.node
-        if each.root.selection.markers == "module" and node.reach == "hooks":
-            before = Instant(encode("before backward", node.path, node.class_name))
-            after = Instant(encode("after backward", node.path, node.class_name))
-            self._handles.append(_BackwardHandle(node.module, before, after))
-        name = encode("forward", node.path, node.class_name)
+    def _mark_calls(self, each: Assigned, timed: bool) -> None:
+        node, counts = each.node, self._attached[each.root]
+        forward = encode("forward", node.path, node.class_name)
+        before = encode("before backward", node.path, node.class_name)
+        after = encode("after backward", node.path, node.class_name)
+        backward = None
+        if each.root.selection.markers == "auto":
+            backward = BackwardNames(before, after, self._costs if timed else None)
+            counts["backward"] += 1
+        elif each.root.selection.markers == "module" and node.reach == "hooks":
+            marks = (self._instant("backward", name, timed) for name in (before, after))
+            self._handles.append(_BackwardHandle(node.module, *marks))
+            counts["backward"] += 1
+        if timed:
+            calls: CallMarks = TimedCallMarks(forward, backward, self._open, self._costs)
+        else:
+            calls = CallMarks(forward, backward, self._open)
+        self._attach_call(node, calls)
+        counts["calls"] += 1
+
+    def _attach_call(self, node: Node, marks: CallMarks) -> None:
         if node.reach == "call" or not _needs_hooks(node.module):
-            self._handles.append(_CallHandle(node.module, name, self._open))
+            self._handles.append(_CallHandle(node.module, marks))
             return
-        enter = EnterForward(name, self._open)
-        leave = LeaveForward(enter, self._open)
+        enter, leave = EnterForward(marks), LeaveForward(marks)
         self._handles.append(node.module.register_forward_pre_hook(enter, prepend=True))
         self._handles.append(node.module.register_forward_hook(leave, always_call=True))
 
-    def _mark_gradient(self, owner: Assigned, name: str, parameter: nn.Parameter) -> None:
-        mark = Instant(encode("gradient", owner.node.path, owner.node.class_name, name))
-        self._handles.append(parameter.register_post_accumulate_grad_hook(mark))  # type: ignore[no-untyped-call]
+    def _mark_gradient(
+        self, owner: Assigned, name: str, parameter: nn.Parameter, timed: bool
+    ) -> None:
+        mark = encode("gradient", owner.node.path, owner.node.class_name, name)
+        hook = self._instant("gradient", mark, timed)
+        self._handles.append(parameter.register_post_accumulate_grad_hook(hook))  # type: ignore[no-untyped-call]
+        self._attached[owner.root]["gradients"] += 1
+
+    def _instant(self, kind: str, name: str, timed: bool) -> Instant:
+        return TimedInstant(name, kind, self._costs) if timed else Instant(name)
 
     def _describe(self, assigned: list[Assigned]) -> None:
-        self.manifest = manifest.describe(assigned)
+        self._manifest = manifest.describe(assigned, self._attached)
 
     @staticmethod
     def _guard(action: Callable[..., None], *args: Any) -> None:
@@ -117,9 +154,9 @@ def _needs_hooks(module: nn.Module) -> bool:
 class _CallHandle:
     """The marked call of a module; taking it off puts the call back that was there before."""
 
-    def __init__(self, module: nn.Module, name: str, open_ranges: OpenRanges) -> None:
+    def __init__(self, module: nn.Module, marks: CallMarks) -> None:
         self._module = weakref.ref(module)
-        self._marked = MarkedCall(module, name, open_ranges, module.__dict__.get(SLOT))
+        self._marked = MarkedCall(module, marks, module.__dict__.get(SLOT))
         module.__dict__[SLOT] = self._marked
 
     def remove(self) -> None:
@@ -195,7 +232,7 @@ def renew() -> None:
 def current_manifest() -> str:
     """Return the manifest of the recording in progress as JSON text, "" where there is none."""
     session = _session
-    return "" if session is None else session.manifest
+    return "" if session is None else session.manifest()
 
 
 def follow(module: nn.Module) -> None:
@@ -215,8 +252,8 @@ def _attach_during_call(module: nn.Module) -> None:
     if _session is not None:
         return
     _session = Session(held=False)
-    if _session.manifest:
-        torch.autograd._add_metadata_json(manifest.KEY, _session.manifest)  # type: ignore[attr-defined]
+    if text := _session.manifest():
+        torch.autograd._add_metadata_json(manifest.KEY, text)  # type: ignore[attr-defined]
     # torch gathered this call's pre-hooks before ours was there.
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, EnterForward):

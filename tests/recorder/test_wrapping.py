@@ -275,7 +275,7 @@ def test_a_fault_of_ours_is_one_warning_and_training_goes_on(expected_fault, mon
         raise RuntimeError("broken on purpose")
 
     model = hookview.wrap(small_model())
-    monkeypatch.setattr("tb_hookview.recorder.hooks._range", broken)
+    monkeypatch.setattr("tb_hookview.recorder.hooks.new_range", broken)
     with pytest.warns(RuntimeWarning, match="broken on purpose") as caught:
         record(lambda: (run_step(model), run_step(model)))
     assert len(caught) == 1
@@ -289,6 +289,6 @@ def test_a_fault_of_ours_does_not_raise_even_where_warnings_do(expected_fault, m
         raise RuntimeError("broken on purpose")
 
     model = hookview.wrap(small_model())
-    monkeypatch.setattr("tb_hookview.recorder.hooks._range", broken)
+    monkeypatch.setattr("tb_hookview.recorder.hooks.new_range", broken)
     record(lambda: run_step(model))
     hookview.unwrap(model)

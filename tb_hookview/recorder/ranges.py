@@ -1,0 +1,44 @@
+"""The profiler's ranges: how one is made and closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+
+
+class Range(Protocol):
+    """A named range of the profiler: entered and left on one thread."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any, /) -> object: ...
+
+
+# An order of magnitude cheaper than record_function (0.7 us against 7 us while recording), which
+# stands in where torch has no such thing. It aborts the process on a wrong argument: pass the name
+# and nothing else.
+new_range: Callable[[str], Range] = getattr(
+    torch._C._profiler, "_RecordFunctionFast", torch.profiler.record_function
+)
+
+
+Entry = tuple[object, Range, int]
+"""An open range: who opened it, the range, and the number of the first autograd node that the call
+can make (0 where nobody asked for it)."""
+
+
+def close(stack: list[Entry], opener: object) -> Entry | None:
+    """Close the innermost range of an opener and those left open above it; return its entry.
+
+    A BaseException such as KeyboardInterrupt passes modules without calling their hooks, and a
+    call that began before the hooks were attached has no range at all: then the answer is None.
+    """
+    if not stack or (stack[-1][0] is not opener and all(e[0] is not opener for e in stack)):
+        return None
+    while True:
+        entry = stack.pop()
+        entry[1].__exit__(None, None, None)
+        if entry[0] is opener:
+            return entry
