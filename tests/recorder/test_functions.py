@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 import torch
 from support.recording import Trace, record_bare
+from support.recording import record as record_profile
 from torch import nn
 from torch.nn.utils import clip_grad, clip_grad_norm_, clip_grad_value_
 
+import tb_hookview as hookview
 from tb_hookview.markers import FUNCTION
 from tb_hookview.recorder import functions
 from tb_hookview.recorder.functions import Handle
@@ -92,6 +94,16 @@ def test_every_call_leaves_one_range():
     assert trace.paths("call") == dict.fromkeys([UNSCALE, NORM, SCALE, VALUE, STEP, UPDATE], 3)
     marks = trace.marks("call")
     assert {(mark.module_class, mark.parameter) for mark, _ in marks} == {(FUNCTION, None)}
+
+
+def test_a_recording_of_a_wrapped_model_has_them_and_takes_them_off():
+    training = Training()
+    hookview.wrap(training.net)
+    trace = record_profile(training.step)
+    assert trace.paths("call") == Counter([UNSCALE, NORM, SCALE, VALUE, STEP, UPDATE])
+    assert record_bare(training.step).paths("call") == trace.paths("call")
+    training.net(torch.ones(2, 4))  # a bare recording is seen to be over when the root is called
+    hookview.unwrap(training.net)
 
 
 def test_unscaling_within_a_step_and_torchs_own_row_of_the_step_are_there():

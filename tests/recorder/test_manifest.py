@@ -15,13 +15,14 @@ from support.recording import record
 from torch import nn
 
 import tb_hookview as hookview
-from tb_hookview.markers import decode_manifest
+from tb_hookview.markers import decode_manifest, encode_manifest
 from tb_hookview.recorder import manifest, roots
 
 
-def described(**how: Any) -> dict[str, Any]:
+def described(attached: dict[Any, dict[str, int]] | None = None) -> dict[str, Any]:
     """The manifest as an analyzer gets it."""
-    return decode_manifest(json.loads(manifest.describe(roots.assign(), **how)))
+    text = encode_manifest(manifest.describe(roots.assign(), attached or {}))
+    return decode_manifest(json.loads(text))
 
 
 class Tied(nn.Module):
@@ -99,7 +100,7 @@ def test_it_repeats_the_options_of_every_root():
         "exclude": ['a"b'],
         "depth": 2,
         "markers": "auto",
-        "attached": None,
+        "attached": {"calls": 0, "gradients": 0, "backward": 0},
     }
     assert (second["path"], second["name"], second["markers"]) == ("loss", "loss", "forward")
     assert (second["include"], second["exclude"], second["depth"]) == (None, [], None)
@@ -118,9 +119,15 @@ def test_it_counts_what_was_attached_by_root():
     hookview.unwrap(loss)
 
 
-def test_the_cost_of_a_mark_is_told_where_it_was_measured():
-    assert "cost_us" not in described()
-    assert described(cost_us={"forward": 1.5})["cost_us"] == {"forward": 1.5}
+def test_a_recording_tells_what_was_attached_and_what_a_mark_cost():
+    model = hookview.wrap(nn.Linear(4, 4))
+    trace = record(lambda: model(torch.ones(1, 4)).sum().backward())
+    (root,) = trace.manifest["options"]
+    assert root["attached"] == {"calls": 1, "gradients": 2, "backward": 1}
+    cost_us = trace.manifest["cost_us"]
+    assert set(cost_us) == {"forward", "gradient", "backward", "function"}
+    assert min(cost_us.values()) > 0
+    hookview.unwrap(model)
 
 
 def test_the_file_of_a_class_is_told_without_the_folder_it_is_installed_in():
