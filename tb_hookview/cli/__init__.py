@@ -13,6 +13,7 @@ from tb_hookview.cli.analyze import analyze
 from tb_hookview.cli.check import check
 from tb_hookview.cli.demo import demo
 from tb_hookview.cli.diff import diff
+from tb_hookview.cli.run import run
 from tb_hookview.cli.serve import serve
 from tb_hookview.cli.text import printable
 
@@ -40,5 +41,5 @@ def main() -> None:
     """Which module's backward costs what, and where the host waits for the device."""
 
 
-for _command in (analyze, diff, check, serve, demo):
+for _command in (analyze, diff, check, serve, run, demo):
     main.add_command(_command)

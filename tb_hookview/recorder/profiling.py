@@ -134,9 +134,9 @@ def records_here(ranks: frozenset[int] | None) -> bool:
     rank, world_size = rank or 0, world_size or 1
     if rank == 0 and min(ranks) >= world_size:
         _log.warning(
-            "tb_hookview: nothing is recorded: ranks=%s, and this run has rank 0%s",
+            "tb_hookview: nothing is recorded: ranks=%s, and this run has %s",
             sorted(ranks),
-            f" to {world_size - 1}" if world_size > 1 else " only",
+            f"ranks 0 to {world_size - 1}" if world_size > 1 else "rank 0 only",
         )
     return rank in ranks
 

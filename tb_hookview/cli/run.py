@@ -1,0 +1,176 @@
+"""`hookview run`: record the training of a script that is not edited."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from tb_hookview.cli.script import (
+    AfterImport,
+    CannotRunError,
+    own_traceback,
+    run_module,
+    run_script,
+)
+from tb_hookview.cli.text import printable
+from tb_hookview.errors import UsageError
+
+if TYPE_CHECKING:
+    from tb_hookview.recorder.training import TrainingRecorder
+
+INTERRUPTED = 130
+
+
+def _parse_ranks(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> frozenset[int] | None:
+    if text is None:
+        return None
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise click.BadParameter(f"{text!r}; whole numbers are expected, as in 0,8.")
+    return frozenset(map(int, parts))
+
+
+@click.command(
+    short_help="Record a script that trains.",
+    context_settings={"allow_interspersed_args": False},
+)
+@click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with python -m.")
+@click.option(
+    "--logdir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to record into.  [default: runs/<name of the script>]",
+)
+@click.option(
+    "--wait",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Steps before it; after the first the model is known.",
+)
+@click.option(
+    "--warmup",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Steps recorded and dropped, in which the profiler itself gets warm.",
+)
+@click.option(
+    "--active", default=3, show_default=True, type=click.IntRange(1), help="Steps to record."
+)
+@click.option(
+    "--repeat",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0),
+    help="How often, one file each; 0: until the script ends.",
+)
+@click.option(
+    "--markers",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "forward", "module"]),
+    help="What to leave in the trace.",
+)
+@click.option("--depth", metavar="N", type=click.IntRange(0), help="Mark N levels of modules.")
+@click.option(
+    "--ranks",
+    metavar="N,...",
+    callback=_parse_ranks,
+    help="Ranks that record, as in 0,8; all if not given.",
+)
+@click.option("--with-stack", is_flag=True, help="Record Python stacks.")
+@click.option("--with-shapes", is_flag=True, help="Record the shapes of inputs.")
+@click.argument("script")
+@click.argument("arguments", metavar="[ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+def run(
+    as_module: bool, script: str, arguments: tuple[str, ...], logdir: Path | None, **plan: Any
+) -> None:
+    """Run SCRIPT as python would, and record some steps of its training.
+
+    The first model that an optimizer trains is wrapped, and its losses; a step is a call of that
+    optimizer's step. What is done is said on standard error. Options come before SCRIPT, all that
+    follows is the script's own.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError(
+            "run records with PyTorch, and torch is not installed; "
+            'install it with: pip install "tb-hookview[record]"'
+        )
+    recording = _Recording({**plan, "logdir": logdir or Path("runs", _name(script, as_module))})
+    AfterImport("torch", recording.begin).install()
+    try:
+        _run_to_its_end(run_module if as_module else run_script, script, arguments, recording.end)
+    except CannotRunError as error:
+        raise UsageError(str(error)) from None
+
+
+def _name(script: str, as_module: bool) -> str:
+    return script if as_module else Path(script).stem
+
+
+def _run_to_its_end(
+    start: Callable[[str, tuple[str, ...]], None],
+    script: str,
+    arguments: tuple[str, ...],
+    end: Callable[[], None],
+) -> None:
+    """Run the script; leave with the exit code, and what is said of an error, that it would have.
+
+    The errors of the script are none of this command's, whatever their kind.
+    """
+    try:
+        start(script, arguments)
+    except CannotRunError:
+        raise
+    except SystemExit:
+        end()
+        raise
+    except BaseException as error:  # noqa: BLE001 - all that the interpreter would be left with
+        end()
+        _die_of(error)
+    else:
+        end()
+
+
+def _die_of(error: BaseException) -> NoReturn:
+    error.__traceback__ = own_traceback(error)
+    sys.excepthook(type(error), error, error.__traceback__)
+    sys.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)
+
+
+class _Recording:
+    """The recorder, which there is once the script has imported torch."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self._plan = plan
+        self._process = os.getpid()
+        self._recorder: TrainingRecorder | None = None
+
+    def begin(self) -> None:
+        try:
+            from tb_hookview.recorder.training import Plan, TrainingRecorder
+
+            self._recorder = TrainingRecorder(Plan(**self._plan), say=_say)
+            self._recorder.begin()
+        except Exception as fault:  # noqa: BLE001 - the script's import of torch must not fail of it
+            _say(f"nothing is recorded: {type(fault).__name__}: {fault}")
+
+    def end(self) -> None:
+        if os.getpid() != self._process:  # a copy that the script forked
+            return
+        if self._recorder is not None:
+            self._recorder.end()
+        else:
+            _say("nothing was recorded: the script did not import torch")
+
+
+def _say(text: str) -> None:
+    click.echo(f"hookview: {printable(text)}", err=True)
