@@ -5,7 +5,8 @@ Evidence, strongest first; what none explains is unattributed, with a reason:
 1. `sequence`: the node's sequence number leads to the operator that made it, which ran inside a
    forward range of our recorder.
 2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter),
-   then `backward_mark`: the node ran between its marks before and after a module's backward.
+   then `backward_mark`: the node, if an operator made it, ran between its marks before and after
+   a module's backward.
 3. `lightning`, `python_stack`: as 1., with a Lightning annotation or an `nn.Module` row.
 4. `fwdbwd`: an arrow of the trace leads to the operator, where the number does not.
 5. `annotation`: the operator ran inside somebody's annotation.
@@ -104,7 +105,9 @@ def _candidates(
     made_by = nodes.by_sequence
     yield "sequence", around(made_by, Role.FORWARD_MARK)
     yield "mark", _marked(host, len(nodes), row_node, modules)
-    yield "backward_mark", module_between_marks(host, modules, nodes.position)
+    # The gradient of an input is accumulated between a module's marks too, and is not the module's.
+    between = module_between_marks(host, modules, nodes.position)
+    yield "backward_mark", np.where(_named(host, nodes, "AccumulateGrad", "GraphRoot"), -1, between)
     yield "lightning", around(made_by, Role.LIGHTNING)
     yield "python_stack", around(made_by, Role.MODULE_LABEL)
     pointed = np.where(made_by < 0, nodes.by_flow, -1)
@@ -132,16 +135,17 @@ def _marked(host: Host, count: int, row_node: Int, modules: Modules) -> Int:
 
 
 def _reasons(host: Host, nodes: Nodes, node_module: Int) -> Int:
-    strings = host.string[nodes.position]
-    sinks = {s for s in np.unique(strings).tolist() if _is_sink(host.trace.strings[s])}
-    is_sink = np.isin(strings, list(sinks))
     made = (nodes.by_sequence >= 0) | (nodes.by_flow >= 0)
-    reason = np.where(is_sink, 0, np.where(made, 2, 1))
+    reason = np.where(_named(host, nodes, "AccumulateGrad"), 0, np.where(made, 2, 1))
     return np.where(node_module < 0, reason, -1)
 
 
-def _is_sink(name: str) -> bool:
-    return node_name(name).endswith("AccumulateGrad")
+def _named(host: Host, nodes: Nodes, *names: str) -> Bool:
+    """Say of each node whether its name, without namespaces, is one of these."""
+    strings = host.string[nodes.position]
+    texts = {s: node_name(host.trace.strings[s]) for s in np.unique(strings).tolist()}
+    wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
+    return np.isin(strings, wanted)
 
 
 @dataclass(frozen=True)

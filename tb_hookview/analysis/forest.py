@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_hookview.analysis.joins import last_up_to
 from tb_hookview.trace.columns import Bool, Events, Int
@@ -91,15 +90,6 @@ def nearest(parent: Int, wanted: Bool) -> Int:
 def nearest_above(parent: Int, wanted: Bool) -> Int:
     """Innermost wanted row strictly around each row; -1 where there is none."""
     return lookup(nearest(parent, wanted), parent)
-
-
-def inherit(parent: Int, flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Union of the bit flags of each row and all rows around it."""
-    result, hop = flags.copy(), parent
-    while (hop >= 0).any():
-        result = np.where(hop >= 0, result | result[hop], result)
-        hop = lookup(hop, hop)
-    return result
 
 
 def lookup(column: Int, position: Int) -> Int:

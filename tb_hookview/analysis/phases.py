@@ -3,7 +3,8 @@
 A host row is in the phase of the first of these that holds: inside an autograd node's evaluation
 (backward), inside an `Optimizer.*` annotation or a marked call that scales or clips gradients
 (optimizer), inside a `DataLoader` annotation, inside a module's call or an operator that made an
-autograd node or holds one that did (forward). The rest is other.
+autograd node or holds one that did (forward). The rest is other. A forward that runs inside the
+optimizer's step, as a closure does, is forward all the same.
 That an operator carries a sequence number says nothing: it is the number the *next* node will get,
 and `loss.item()` carries one too.
 """
@@ -14,10 +15,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_hookview.analysis import intervals
-from tb_hookview.analysis.forest import Forest, inherit
+from tb_hookview.analysis.forest import nearest, nearest_above
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.modules import Ranges
 from tb_hookview.analysis.names import Role
@@ -59,20 +59,30 @@ def find_phases(host: Host, row_node: Int, ranges: Ranges, makers: Int) -> Phase
         ranges: calls of modules.
         makers: positions of the operators that made nodes.
     """
+    updating = np.isin(host.role, [int(role) for role in _UPDATING])
+    forward = (ranges.module >= 0) & (ranges.role != Role.LABEL)
+    forward |= _operators_up_from(host, makers)
+    closure = forward & (nearest_above(host.forest.parent, updating) >= 0)
     tests = (
-        row_node >= 0,
-        np.isin(host.role, [int(role) for role in _UPDATING]),
-        host.role == Role.DATA,
-        ((ranges.module >= 0) & (ranges.role != Role.LABEL)) | _operators_up_from(host, makers),
+        (Phase.BACKWARD, row_node >= 0),
+        (Phase.FORWARD, closure),
+        (Phase.OPTIMIZER, updating),
+        (Phase.DATA, host.role == Role.DATA),
+        (Phase.FORWARD, forward),
     )
-    flags = np.zeros(len(host), np.uint8)
-    for bit, test in enumerate(tests):
-        flags |= test.astype(np.uint8) << bit
-    inherited = inherit(host.forest.parent, flags)
     row = np.full(len(host), Phase.OTHER, np.int64)
-    for bit in reversed(range(len(tests))):
-        row[(inherited >> bit) & 1 == 1] = bit
-    return Phases(row, _times(host.forest, flags, len(tests)))
+    taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
+    for phase, test in tests:
+        inside = nearest(host.forest.parent, test) >= 0
+        row[inside & (row == Phase.OTHER)] = phase
+        whole = intervals.of(host.forest.start[test], host.forest.end[test])
+        times[phase] = _union(times[phase], intervals.subtract(whole, taken))
+        taken = _union(taken, whole)
+    return Phases(row, tuple(times[: Phase.OTHER]))
+
+
+def _union(first: Int, second: Int) -> Int:
+    return intervals.normal(np.concatenate([first, second]))
 
 
 def _operators_up_from(host: Host, makers: Int) -> Bool:
@@ -85,17 +95,6 @@ def _operators_up_from(host: Host, makers: Int) -> Bool:
         hop = np.unique(host.forest.parent[hop])
         hop = hop[hop >= 0]
     return result
-
-
-def _times(forest: Forest, flags: NDArray[np.uint8], count: int) -> tuple[Int, ...]:
-    taken = intervals.EMPTY
-    times = []
-    for bit in range(count):
-        rows = (flags >> bit) & 1 == 1
-        whole = intervals.of(forest.start[rows], forest.end[rows])
-        times.append(intervals.subtract(whole, taken))
-        taken = intervals.normal(np.concatenate([taken, whole]))
-    return tuple(times)
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,6 @@ def test_questions_about_ancestors_against_walking_up(threads: list[list[Tree]],
     thread, start, end = columns(laid_out(threads))
     parent = forests.enclosing(thread, start, end)
     wanted = np.array([random.random() < 0.4 for _ in parent], bool)
-    flags = np.array([random.randrange(16) for _ in parent], np.uint8)
 
     def walk(row: int) -> list[int]:
         seen = []
@@ -120,10 +119,8 @@ def test_questions_about_ancestors_against_walking_up(threads: list[list[Tree]],
     chains = [walk(row) for row in range(len(parent))]
     nearest = [next((r for r in chain if wanted[r]), -1) for chain in chains]
     above = [next((r for r in chain[1:] if wanted[r]), -1) for chain in chains]
-    union = [int(np.bitwise_or.reduce(flags[chain])) for chain in chains]
     assert forests.nearest(parent, wanted).tolist() == nearest
     assert forests.nearest_above(parent, wanted).tolist() == above
-    assert forests.inherit(parent, flags).tolist() == union
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2), st.data())

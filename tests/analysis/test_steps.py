@@ -43,6 +43,19 @@ def test_phases_sum_to_the_step(tmp_path: Path) -> None:
     assert (first.device_busy_us, first.device_idle_us) == (27, first.duration_us - 27)
 
 
+def test_a_closure_inside_the_optimizers_step_is_forward_and_backward(tmp_path: Path) -> None:
+    """As Lightning runs them; what remains of the step is the optimizer's."""
+    picture = """
+    main notes [s1                                                              ]
+    main notes  [adam                                                  ]
+    main ops        [fc              ]  [mm' seq=4 F=1       ]   [a::b]  [a::c]
+    main ops         [aten::mm seq=4]
+    """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
+    (step,) = build_report(made).data.steps
+    assert (step.forward_us, step.backward_us, step.optimizer_us) == (18, 22, 56 - 18 - 22)
+
+
 def test_a_report_narrows_to_steps(tmp_path: Path) -> None:
     made = analysis(tmp_path)
     (fc,) = build_report(made, ["ProfilerStep#2"]).data.modules
