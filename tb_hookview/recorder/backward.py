@@ -83,13 +83,13 @@ class Running:
 class HookedNodes:
     """The nodes of one forward thread that have hooks of ours, and the backwards through them."""
 
-    __slots__ = ("_call", "_last", "_running", "newest")
+    __slots__ = ("_calls", "_last", "_running", "newest")
 
     def __init__(self) -> None:
         self.newest = -1
         """Number of the node that was hooked last."""
-        self._call: Call | None = None
-        """The outermost call that returned it; None where it is an input."""
+        self._calls: dict[int, Call] = {}
+        """Of the outermost call under way: by number of the node, the last call to return it."""
         self._last = Running(-1, -1)
         self._running: dict[tuple[int, int], Running] = {}
 
@@ -127,14 +127,20 @@ class HookedNodes:
                 self._hook(node, node._sequence_nr(), call)
 
     def _hook(self, node: Any, number: int, call: Call | None) -> None:
-        if number == self.newest and call is not None and self._call is not None:
-            self._call.outer = call
-        else:
+        inner = self._calls.get(number)
+        if inner is None or call is None:
             with _carrier_lock:
                 _carrier._backward_hooks = {0: partial(self._reached, number, call)}
                 node._register_hook_dict(_carrier)
             self.newest = number
-        self._call = call
+        elif inner is not call:
+            inner.outer = call
+        if call is not None:
+            self._calls[number] = call
+
+    def forget(self) -> None:
+        """Forget which calls returned which node, as the outermost call ends."""
+        self._calls.clear()
 
     def _reached(self, number: int, call: Call | None, _gradient: object) -> None:
         """Leave the marks that are due as a node is about to run."""

@@ -6,8 +6,13 @@ from collections import defaultdict
 from statistics import median
 from time import perf_counter_ns
 
-EVERY = 8
-"""One of so many modules and parameters is timed."""
+_ENOUGH = 16
+_END = "end of "
+
+
+def timed(count: int) -> range:
+    """Return which of so many modules or parameters to time: some, spread evenly."""
+    return range(0, count, max(1, count // _ENOUGH))
 
 
 class Costs:
@@ -17,19 +22,24 @@ class Costs:
         self._samples: defaultdict[str, list[float]] = defaultdict(list)
 
     def note(self, kind: str, since: int, marks: int = 1) -> None:
-        """Note the time of some marks.
+        """Note the time of some marks, or of the beginnings of ranges.
 
         Args:
-            kind: "begin" and "end" of a call's range, "gradient" or "backward".
+            kind: "forward", "function", "gradient" or "backward".
             since: `perf_counter_ns` before they were left.
             marks: how many.
         """
         self._samples[kind].append((perf_counter_ns() - since) / marks / 1000)
 
+    def note_end(self, kind: str, since: int) -> None:
+        """Note the time of the end of a range."""
+        self.note(f"{_END}{kind}", since)
+
     def medians(self) -> dict[str, float]:
         """Return the median microseconds of one mark of each kind that was measured."""
         found = {kind: median(samples) for kind, samples in self._samples.items()}
-        begin, end = found.pop("begin", None), found.pop("end", None)
-        if begin is not None and end is not None:
-            found["forward"] = found["function"] = begin + end
-        return found
+        return {
+            kind: cost + found.get(f"{_END}{kind}", 0.0)
+            for kind, cost in found.items()
+            if not kind.startswith(_END)
+        }

@@ -20,7 +20,8 @@ from torch.nn.utils import clip_grad
 
 from tb_hookview.markers import FUNCTION, encode
 from tb_hookview.recorder import faults
-from tb_hookview.recorder.hooks import CallMarks, OpenCalls
+from tb_hookview.recorder.costs import Costs
+from tb_hookview.recorder.hooks import CallMarks, OpenCalls, TimedCallMarks
 
 _SCALER = {
     "unscale_": "unscale_",
@@ -41,24 +42,26 @@ Place = tuple[type | CellType, str]
 """An object and the attribute of it that holds a function."""
 
 
-def attach(open_calls: OpenCalls) -> list[Handle]:
+def attach(open_calls: OpenCalls, costs: Costs) -> list[Handle]:
     """Have each call of these functions leave a range, until the handles are removed.
 
     What this version of torch does not have, and what compiled code knows, is left alone.
 
     Args:
         open_calls: where to note calls that are under way.
+        costs: where to note what the ranges cost.
     """
     places = [*_scaler_methods(), *_clipping_functions(clip_grad)]
-    handles = (_attach(place, name, open_calls) for place, name in places)
+    handles = (_attach(place, name, open_calls, costs) for place, name in places)
     return [handle for handle in handles if handle is not None]
 
 
-def _attach(place: Place, name: str, open_calls: OpenCalls) -> Handle | None:
+def _attach(place: Place, name: str, open_calls: OpenCalls, costs: Costs) -> Handle | None:
     try:
         if _known_to_compiler(getattr(*place)):
             return None
-        return Handle(*place, CallMarks(encode("call", name, FUNCTION), None, open_calls))
+        name = encode("call", name, FUNCTION)
+        return Handle(*place, TimedCallMarks("function", name, None, open_calls, costs))
     except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
         faults.report(f"marking {name}", fault)
         return None

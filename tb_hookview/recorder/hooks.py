@@ -70,19 +70,19 @@ class OpenCalls(threading.local):
 
 
 class CallMarks:
-    """The marks that each call of one module leaves: its range, and those of its backward."""
+    """The marks that each call of a module or function leaves: its range, and its backward's."""
 
-    __slots__ = ("_backward", "_forward", "_open")
+    __slots__ = ("_backward", "_name", "_open")
 
-    def __init__(self, forward: str, backward: BackwardNames | None, open_calls: OpenCalls) -> None:
+    def __init__(self, name: str, backward: BackwardNames | None, open_calls: OpenCalls) -> None:
         """Hold the names.
 
         Args:
-            forward: name of the range.
+            name: of the range.
             backward: names of the marks before and after the backward; None to leave none.
             open_calls: where to note calls that are under way.
         """
-        self._forward = forward
+        self._name = name
         self._backward = backward
         self._open = open_calls
 
@@ -95,7 +95,7 @@ class CallMarks:
                 start = next_number()
                 if thread.nodes.newest != start - 1:
                     thread.nodes.hook_inputs(inputs)
-            mark = new_range(self._forward)
+            mark = new_range(self._name)
             mark.__enter__()
             thread.stack.append((self, mark, start))
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
@@ -112,6 +112,8 @@ class CallMarks:
             entry = close(thread.stack, self)
             if self._backward is not None and entry is not None and output is not None:
                 thread.nodes.hook_output(output, self._backward, entry[2])
+            if not thread.stack:
+                thread.nodes.forget()
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("closing a forward range", fault)
 
@@ -119,25 +121,31 @@ class CallMarks:
 class TimedCallMarks(CallMarks):
     """The same, and each is timed."""
 
-    __slots__ = ("_costs",)
+    __slots__ = ("_costs", "_kind")
 
     def __init__(
-        self, forward: str, backward: BackwardNames | None, open_calls: OpenCalls, costs: Costs
+        self,
+        kind: str,
+        name: str,
+        backward: BackwardNames | None,
+        open_calls: OpenCalls,
+        costs: Costs,
     ) -> None:
-        super().__init__(forward, backward, open_calls)
+        super().__init__(name, backward, open_calls)
+        self._kind = kind
         self._costs = costs
 
     def begin(self, inputs: Iterable[object]) -> None:
         """As for any call."""
         since = perf_counter_ns()
         super().begin(inputs)
-        self._costs.note("begin", since)
+        self._costs.note(self._kind, since)
 
     def end(self, output: object) -> None:
         """As for any call."""
         since = perf_counter_ns()
         super().end(output)
-        self._costs.note("end", since)
+        self._costs.note_end(self._kind, since)
 
 
 class EnterForward(Hook):

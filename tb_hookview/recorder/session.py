@@ -16,7 +16,7 @@ from torch.nn.parameter import is_lazy
 from tb_hookview.markers import encode, encode_manifest
 from tb_hookview.recorder import faults, functions, manifest, roots
 from tb_hookview.recorder.backward import BackwardNames
-from tb_hookview.recorder.costs import EVERY, Costs
+from tb_hookview.recorder.costs import Costs, timed
 from tb_hookview.recorder.hooks import (
     SLOT,
     CallMarks,
@@ -58,12 +58,14 @@ class Session:
         self._handles: list[_Handle] = []
         self._attached: dict[Root, Counter[str]] = defaultdict(Counter)
         assigned = roots.assign()
-        for number, each in enumerate(each for each in assigned if each.marked):
-            self._guard(self._mark_calls, each, number % EVERY == 0)
-        for number, owned in enumerate(_owned_parameters(assigned)):
-            self._guard(self._mark_gradient, *owned, number % EVERY == 0)
+        marked = [each for each in assigned if each.marked]
+        for number, each in enumerate(marked):
+            self._guard(self._mark_calls, each, number in timed(len(marked)))
+        parameters = list(_owned_parameters(assigned))
+        for number, owned in enumerate(parameters):
+            self._guard(self._mark_gradient, *owned, number in timed(len(parameters)))
         if assigned:
-            self._handles += functions.attach(self._open)
+            self._handles += functions.attach(self._open, self._costs)
         self._guard(self._describe, assigned)
 
     def manifest(self) -> str:
@@ -85,21 +87,21 @@ class Session:
             # leave one from another thread than entered it is an error.
             stack.clear()
 
-    def _mark_calls(self, each: Assigned, timed: bool) -> None:
+    def _mark_calls(self, each: Assigned, is_timed: bool) -> None:
         node, counts = each.node, self._attached[each.root]
         forward = encode("forward", node.path, node.class_name)
         before = encode("before backward", node.path, node.class_name)
         after = encode("after backward", node.path, node.class_name)
         backward = None
         if each.root.selection.markers == "auto":
-            backward = BackwardNames(before, after, self._costs if timed else None)
+            backward = BackwardNames(before, after, self._costs if is_timed else None)
             counts["backward"] += 1
         elif each.root.selection.markers == "module" and node.reach == "hooks":
-            marks = (self._instant("backward", name, timed) for name in (before, after))
+            marks = (self._instant("backward", name, is_timed) for name in (before, after))
             self._handles.append(_BackwardHandle(node.module, *marks))
             counts["backward"] += 1
-        if timed:
-            calls: CallMarks = TimedCallMarks(forward, backward, self._open, self._costs)
+        if is_timed:
+            calls: CallMarks = TimedCallMarks("forward", forward, backward, self._open, self._costs)
         else:
             calls = CallMarks(forward, backward, self._open)
         self._attach_call(node, calls)
@@ -114,15 +116,15 @@ class Session:
         self._handles.append(node.module.register_forward_hook(leave, always_call=True))
 
     def _mark_gradient(
-        self, owner: Assigned, name: str, parameter: nn.Parameter, timed: bool
+        self, owner: Assigned, name: str, parameter: nn.Parameter, is_timed: bool
     ) -> None:
         mark = encode("gradient", owner.node.path, owner.node.class_name, name)
-        hook = self._instant("gradient", mark, timed)
+        hook = self._instant("gradient", mark, is_timed)
         self._handles.append(parameter.register_post_accumulate_grad_hook(hook))  # type: ignore[no-untyped-call]
         self._attached[owner.root]["gradients"] += 1
 
-    def _instant(self, kind: str, name: str, timed: bool) -> Instant:
-        return TimedInstant(name, kind, self._costs) if timed else Instant(name)
+    def _instant(self, kind: str, name: str, is_timed: bool) -> Instant:
+        return TimedInstant(name, kind, self._costs) if is_timed else Instant(name)
 
     def _describe(self, assigned: list[Assigned]) -> None:
         self._manifest = manifest.describe(assigned, self._attached)

@@ -21,6 +21,7 @@ from torch.nn.utils import clip_grad, clip_grad_norm_, clip_grad_value_
 import tb_hookview as hookview
 from tb_hookview.markers import FUNCTION
 from tb_hookview.recorder import functions
+from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.functions import Handle
 from tb_hookview.recorder.hooks import OpenCalls
 
@@ -52,7 +53,7 @@ def nothing_stays() -> Iterator[None]:
 
 @contextmanager
 def attached() -> Iterator[list[Handle]]:
-    handles = functions.attach(OpenCalls([]))
+    handles = functions.attach(OpenCalls([]), Costs())
     try:
         yield handles
     finally:

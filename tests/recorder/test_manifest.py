@@ -125,7 +125,7 @@ def test_a_recording_tells_what_was_attached_and_what_a_mark_cost():
     (root,) = trace.manifest["options"]
     assert root["attached"] == {"calls": 1, "gradients": 2, "backward": 1}
     cost_us = trace.manifest["cost_us"]
-    assert set(cost_us) == {"forward", "gradient", "backward", "function"}
+    assert set(cost_us) == {"forward", "gradient", "backward"}
     assert min(cost_us.values()) > 0
     hookview.unwrap(model)
 
