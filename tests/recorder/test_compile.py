@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 import torch
+from support.attribution import assert_attributed
+from support.harmless import execute, same
 from support.recording import hooks_below, record
 from torch import nn
 
@@ -174,12 +176,58 @@ def test_a_function_compiled_around_modules_is_compiled_once(compile_it, warm):
     del net.forward
 
 
-def test_gradients_of_a_compiled_model_are_the_same():
-    plain, recorded = Net(), Net()
-    recorded.load_state_dict(plain.state_dict())
-    call = compiled(recorded)
-    step(compiled(plain))
-    with wrapped(call):
-        record(lambda: step(call))
-    for left, right in zip(plain.parameters(), recorded.parameters(), strict=True):
-        assert torch.equal(left.grad, right.grad)
+MAKES = [compiled_model, compiled_in_place, compiled_part, compiled_part_in_place]
+
+
+@pytest.mark.parametrize("make", MAKES)
+def test_outputs_and_gradients_of_a_compiled_model_are_the_same(make):
+    _, plain = make()
+    module, call = make()
+    call.load_state_dict(plain.state_dict())
+    expected = execute(plain, train)
+    found = []
+    with wrapped(module):
+        found.append(execute(call, train))
+        record(lambda: found.append(execute(call, train)))
+        found.append(execute(call, train))
+    for results in found:
+        assert all(map(same, expected, results))
+
+
+def train(call: nn.Module) -> torch.Tensor:
+    out = call(torch.randn(2, 8))
+    out.sum().backward()
+    return out
+
+
+@pytest.mark.filterwarnings("ignore:Using `torch.compile:UserWarning")  # the truth's own hooks
+@pytest.mark.parametrize("make", MAKES)
+def test_a_compiled_regions_nodes_go_to_the_module_compiled(make):
+    module, call = make()
+    step(call)
+    verdict = assert_attributed(module, train)
+    whole = make in (compiled_model, compiled_in_place)
+    in_forward = {"": 1} if whole else {"first": 1, "act": 1, "head": 1}
+    assert all(verdict.found[path] > 0 for path in in_forward)
+
+
+def test_compiled_autograd_changes_nothing_and_compiles_once_more_to_record():
+    """It compiles the hooks on parameters too; nothing else makes it compile again."""
+    model = nn.Sequential(nn.Linear(8, 8), nn.Tanh())
+
+    def run(model: nn.Module) -> torch.Tensor:
+        with torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager")):
+            return train(model)
+
+    expected = execute(model, run)
+    compilations = Compilations()
+    found = []
+    with wrapped(model):
+        found.append(execute(model, run))
+        assert compilations.since() == (0, 0)
+        record(lambda: found.append(execute(model, run)))
+        assert compilations.since() == (1, 0)
+        found.append(execute(model, run))
+        assert compilations.since() == (1, 0)
+    for results in found:
+        assert all(map(same, expected, results))

@@ -1,97 +1,255 @@
-"""Holds a trace against the truth: which module made which node of the autograd graph."""
+"""Holds the report on a recorded run against a truth kept by other means.
+
+The truth for a node is the module that was running when autograd gave out its number: torch's own
+counter, read at module boundaries. For gradients it is what hooks on the parameters themselves say.
+Times are taken from the file by a plain reading of it.
+"""
 
 from __future__ import annotations
 
+import tempfile
+import threading
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
-from support.harmless import Run, execute
-from support.recording import ACCUMULATE, Span, Trace, record
+from support.harmless import Options, Run, execute
+from support.recording import Span, Trace, only_trace_path
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 import tb_hookview as hookview
 
 EVALUATE = "autograd::engine::evaluate_function: "
-NOT_OF_AN_OPERATOR = (ACCUMULATE, f"{EVALUATE}torch::autograd::GraphRoot")
-"""Nodes that no operator made: the second begins a backward with several outputs."""
+NOBODYS = {f"{EVALUATE}torch::autograd::{name}" for name in ("AccumulateGrad", "GraphRoot")}
+"""Nodes that no operator made: no number of theirs means anything."""
+OUTSIDE = "(outside)"
+THREAD = "truth, thread "
+GRADIENT = "truth, gradient of "
+Times = Counter[str]
+"""Microseconds of backward host time by the path of the module."""
 
 
-def assert_attributed(model: nn.Module, run: Run) -> int:
-    """Check that the marks of a recorded run name the true module of every node that ran.
+class Verdict(NamedTuple):
+    """How a report compares with the truth."""
 
-    Returns:
-        How many nodes there were, without those that no operator made.
-    """
+    nodes: int
+    """Evaluations of autograd nodes that ran."""
+    agreeing: float
+    """Part of the backward host time that the report gives to whom the truth gives it."""
+    inside: float
+    """Part of the backward host time that belongs to some module."""
+    found: Times
+    wanted: Times
+
+
+def assert_attributed(model: nn.Module, run: Run, profile: Options | None = None) -> Verdict:
+    """Check that the report gives all backward host time to the module that it belongs to."""
+    verdict = judge(model, run, profile)
+    wrong = {
+        path: (verdict.found[path], verdict.wanted[path])
+        for path in verdict.found | verdict.wanted
+        if abs(verdict.found[path] - verdict.wanted[path]) > 0.02
+    }
+    assert wrong == {}, f"found and wanted: {wrong}"
+    assert verdict.nodes > 0
+    return verdict
+
+
+def judge(model: nn.Module, run: Run, profile: Options | None = None) -> Verdict:
+    """Wrap and record a model, and hold the report against the truth."""
     hookview.wrap(model)
-    truth = SequenceTruth(model)
+    truth = Truth(model)
     try:
-        trace = record(lambda: execute(model, run))
+        return compare(lambda: execute(model, run), truth, profile or {})
     finally:
         truth.stop()
         hookview.unwrap(model)
-    nodes = [s for s in trace.spans if s.name.startswith(EVALUATE)]
-    nodes = [s for s in nodes if s.name not in NOT_OF_AN_OPERATOR]
-    makers = _makers(trace)
-    found = {_number(node): _module_by_trace(trace, makers, node) for node in nodes}
-    assert found == {number: truth.module_of(number) for number in found}
-    return len(found)
 
 
-class SequenceTruth:
-    """Which module made which autograd node, known from torch's counter at module boundaries."""
+def compare(run: Callable[[], object], truth: Truth, profile: Options) -> Verdict:
+    """Record a wrapped model's run and hold the report against the truth."""
+    with tempfile.TemporaryDirectory() as folder:
+        with hookview.profile(folder, **profile) as profiler:
+            run()
+        path = only_trace_path(Path(folder))
+        trace, report = Trace(path), hookview.analyze(path).data
+    threads = truth.threads(profiler)
+    nodes = evaluations(trace)
+    wanted = true_times(nodes, truth, threads)
+    found = Counter({m.path: m.backward.self_host_us for m in report.modules})
+    found[OUTSIDE] = report.coverage.unattributed_host_us or 0.0
+    total = wanted.total()
+    agreeing = sum(min(found[path], time) for path, time in wanted.items())
+    return Verdict(len(nodes), agreeing / total, 1 - wanted[OUTSIDE] / total, found, wanted)
+
+
+class Truth:
+    """Which module made which autograd node, and whose gradient came when."""
 
     def __init__(self, model: nn.Module) -> None:
-        self._paths = {id(module): path for path, module in model.named_modules()}
-        self._inside: list[str] = []
-        self._numbers: list[int] = []
-        self._modules: list[str | None] = []
-        self._handles = (
+        regions = [path for path, module in model.named_modules() if is_compiled(module)]
+        self._paths = {id(m): shown(path, regions) for path, m in model.named_modules()}
+        self._inside: defaultdict[int, list[str]] = defaultdict(list)
+        self._numbers: defaultdict[int, list[int]] = defaultdict(list)
+        self._modules: defaultdict[int, list[str]] = defaultdict(list)
+        self._compiled: list[nn.Module] = []
+        self.gradients = 0
+        """How many gradients came to parameters."""
+        self._handles = [
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, always_call=True),
-        )
+        ]
+        for name, parameter in model.named_parameters():
+            if parameter.requires_grad:
+                owner = shown(name.rpartition(".")[0], regions)
+                self._handles.append(parameter.register_hook(partial(self._received, owner)))
+        for module in model.modules():
+            if module._compiled_call_impl is not None:  # it calls no hooks that are not compiled
+                module._compiled_call_impl = partial(self._call, module, module._compiled_call_impl)
+                self._compiled.append(module)
+
+    def _received(self, owner: str, _gradient: torch.Tensor) -> None:
+        self.gradients += 1
+        with torch._C._profiler._RecordFunctionFast(f"{GRADIENT}{owner}"):
+            pass
 
     def _enter(self, module: nn.Module, _: object) -> None:
-        if id(module) in self._paths:
-            self._inside.append(self._paths[id(module)])
-            self._note()
+        if torch.compiler.is_compiling() or id(module) not in self._paths:
+            return
+        thread = threading.get_native_id()
+        if not self._numbers[thread]:
+            with torch.profiler.record_function(f"{THREAD}{thread}"):
+                pass
+        self._inside[thread].append(self._paths[id(module)])
+        self._note(thread)
 
     def _leave(self, module: nn.Module, *_: object) -> None:
-        if id(module) in self._paths:
-            self._inside.pop()
-            self._note()
+        if torch.compiler.is_compiling() or id(module) not in self._paths:
+            return
+        thread = threading.get_native_id()
+        self._inside[thread].pop()
+        self._note(thread)
 
-    def _note(self) -> None:
-        self._numbers.append(torch._C._autograd._get_sequence_nr())
-        self._modules.append(self._inside[-1] if self._inside else None)
+    def _call(self, module: nn.Module, call: Callable[..., Any], *args: Any) -> object:
+        self._enter(module, args)
+        result = call(*args)
+        self._leave(module)
+        return result
+
+    def _note(self, thread: int) -> None:
+        inside = self._inside[thread]
+        self._numbers[thread].append(torch._C._autograd._get_sequence_nr())
+        self._modules[thread].append(inside[-1] if inside else OUTSIDE)
 
     def stop(self) -> None:
         for handle in self._handles:
             handle.remove()
+        for module in self._compiled:
+            module._compiled_call_impl = module._compiled_call_impl.args[1]
 
-    def module_of(self, number: int) -> str | None:
-        passed = bisect_right(self._numbers, number)
-        return self._modules[passed - 1] if passed else None
+    def threads(self, profiler: torch.profiler.profile) -> dict[int, int]:
+        """Threads that ran modules, by the profiler's own number, which nodes carry."""
+        events = profiler.profiler.kineto_results.events()
+        named = [event for event in events if event.name().startswith(THREAD)]
+        return {e.start_thread_id(): int(e.name().removeprefix(THREAD)) for e in named}
 
-
-def _number(span: Span) -> int:
-    number: int = span.args["Sequence number"]
-    return number
-
-
-def _makers(trace: Trace) -> dict[int, list[Span]]:
-    """The forward operators by the number of the node that they made."""
-    makers: dict[int, list[Span]] = defaultdict(list)
-    for span in trace.spans:
-        if "Sequence number" in span.args and span.args.get("Fwd thread id") == 0:
-            makers[_number(span)].append(span)
-    return makers
+    def module_of(self, thread: int, number: int) -> str:
+        passed = bisect_right(self._numbers[thread], number)
+        return self._modules[thread][passed - 1] if passed else OUTSIDE
 
 
-def _module_by_trace(trace: Trace, makers: dict[int, list[Span]], node: Span) -> str | None:
-    """The module whose forward range holds the last operator to start with the node's number."""
-    before = [span for span in makers[_number(node)] if span.start < node.start]
-    maker = max(before, key=lambda span: (span.start, -span.end))
-    around = [(span.start, mark.path) for mark, span in trace.forward_marks if span.holds(maker)]
-    return max(around)[1] if around else None
+def is_compiled(module: nn.Module) -> bool:
+    return module._compiled_call_impl is not None or hasattr(module, "_orig_mod")
+
+
+def shown(path: str, regions: list[str]) -> str:
+    """A path as the recorder shows it: what was compiled as a whole is one module."""
+    around = [r for r in regions if not r or f"{path}.".startswith(f"{r}.")]
+    return min(around, key=len, default=path)
+
+
+class Evaluation(NamedTuple):
+    """One row of autograd's engine."""
+
+    span: Span
+    time: float
+    """Less the evaluations nested in it; microseconds."""
+    number: int
+    forward_thread: int
+    """The profiler's number of it; 0 where torch gives none."""
+    gradient: str | None
+    """Owner of the parameter that received a gradient here."""
+    around: Span | None
+    """The evaluation in which this one is nested."""
+
+
+def evaluations(trace: Trace) -> list[Evaluation]:
+    """All evaluations of nodes, by start."""
+    rows = sorted(trace.spans, key=lambda span: (span.start, -span.end))
+    open_rows: defaultdict[int, list[Span]] = defaultdict(list)
+    nested: Counter[int] = Counter()
+    outer: dict[int, Span] = {}
+    inner: dict[int, Span] = {}
+    gradients: dict[int, str] = {}
+    nodes = []
+    for row in rows:
+        above = open_rows[row.tid]
+        while above and above[-1].end <= row.start:
+            above.pop()
+        around = above[-1] if above else None
+        if row.name.startswith(EVALUATE):
+            if around is not None:
+                nested[id(around)] += row.end - row.start
+                outer[id(row)] = around
+            above.append(row)
+            nodes.append(row)
+        elif around is not None and around.name == EVALUATE + row.name:
+            inner.setdefault(id(around), row)
+        elif around is not None and row.name.startswith(GRADIENT):
+            gradients[id(around)] = row.name.removeprefix(GRADIENT)
+    return [
+        Evaluation(
+            row,
+            (row.end - row.start - nested[id(row)]) / 1000,
+            *_number(row, inner.get(id(row))),
+            gradients.get(id(row)),
+            outer.get(id(row)),
+        )
+        for row in nodes
+    ]
+
+
+def _number(row: Span, inner: Span | None) -> tuple[int, int]:
+    # torch leaves the number out of the row of the evaluation where a hook of the node ran
+    # something that is in the trace too; the row of the node itself always has it.
+    arguments = {**(inner.args if inner else {}), **row.args}
+    return arguments.get("Sequence number", -1), arguments.get("Fwd thread id", 0)
+
+
+def true_times(nodes: list[Evaluation], truth: Truth, threads: dict[int, int]) -> Times:
+    """Backward host time by module, as the truth has it.
+
+    What a reentrant checkpoint recomputes outside of every module belongs to the module whose
+    node recomputes it.
+    """
+    times: Times = Counter()
+    owners: dict[int, str] = {}
+    assert sum(node.gradient is not None for node in nodes) == truth.gradients
+    for node in nodes:
+        if node.gradient is not None:
+            owner = node.gradient
+        elif node.span.name in NOBODYS or node.forward_thread not in threads:
+            owner = OUTSIDE  # a thread without modules is not among the threads
+        else:
+            owner = truth.module_of(threads[node.forward_thread], node.number)
+        made = node.span.name not in NOBODYS
+        if owner == OUTSIDE and made and node.around is not None:
+            owner = owners[id(node.around)]
+        owners[id(node.span)] = owner
+        times[owner] += node.time
+    return times

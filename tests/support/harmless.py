@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -16,16 +17,30 @@ import tb_hookview as hookview
 
 Results = list[torch.Tensor | None]
 Run = Callable[[nn.Module], object]
+Options = dict[str, Any]
+"""Keywords for the profiler."""
 
 
 def execute(model: nn.Module, run: Run) -> Results:
     """Run with a fixed seed; return every tensor that came out and every gradient."""
     torch.manual_seed(1)
     model.zero_grad()
-    outputs = [t.detach().clone() for t in tensors_in(run(model))]
+    with one_thread():
+        outputs = [t.detach().clone() for t in tensors_in(run(model))]
     grads = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
     buffers = [b.clone() for b in model.buffers()]
     return [*outputs, *grads, *buffers]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Have no operation share its work: sums of several threads differ from run to run."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
@@ -49,7 +64,7 @@ def same(left: torch.Tensor | None, right: torch.Tensor | None) -> bool:
     return left.dtype == right.dtype and torch.equal(*as_bytes)
 
 
-def assert_harmless(model: nn.Module, run: Run, **options: Any) -> Trace:
+def assert_harmless(model: nn.Module, run: Run, profile: Options | None = None) -> Trace:
     """Compare a plain run with one that is recorded and one that is only wrapped.
 
     Return the trace, after checking that every call is in it.
@@ -58,14 +73,14 @@ def assert_harmless(model: nn.Module, run: Run, **options: Any) -> Trace:
         warnings.simplefilter("always")
         plain = execute(copy.deepcopy(model), run)
     assert any(tensor is not None for tensor in plain)
-    hookview.wrap(model, **options)
+    hookview.wrap(model)
     idle = execute(copy.deepcopy(model), run)
     calls, stop_counting = count_calls(model)
     state = copy.deepcopy(model.state_dict())
     results: list[Results] = []
     with warnings.catch_warnings(record=True) as during:
         warnings.simplefilter("always")
-        trace = record(lambda: results.append(execute(model, run)))
+        trace = record(lambda: results.append(execute(model, run)), **(profile or {}))
     stop_counting()
     model.load_state_dict(state)
     after = execute(model, run)

@@ -75,9 +75,13 @@ def record_bare(run: Callable[[], object]) -> Trace:
         return Trace(path)
 
 
-def only_trace(folder: Path) -> Trace:
+def only_trace_path(folder: Path) -> Path:
     (path,) = folder.glob("*.pt.trace.json.gz")
-    return Trace(path)
+    return path
+
+
+def only_trace(folder: Path) -> Trace:
+    return Trace(only_trace_path(folder))
 
 
 def hooks_on(module: nn.Module) -> list[object]:
