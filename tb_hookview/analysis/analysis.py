@@ -43,7 +43,8 @@ class Analysis:
     phases: Phases
     steps: Steps
     syncs: Syncs
-    sync_idle: Int | None
+    sync_gaps: Int | None
+    """Device idle time that each wait caused: start and end, nanoseconds, shape (w, 2)."""
     contradictions: dict[str, int]
     """What in the trace contradicts itself or says nothing, with how often; may be 0."""
 
@@ -56,6 +57,12 @@ class Analysis:
     def forest(self) -> Forest:
         """The nested host rows."""
         return self.host.forest
+
+    @cached_property
+    def sync_idle(self) -> Int | None:
+        """Device idle time that each wait caused, nanoseconds; None without launched work."""
+        gaps = self.sync_gaps
+        return None if gaps is None else gaps[:, 1] - gaps[:, 0]
 
     @cached_property
     def launches_known(self) -> bool:
@@ -105,7 +112,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         phases=find_phases(host, row_node, ranges, makers),
         steps=find_steps(trace, event_role, *bounds),
         syncs=syncs,
-        sync_idle=idle_caused(forest, work, syncs),
+        sync_gaps=idle_caused(forest, work, syncs),
         contradictions={
             _CONFLICT: external_id_conflicts(host),
             **unusable_marks(host, modules),

@@ -18,7 +18,10 @@ from tb_hookview.trace.columns import Int
 
 
 def idle_caused(forest: Forest, work: DeviceWork, syncs: Syncs) -> Int | None:
-    """Device idle time caused by each wait, nanoseconds, shape (w,); None without launched work."""
+    """Device idle time caused by each wait: start and end, nanoseconds, shape (w, 2).
+
+    A wait that caused none has equal start and end; without launched work there is None at all.
+    """
     launched = np.flatnonzero(work.launch >= 0)
     if not len(launched):
         return None
@@ -31,8 +34,9 @@ def idle_caused(forest: Forest, work: DeviceWork, syncs: Syncs) -> Int | None:
     billed_end = np.minimum(gap_end, _next_start_before(following, syncs.start, gap_end))
     floor = _launch_latency(launch_start, work.start[launched], busy_until[launched])
     last = billed_end == gap_end
-    lost = billed_end - gap_start - np.where(last, floor, 0)
-    return np.where(found & ~syncs.by_profiler, np.maximum(lost, 0), 0)
+    billed_end = np.maximum(billed_end - np.where(last, floor, 0), gap_start)
+    caused = found & ~syncs.by_profiler
+    return np.stack([gap_start, np.where(caused, billed_end, gap_start)], axis=1)
 
 
 def _busy_until(work: DeviceWork) -> Int:
