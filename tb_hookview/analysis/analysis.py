@@ -15,6 +15,7 @@ from tb_hookview.analysis.checks import external_id_conflicts, unusable_marks
 from tb_hookview.analysis.forest import Forest
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.idle import idle_caused
+from tb_hookview.analysis.kinds import WorkKinds, work_kinds
 from tb_hookview.analysis.launches import DeviceWork, device_work
 from tb_hookview.analysis.modules import Modules, Ranges, find_modules
 from tb_hookview.analysis.names import Role, roles
@@ -39,6 +40,7 @@ class Analysis:
     ranges: Ranges
     attribution: Attribution
     work: DeviceWork
+    kinds: WorkKinds
     owners: WorkOwners
     phases: Phases
     steps: Steps
@@ -108,6 +110,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         ranges=ranges,
         attribution=attribution,
         work=work,
+        kinds=work_kinds(host, work),
         owners=own_work(work, row_node, attribution),
         phases=find_phases(host, row_node, ranges, makers),
         steps=find_steps(trace, event_role, *bounds),
