@@ -105,9 +105,12 @@ def _candidates(
     made_by = nodes.by_sequence
     yield "sequence", around(made_by, Role.FORWARD_MARK)
     yield "mark", _marked(host, len(nodes), row_node, modules)
-    # The gradient of an input is accumulated between a module's marks too, and is not the module's.
+    # What was made outside of every module runs between a module's marks too, if it flows into it:
+    # another's gradient, a weight computed elsewhere. A maker inside a node is a recomputation.
+    elsewhere = _named(host, nodes, "AccumulateGrad", "GraphRoot")
+    elsewhere |= (made_by >= 0) & (lookup(row_node, made_by) < 0)
     between = module_between_marks(host, modules, nodes.position)
-    yield "backward_mark", np.where(_named(host, nodes, "AccumulateGrad", "GraphRoot"), -1, between)
+    yield "backward_mark", np.where(elsewhere, -1, between)
     yield "lightning", around(made_by, Role.LIGHTNING)
     yield "python_stack", around(made_by, Role.MODULE_LABEL)
     pointed = np.where(made_by < 0, nodes.by_flow, -1)

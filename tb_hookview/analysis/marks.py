@@ -37,14 +37,7 @@ def module_between_marks(host: Host, modules: Modules, position: Int) -> Int:
     after = np.flatnonzero(host.role == Role.AFTER_MARK)
     opened = marked_modules(host, modules, before)
     closed = marked_modules(host, modules, after)
-    size = len(modules) + 1
-    # Seen backwards in time, the last closing up to an opening is the first one after it.
-    pair = last_up_to(
-        host.forest.thread[after] * size + closed,
-        -host.forest.start[after],
-        host.forest.thread[before] * size + opened,
-        -host.forest.start[before],
-    )
+    pair = _pairs(host, before, opened, after, closed)
     whole = np.flatnonzero((pair >= 0) & (opened >= 0))
     marks = before[whole]
     start, end = _began(host, marks), _began(host, after[pair[whole]])
@@ -54,6 +47,27 @@ def module_between_marks(host: Host, modules: Modules, position: Int) -> Int:
     spans = Forest(marks[order], enclosing(thread, start, end), start, end, thread)
     found = innermost_at(spans, host.forest.thread[position], host.forest.start[position])
     return lookup(opened[whole][order], found)
+
+
+def _pairs(host: Host, before: Int, opened: Int, after: Int, closed: Int) -> Int:
+    """Index of the mark after that belongs to each mark before, -1 for none.
+
+    They pair as brackets do, for each module and thread by itself: one before whose after is
+    missing, because the backward failed, takes no other's.
+    """
+    marks, module = np.concatenate([before, after]), np.concatenate([opened, closed])
+    thread, start = host.forest.thread[marks], host.forest.start[marks]
+    step = np.repeat([1, -1], [len(before), len(after)])
+    order = np.lexsort((start, module, thread))
+    depth = np.empty(len(marks), np.int64)
+    depth[order] = np.cumsum(step[order])  # the offset of what is sorted before is the same for all
+    depth[step < 0] += 1
+    key = np.unique(np.stack([thread, module, depth]), axis=1, return_inverse=True)[1].reshape(-1)
+    first, second = key[: len(before)], key[len(before) :]
+    opening = last_up_to(first, start[: len(before)], second, start[len(before) :])
+    pair = np.full(len(before), -1, np.int64)
+    pair[opening[opening >= 0]] = np.flatnonzero(opening >= 0)
+    return pair
 
 
 def _began(host: Host, marks: Int) -> Int:

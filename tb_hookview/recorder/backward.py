@@ -9,8 +9,8 @@ is over when a node runs whose number is below the first that the call could mak
     backward runs             <-------------------------------------
     hooked                      b                b        b       b
 
-The outputs of calls are hooked, and the newest node when a call begins if it is not such an
-output and can be found among the inputs, so that the end of the call is seen in time.
+The outputs of calls are hooked, and the newest node before a call if it is not such an output and
+can be found among the inputs, so that the end of the call is seen in time.
 """
 
 from __future__ import annotations
@@ -21,34 +21,44 @@ from dataclasses import is_dataclass
 from functools import partial
 from threading import get_ident
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Variable
-from torch.autograd import profiler as autograd_profiler
 from torch.compiler import is_compiling
 
 from tb_hookview.recorder import faults
 from tb_hookview.recorder.costs import Costs
-from tb_hookview.recorder.ranges import new_range
+from tb_hookview.recorder.ranges import Recording, new_range
 
 next_number: Callable[[], int] = torch.autograd._get_sequence_nr  # type: ignore[attr-defined]
 """Return the number that the next node made on this thread will have."""
 
 _current_backward: Callable[[], int] = torch._C._current_graph_task_id
 
+_BACKWARDS = 100
+"""How many are remembered; one that fails does not tell, and some run inside of others."""
+
 _DEPTH = 3
 """How deep an output's containers are searched for tensors."""
 
 
-class BackwardNames(NamedTuple):
+class BackwardNames:
     """Names of the marks around the backward of a module's calls."""
 
-    before: str
-    after: str
-    costs: Costs | None = None
-    """Where to note what they cost, for a module that is timed."""
+    __slots__ = ("after", "before", "costs")
+
+    def __init__(self, before: str, after: str, costs: Costs | None = None) -> None:
+        """Hold the names.
+
+        Args:
+            before, after: of the marks.
+            costs: where to note what they cost, for a module that is timed.
+        """
+        self.before = before
+        self.after = after
+        self.costs = costs
 
 
 class Call:
@@ -83,95 +93,96 @@ class Running:
 class HookedNodes:
     """The nodes of one forward thread that have hooks of ours, and the backwards through them."""
 
-    __slots__ = ("_calls", "_last", "_running", "newest")
+    __slots__ = ("_calls", "_last", "_recording", "_running")
 
-    def __init__(self) -> None:
-        self.newest = -1
-        """Number of the node that was hooked last."""
-        self._calls: dict[int, Call] = {}
-        """Of the outermost call under way: by number of the node, the last call to return it."""
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._calls: dict[int, Call | None] = {}
+        """The hooked nodes of the outermost call under way: by number, the last call to return it;
+        None where it is hooked as an input."""
         self._last = Running(-1, -1)
         self._running: dict[tuple[int, int], Running] = {}
 
-    def hook_inputs(self, inputs: Iterable[object]) -> None:
-        """Have it noticed when a backward comes to the newest of the nodes that made the inputs."""
-        newest = None
-        for value in inputs:
-            if isinstance(value, Tensor):
-                node = _made_by(value)
-                if node is not None and (newest is None or _number(node) > _number(newest)):
-                    newest = node
-        if newest is not None:
-            number = _number(newest)
-            if number != self.newest:
-                self._hook(newest, number, None)
-
-    def hook_output(self, output: object, names: BackwardNames, start: int) -> None:
-        """Have it noticed when a backward comes to a call.
+    def hook(
+        self, inputs: Iterable[object], output: object, names: BackwardNames, start: int
+    ) -> None:
+        """Have the beginning and the end of a call's backward noticed, as the call ends.
 
         Args:
-            output: what the call returned.
+            inputs: what it was given.
+            output: what it returned.
             names: of the marks of its backward.
             start: number of the first node that it could make.
         """
-        if type(output) is Tensor:
-            node = output.grad_fn
-            if node is not None:
-                number = node._sequence_nr()
-                if number >= start:
-                    self._hook(node, number, Call(names, start))
-            return
         call = Call(names, start)
-        for node in filter(None, map(_made_by, _tensors(output, _DEPTH))):
-            if node._sequence_nr() >= start:
-                self._hook(node, node._sequence_nr(), call)
-
-    def _hook(self, node: Any, number: int, call: Call | None) -> None:
-        inner = self._calls.get(number)
-        if inner is None or call is None:
-            with _carrier_lock:
-                _carrier._backward_hooks = {0: partial(self._reached, number, call)}
-                node._register_hook_dict(_carrier)
-            self.newest = number
-        elif inner is not call:
-            inner.outer = call
-        if call is not None:
-            self._calls[number] = call
+        for tensor in (output,) if type(output) is Tensor else _tensors(output, _DEPTH):
+            node = tensor.grad_fn if type(tensor) is Tensor else _made_by(tensor)
+            number = -1 if node is None else node._sequence_nr()
+            if number >= start:
+                inner = self._calls.get(number)
+                if inner is None:
+                    _attach(node, partial(self._reached, number, call))
+                elif inner is not call:
+                    inner.outer = call
+                self._calls[number] = call
+        if start - 1 not in self._calls:
+            self._hook_newest(inputs, start)
 
     def forget(self) -> None:
-        """Forget which calls returned which node, as the outermost call ends."""
-        self._calls.clear()
+        """Forget the nodes, as the outermost call ends; the newest is what follows may begin at."""
+        if self._calls:
+            newest = max(self._calls)
+            self._calls = {newest: self._calls[newest]}
+
+    def _hook_newest(self, inputs: Iterable[object], start: int) -> None:
+        """Hook the newest node that made an input; in-place operations left later ones on some."""
+        newest, newest_number = None, -1
+        for value in inputs:
+            if isinstance(value, Tensor):
+                node = _made_by(value)
+                number = -1 if node is None else node._sequence_nr()
+                if newest_number < number < start:
+                    newest, newest_number = node, number
+        if newest is not None and newest_number not in self._calls:
+            _attach(newest, partial(self._reached, newest_number, None))
+            self._calls[newest_number] = None
 
     def _reached(self, number: int, call: Call | None, _gradient: object) -> None:
         """Leave the marks that are due as a node is about to run."""
-        if is_compiling() or not autograd_profiler._is_profiler_enabled:
+        if self._recording.is_over or is_compiling():
             return
-        since = perf_counter_ns() if call is not None and call.names.costs is not None else 0
         try:
-            running = self._last
-            if running.backward != _current_backward() or running.thread != get_ident():
-                running = self._last = self._switch()
-            left = _close(running.calls, number)
-            if call is not None:
-                left += _begin(running.calls, call)
-                if call.names.costs is not None and left:
-                    call.names.costs.note("backward", since, left)
+            if call is not None and call.names.costs is not None:
+                call.names.costs.note("backward", perf_counter_ns(), self._mark(number, call))
+            else:
+                self._mark(number, call)
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("marking the backward pass", fault)
+
+    def _mark(self, number: int, call: Call | None) -> int:
+        """Leave the marks that are due as a node is about to run; return how many."""
+        running = self._last
+        if running.backward != _current_backward() or running.thread != get_ident():
+            running = self._last = self._switch()
+        calls = running.calls
+        left = _close(calls, number) if calls and calls[-1].start > number else 0
+        return left if call is None else left + _begin(calls, call)
 
     def _switch(self) -> Running:
         """Return the backward that runs on this thread."""
         key = (_current_backward(), get_ident())
         running = self._running.get(key)
         if running is None:
+            while len(self._running) >= _BACKWARDS:
+                del self._running[next(iter(self._running))]
             running = self._running[key] = Running(*key)
             Variable._execution_engine.queue_callback(partial(self._finish, key))
         return running
 
     def _finish(self, key: tuple[int, int]) -> None:
         """Leave what marks remain as a backward ends; another thread's would be out of place."""
-        running = self._running.pop(key)
-        if get_ident() == running.thread:
+        running = self._running.pop(key, None)
+        if running is not None and get_ident() == running.thread:
             _close(running.calls, -1)
 
 
@@ -192,11 +203,6 @@ def _begin(running: list[Call], call: Call) -> int:
             left += 1
         running.append(call)
     return left
-
-
-def _number(node: Any) -> int:
-    number: int = node._sequence_nr()
-    return number
 
 
 def _made_by(tensor: Any) -> Any:
@@ -230,3 +236,9 @@ So `Tensor.register_hook` does it in the end, and this is a tenth of its cost. M
 making it while recording would be in the trace.
 """
 _carrier_lock = threading.Lock()
+
+
+def _attach(node: Any, hook: Callable[[object], None]) -> None:
+    with _carrier_lock:
+        _carrier._backward_hooks = {0: hook}
+        node._register_hook_dict(_carrier)

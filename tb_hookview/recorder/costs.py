@@ -29,7 +29,8 @@ class Costs:
             since: `perf_counter_ns` before they were left.
             marks: how many.
         """
-        self._samples[kind].append((perf_counter_ns() - since) / marks / 1000)
+        if marks:
+            self._samples[kind].append((perf_counter_ns() - since) / marks / 1000)
 
     def note_end(self, kind: str, since: int) -> None:
         """Note the time of the end of a range."""

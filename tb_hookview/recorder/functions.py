@@ -96,11 +96,11 @@ def _marked(original: Callable[..., Any], marks: CallMarks, handle: Handle) -> C
     def call(*args: Any, **kwargs: Any) -> Any:
         if is_compiling() or not handle.recording:
             return original(*args, **kwargs)
-        marks.begin(())
+        marks.begin()
         try:
             return original(*args, **kwargs)
         finally:
-            marks.end(None)
+            marks.end((), None)
 
     return call
 

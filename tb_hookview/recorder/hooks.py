@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from time import perf_counter_ns
-from types import FrameType
 from typing import Any
 
 from torch import nn
@@ -18,7 +17,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults
 from tb_hookview.recorder.backward import BackwardNames, HookedNodes, next_number
 from tb_hookview.recorder.costs import Costs
-from tb_hookview.recorder.ranges import Entry, close, new_range
+from tb_hookview.recorder.ranges import Entry, Recording, close_above, new_range
 
 
 class _NoNameError(UsageError, AttributeError):
@@ -57,16 +56,12 @@ def is_inert(hook: object) -> bool:
 class OpenCalls(threading.local):
     """The calls that are under way on this thread."""
 
-    def __init__(self, of_all_threads: list[list[Entry]]) -> None:
-        """Begin a thread; every thread that uses the object comes through here.
-
-        Args:
-            of_all_threads: where to enter the stack, so that the recording's end finds it.
-        """
+    def __init__(self, recording: Recording) -> None:
+        """Begin a thread; every thread that uses the object comes through here."""
         self.stack: list[Entry] = []
         """Their ranges, innermost last."""
-        self.nodes = HookedNodes()
-        of_all_threads.append(self.stack)
+        self.nodes = HookedNodes(recording)
+        recording.stacks.append(self.stack)
 
 
 class CallMarks:
@@ -86,36 +81,38 @@ class CallMarks:
         self._backward = backward
         self._open = open_calls
 
-    def begin(self, inputs: Iterable[object]) -> None:
+    def begin(self) -> None:
         """Open the range of a call on the calling thread."""
         try:
-            thread = self._open
-            start = 0
-            if self._backward is not None:
-                start = next_number()
-                if thread.nodes.newest != start - 1:
-                    thread.nodes.hook_inputs(inputs)
             mark = new_range(self._name)
             mark.__enter__()
-            thread.stack.append((self, mark, start))
+            start = 0 if self._backward is None else next_number()
+            self._open.stack.append((self, mark, start))
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("opening a forward range", fault)
+            faults.report("opening a range", fault)
 
-    def end(self, output: object) -> None:
+    def end(self, inputs: Iterable[object], output: object) -> None:
         """Close the range that the same thread opened for a call, if it did.
 
         Args:
-            output: what the call returned; None where it raised.
+            inputs: what was given to the call.
+            output: what it returned; None where it raised.
         """
         try:
             thread = self._open
-            entry = close(thread.stack, self)
-            if self._backward is not None and entry is not None and output is not None:
-                thread.nodes.hook_output(output, self._backward, entry[2])
-            if not thread.stack:
+            stack = thread.stack
+            entry = stack.pop() if stack and stack[-1][0] is self else close_above(stack, self)
+            if entry is None:
+                return
+            entry[1].__exit__(None, None, None)
+            if self._backward is None:
+                return
+            if output is not None and next_number() != entry[2]:
+                thread.nodes.hook(inputs, output, self._backward, entry[2])
+            if not stack:
                 thread.nodes.forget()
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("closing a forward range", fault)
+            faults.report("closing a range", fault)
 
 
 class TimedCallMarks(CallMarks):
@@ -135,16 +132,16 @@ class TimedCallMarks(CallMarks):
         self._kind = kind
         self._costs = costs
 
-    def begin(self, inputs: Iterable[object]) -> None:
+    def begin(self) -> None:
         """As for any call."""
         since = perf_counter_ns()
-        super().begin(inputs)
+        super().begin()
         self._costs.note(self._kind, since)
 
-    def end(self, output: object) -> None:
+    def end(self, inputs: Iterable[object], output: object) -> None:
         """As for any call."""
         since = perf_counter_ns()
-        super().end(output)
+        super().end(inputs, output)
         self._costs.note_end(self._kind, since)
 
 
@@ -156,10 +153,10 @@ class EnterForward(Hook):
     def __init__(self, marks: CallMarks) -> None:
         self._marks = marks
 
-    def __call__(self, _module: object, args: tuple[object, ...]) -> None:
+    def __call__(self, _module: object, _args: object) -> None:
         """Open the range on the calling thread."""
         if not is_compiling():
-            self._marks.begin(args)
+            self._marks.begin()
 
 
 class LeaveForward(Hook):
@@ -170,10 +167,10 @@ class LeaveForward(Hook):
     def __init__(self, marks: CallMarks) -> None:
         self._marks = marks
 
-    def __call__(self, _module: object, _args: object, output: object) -> None:
+    def __call__(self, _module: object, args: tuple[object, ...], output: object) -> None:
         """Close the range that the same thread opened for this call, if it did."""
         if not is_compiling():
-            self._marks.end(output)
+            self._marks.end(args, output)
 
 
 SLOT = "_compiled_call_impl"
@@ -201,30 +198,35 @@ class MarkedCall(Hook):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module inside its range."""
-        call = self.call or self._called(sys._getframe(1))._call_impl
+        call = self.call
+        if call is None:
+            called = sys._getframe(1).f_locals.get("self")
+            module = self._module()
+            if called is not module or module is None:
+                module = self._called(called, module)
+            call = module._call_impl
         if is_compiling():
             return call(*args, **kwargs)
-        self._marks.begin((*args, *kwargs.values()) if kwargs else args)
+        marks = self._marks
+        marks.begin()
         output = None
         try:
             output = call(*args, **kwargs)
             return output
         finally:
-            self._marks.end(output)
+            marks.end((*args, *kwargs.values()) if kwargs else args, output)
 
-    def _called(self, frame: FrameType) -> nn.Module:
-        """Return the module that is called, as torch's calling frame has it.
+    def _called(self, called: object, marked: nn.Module | None) -> nn.Module:
+        """Return the module that is called where it is not the one that was marked.
 
         DataParallel gives its replicas all attributes of the module they replicate, this object
-        among them.
+        among them. Which module is called stands in torch's calling frame and nowhere else.
         """
-        module = frame.f_locals.get("self")
-        if isinstance(module, nn.Module) and module.__dict__.get(SLOT) is self:
-            return module
-        original = self._module()
-        if original is None:
+        if isinstance(called, nn.Module) and called.__dict__.get(SLOT) is self:
+            return called
+        if marked is None:
             raise ReferenceError("the module is gone")
-        return original
+        return marked
 
 
 class Instant(Hook):

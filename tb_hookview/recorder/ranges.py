@@ -29,16 +29,27 @@ Entry = tuple[object, Range, int]
 can make (0 where nobody asked for it)."""
 
 
-def close(stack: list[Entry], opener: object) -> Entry | None:
-    """Close the innermost range of an opener and those left open above it; return its entry.
+class Recording:
+    """What the threads of one recording share."""
+
+    __slots__ = ("is_over", "stacks")
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.stacks: list[list[Entry]] = []
+        """The open ranges of each thread."""
+
+
+def close_above(stack: list[Entry], opener: object) -> Entry | None:
+    """Close the ranges above the innermost one of an opener; take that from the stack, still open.
 
     A BaseException such as KeyboardInterrupt passes modules without calling their hooks, and a
     call that began before the hooks were attached has no range at all: then the answer is None.
     """
-    if not stack or (stack[-1][0] is not opener and all(e[0] is not opener for e in stack)):
+    if all(entry[0] is not opener for entry in stack):
         return None
     while True:
         entry = stack.pop()
-        entry[1].__exit__(None, None, None)
         if entry[0] is opener:
             return entry
+        entry[1].__exit__(None, None, None)

@@ -28,7 +28,7 @@ from tb_hookview.recorder.hooks import (
     TimedCallMarks,
     TimedInstant,
 )
-from tb_hookview.recorder.ranges import Entry
+from tb_hookview.recorder.ranges import Entry, Recording
 from tb_hookview.recorder.roots import Assigned, Root
 from tb_hookview.recorder.tree import Node
 
@@ -52,8 +52,8 @@ class Session:
         """
         self.held = held
         self._manifest: dict[str, Any] = {}
-        self._stacks: list[list[Entry]] = []
-        self._open = OpenCalls(self._stacks)
+        self._recording = Recording()
+        self._open = OpenCalls(self._recording)
         self._costs = Costs()
         self._handles: list[_Handle] = []
         self._attached: dict[Root, Counter[str]] = defaultdict(Counter)
@@ -80,7 +80,8 @@ class Session:
         for handle in self._handles:
             self._guard(handle.remove)
         self._handles.clear()
-        for stack in self._stacks:
+        self._recording.is_over = True
+        for stack in self._recording.stacks:
             if not self.held and autograd_profiler._is_profiler_enabled:
                 _abandoned.extend(stack)
             # Calls that still run find nothing to close, and torch ends a range that is dropped; to

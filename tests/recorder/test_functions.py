@@ -24,6 +24,7 @@ from tb_hookview.recorder import functions
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.functions import Handle
 from tb_hookview.recorder.hooks import OpenCalls
+from tb_hookview.recorder.ranges import Recording
 
 NORM = "torch.nn.utils.get_total_norm"
 SCALE = "torch.nn.utils.clip_grads_with_norm_"
@@ -53,7 +54,7 @@ def nothing_stays() -> Iterator[None]:
 
 @contextmanager
 def attached() -> Iterator[list[Handle]]:
-    handles = functions.attach(OpenCalls([]), Costs())
+    handles = functions.attach(OpenCalls(Recording()), Costs())
     try:
         yield handles
     finally:

@@ -10,8 +10,6 @@ CASES = {**module_cases.CASES, **autograd_cases.CASES}
 
 
 KNOWN = {
-    "`functional_call` with weights made outside": "known to be made outside, yet between marks",
-    "a second backward that fails": "marks of a backward that raised have no end",
     "`autograd.grad` for the parameters": "no gradient is accumulated, and none is marked",
 }
 

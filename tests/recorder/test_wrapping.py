@@ -187,7 +187,6 @@ def test_the_users_own_hooks_stay():
     assert calls == ["pre", "grad"] * 2
 
 
-@pytest.mark.xfail(strict=True, reason="hooks on nodes do not ask whether the model is wrapped")
 def test_a_graph_that_outlives_unwrap_leaves_no_marks():
     model = hookview.wrap(small_model())
     kept: list[torch.Tensor] = []
