@@ -11,11 +11,13 @@ import numpy as np
 from tb_hookview.analysis import forest as forests
 from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute, own_work
 from tb_hookview.analysis.autograd import Nodes, find_nodes, node_of_rows
+from tb_hookview.analysis.calls import call_rows
 from tb_hookview.analysis.checks import external_id_conflicts, unusable_marks
 from tb_hookview.analysis.forest import Forest
+from tb_hookview.analysis.gaps import Gaps
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.idle import idle_caused
-from tb_hookview.analysis.kinds import WorkKinds, work_kinds
+from tb_hookview.analysis.idle import IdleTime, find_gaps
+from tb_hookview.analysis.kinds import COMMUNICATION, WorkKinds, work_kinds
 from tb_hookview.analysis.launches import DeviceWork, device_work
 from tb_hookview.analysis.modules import Modules, Ranges, find_modules
 from tb_hookview.analysis.names import Role, roles
@@ -45,8 +47,10 @@ class Analysis:
     phases: Phases
     steps: Steps
     syncs: Syncs
-    sync_gaps: Int | None
-    """Device idle time that each wait caused: start and end, nanoseconds, shape (w, 2)."""
+    calls: Int
+    """`Call` of each forest row: what it may do to the host."""
+    gaps: Gaps
+    """Idle time of the devices, billed to its causes."""
     contradictions: dict[str, int]
     """What in the trace contradicts itself or says nothing, with how often; may be 0."""
 
@@ -63,8 +67,23 @@ class Analysis:
     @cached_property
     def sync_idle(self) -> Int | None:
         """Device idle time that each wait caused, nanoseconds; None without launched work."""
-        gaps = self.sync_gaps
-        return None if gaps is None else gaps[:, 1] - gaps[:, 0]
+        return self.gaps.by_sync(len(self.syncs)) if (self.work.launch >= 0).any() else None
+
+    @cached_property
+    def sync_gaps(self) -> Int | None:
+        """From when to when a device idled because of each wait, nanoseconds, shape (w, 2).
+
+        What is billed to other causes in between is in it; `gaps.of_syncs` leaves that out.
+        """
+        if self.sync_idle is None:
+            return None
+        caused = self.gaps.sync >= 0
+        sync = self.gaps.sync[caused]
+        bounds = np.stack([self.syncs.start, self.syncs.start], axis=1)
+        bounds[self.sync_idle > 0] = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+        np.minimum.at(bounds[:, 0], sync, self.gaps.start[caused])
+        np.maximum.at(bounds[:, 1], sync, self.gaps.end[caused])
+        return bounds
 
     @cached_property
     def launches_known(self) -> bool:
@@ -99,8 +118,11 @@ def analyze_trace(trace: Trace) -> Analysis:
     modules, ranges = find_modules(host, makers)
     attribution = attribute(host, nodes, row_node, modules, ranges)
     work = device_work(trace, forest)
-    syncs = find_syncs(host, work)
+    calls = call_rows(host, work)
+    syncs = find_syncs(host, work, calls)
+    kinds = work_kinds(host, work)
     bounds = _bounds(trace)
+    steps = find_steps(trace, event_role, *bounds)
     return Analysis(
         host=host,
         bounds=bounds,
@@ -110,12 +132,16 @@ def analyze_trace(trace: Trace) -> Analysis:
         ranges=ranges,
         attribution=attribution,
         work=work,
-        kinds=work_kinds(host, work),
+        kinds=kinds,
         owners=own_work(work, row_node, attribution),
         phases=find_phases(host, row_node, ranges, makers),
-        steps=find_steps(trace, event_role, *bounds),
+        steps=steps,
         syncs=syncs,
-        sync_gaps=idle_caused(forest, work, syncs),
+        calls=calls,
+        gaps=find_gaps(
+            IdleTime(host, work, syncs, calls, kinds.kind == COMMUNICATION),
+            (min(bounds[0], int(steps.window.min())), max(bounds[1], int(steps.window.max()))),
+        ),
         contradictions={
             _CONFLICT: external_id_conflicts(host),
             **unusable_marks(host, modules),

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
+from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.forest import nearest_above
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.launches import DeviceWork
@@ -21,26 +21,11 @@ from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
-_WAIT = re.compile(
-    r"(cuda|cu|hip|mu|musa)(Device|Stream|Event|Ctx|Thread)Synchronize(_\w+)?"
-    r"|zeCommandQueueSynchronize|ze(CommandList|Event|Fence)HostSynchronize"
-    r"|urQueueFinish|urEventWait"
-    r"|synchronize(Stream|Device|Event)?"
-    r"|aclrtSynchronize(Device|Stream|Event)(WithTimeout)?"
-)
 _DEVICE_WAIT = re.compile(
     r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrtSynchronizeDevice\w*"
 )
-_COPY = re.compile(r"((cuda|hip|mu|musa)Memcpy|cuMemcpy|aclrtMemcpy)(?!.*Async)\w*")
-_ASYNC_COPY = re.compile(r"((cuda|hip|mu|musa)Memcpy|cuMemcpy|aclrtMemcpy)\w*Async\w*")
-_UNPINNED = re.compile(r"Pageable|Host")
-
-
-class _Call(IntEnum):
-    NONE = 0
-    WAIT = 1
-    COPY = 2
-    ASYNC_COPY = 3
+_UNPINNED = re.compile(r"Pageable|Host|M2D|D2M")
+"""In the name of a copy: memory of the host that is not pinned, or (HIP, XPU) may not be."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +46,10 @@ class Syncs:
         return len(self.position)
 
 
-def find_syncs(host: Host, work: DeviceWork) -> Syncs:
-    """Find the host's waits."""
-    call = _calls(host, work)
-    waits = (call == _Call.WAIT) | (call == _Call.COPY)
-    waits |= (call == _Call.ASYNC_COPY) & _outlasts_its_copy(host, work)
+def find_syncs(host: Host, work: DeviceWork, call: Int) -> Syncs:
+    """Find the host's waits; `call` is what each forest row is (`Call`)."""
+    waits = (call == Call.WAIT) | (call == Call.COPY)
+    waits |= (call == Call.ASYNC_COPY) & _outlasts_its_copy(host, work)
     waits &= nearest_above(host.forest.parent, waits) < 0  # a wait that another call passes on to
     position = np.flatnonzero(waits)
     around = operators_around(host)[position]
@@ -91,33 +75,27 @@ def operators_around(host: Host) -> Int:
     return nearest_above(host.forest.parent, (kind == Kind.OPERATOR) & plain)
 
 
-def _calls(host: Host, work: DeviceWork) -> Int:
-    """What each forest row is, as a wait; calls on a device's own rows are mirrors, not calls."""
-    table = np.array([int(_call(text)) for text in host.trace.strings.texts] or [0], np.int64)
-    call = table[host.string]
-    call[host.kind != Kind.RUNTIME] = _Call.NONE
-    call[np.isin(host.forest.thread, np.unique(host.trace.events.thread[work.event]))] = _Call.NONE
-    return np.asarray(call)
-
-
-def _call(name: str) -> _Call:
-    if _WAIT.fullmatch(name):
-        return _Call.WAIT
-    if _COPY.fullmatch(name):
-        return _Call.COPY
-    return _Call.ASYNC_COPY if _ASYNC_COPY.fullmatch(name) else _Call.NONE
-
-
 def _outlasts_its_copy(host: Host, work: DeviceWork) -> Bool:
     """Calls that returned only when a copy they launched, to or from unpinned memory, was done."""
-    strings = host.trace.strings.texts
-    unpinned = np.array([_UNPINNED.search(text) is not None for text in strings] or [False])
-    copies = (work.launch >= 0) & (host.trace.events.kind[work.event] == Kind.COPY)
-    copies &= unpinned[host.trace.events.name[work.event]]
+    copies = _unpinned(host, work)
     launch, end = work.launch[copies], work.end[copies]
     result = np.zeros(len(host), bool)
     result[launch[host.forest.end[launch] >= end]] = True
     return result
+
+
+def holds_unpinned(host: Host, work: DeviceWork) -> Bool:
+    """Calls that launched a copy to or from unpinned memory: the host may pass it on by itself."""
+    result = np.zeros(len(host), bool)
+    result[work.launch[_unpinned(host, work)]] = True
+    return result
+
+
+def _unpinned(host: Host, work: DeviceWork) -> Int:
+    strings = host.trace.strings.texts
+    unpinned = np.array([_UNPINNED.search(text) is not None for text in strings] or [False])
+    copies = (work.launch >= 0) & (host.trace.events.kind[work.event] == Kind.COPY)
+    return np.flatnonzero(copies & unpinned[host.trace.events.name[work.event]])
 
 
 def _groups(call: Int, operator: Int, thread: Int) -> tuple[Int, Int]:
@@ -125,8 +103,8 @@ def _groups(call: Int, operator: Int, thread: Int) -> tuple[Int, Int]:
     if not len(call):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     joins = (
-        (call[1:] == _Call.WAIT)
-        & (call[:-1] != _Call.WAIT)
+        (call[1:] == Call.WAIT)
+        & (call[:-1] != Call.WAIT)
         & (operator[1:] >= 0)
         & (operator[1:] == operator[:-1])
         & (thread[1:] == thread[:-1])

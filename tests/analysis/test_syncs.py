@@ -173,10 +173,14 @@ def test_a_wait_that_the_device_did_not_notice_costs_nothing(tmp_path: Path) -> 
         """,
     )
     assert data.syncs[0].device_idle_us == 0
-    assert data.findings == []
+    assert not [finding for finding in data.findings if finding.severity != "info"]
 
 
 def test_one_gap_behind_two_waits_is_billed_once(tmp_path: Path) -> None:
+    """Of the 31 us each wait gets no more than its length: without it the host were so far ahead.
+
+    The first has only 7 us until the second begins, and 8 of what lies behind the second's 16.
+    """
     data = report_of(
         tmp_path,
         """
@@ -191,7 +195,8 @@ def test_one_gap_behind_two_waits_is_billed_once(tmp_path: Path) -> None:
     assert second.device_idle_us is not None
     latency = gap - (first.device_idle_us + second.device_idle_us)
     assert latency == 12
-    assert first.device_idle_us == second.start_us - (1000 + 40)
+    assert (first.device_idle_us, first.duration_us) == (15, 15)
+    assert (second.device_idle_us, second.duration_us) == (16, 16)
 
 
 @pytest.mark.parametrize(
