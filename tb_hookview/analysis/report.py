@@ -11,12 +11,12 @@ import numpy as np
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import EVIDENCE, REASONS
-from tb_hookview.analysis.findings import find
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.module_table import module_rows
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.recorder_share import recorder_share
+from tb_hookview.analysis.rules import diagnose
 from tb_hookview.analysis.schema import ReportData
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.analysis.sync_table import sync_rows
@@ -83,8 +83,9 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
         NotFoundError: the trace has no step of that name.
     """
     selection = select(analysis, steps)
-    syncs = sync_rows(selection)
     rows = step_rows(selection)
+    diagnosis = diagnose(selection, rows)
+    syncs = sync_rows(selection, diagnosis.causes)
     return Report(
         ReportData(
             schema=schema.SCHEMA_VERSION,
@@ -95,7 +96,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             nodes=_nodes(selection),
             syncs=syncs,
             coverage=_coverage(selection),
-            findings=find(syncs, rows),
+            findings=diagnosis.findings,
             recorder=recorder_share(selection),
         )
     )

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 SCHEMA_VERSION = 1
+PROFILER = "profiler"
+"""Cause of a wait that is the profiler's own; no rule explains it."""
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -131,6 +133,7 @@ class Sync(msgspec.Struct, frozen=True):
     node: str | None
     module: str | None
     cause: str
+    """Id of the rule that explains it, or PROFILER."""
     device_idle_us: float | None
     stack: list[str]
     """Python frames, innermost first; empty where the trace holds none."""
@@ -154,6 +157,15 @@ class Coverage(msgspec.Struct, frozen=True):
     """Unattributed backward time by reason, in `measure`."""
 
 
+class Advice(msgspec.Struct, frozen=True):
+    """Something to look at that no trace shows."""
+
+    id: str
+    """Id of the rule."""
+    title: str
+    fix: str
+
+
 class Finding(msgspec.Struct, frozen=True):
     """One thing that costs time and could be changed."""
 
@@ -167,9 +179,19 @@ class Finding(msgspec.Struct, frozen=True):
     """Path of the module; None outside every module."""
     cost_us_per_step: float | None
     gain_us_per_step: float | None
+    """None where the trace cannot tell it; the evidence says so."""
     evidence: str
     fix: str
     confidence: str
+    """ "high", "medium" or "low"."""
+    reference: str
+    advice: list[Advice]
+    count: int
+    """How often it was seen in the steps that count."""
+    examples: list[float]
+    """Starts of what was seen, microseconds; the first 20. Of waits: `Sync.start_us`."""
+    caveats: list[str]
+    """Sentences about what may make the figures wrong."""
 
 
 class Marks(msgspec.Struct, frozen=True):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.causes import PROFILER, cause_of
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.phases import Phase
@@ -16,16 +17,21 @@ from tb_hookview.analysis.syncs import operator_chain
 from tb_hookview.trace.columns import Int
 
 
-def sync_rows(selection: Selection) -> list[schema.Sync]:
-    """One row per wait in the selection, by start."""
+def own_syncs(syncs: Iterable[schema.Sync]) -> list[schema.Sync]:
+    """Those waits that are the program's and not the profiler's."""
+    return [sync for sync in syncs if sync.cause != schema.PROFILER]
+
+
+def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
+    """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
     stacks = _stacks(analysis, chosen)
     pairs = zip(chosen.tolist(), stacks, strict=True)
-    return [_row(analysis, sync, stack) for sync, stack in pairs]
+    return [_row(analysis, sync, causes[sync], stack) for sync, stack in pairs]
 
 
-def _row(analysis: Analysis, sync: int, stack: list[str]) -> schema.Sync:
+def _row(analysis: Analysis, sync: int, cause: str, stack: list[str]) -> schema.Sync:
     syncs, trace = analysis.syncs, analysis.trace
     position = int(syncs.position[sync])
     node = int(analysis.row_node[position])
@@ -43,7 +49,7 @@ def _row(analysis: Analysis, sync: int, stack: list[str]) -> schema.Sync:
         operator=chain[0] if chain else None,
         node=node_name(_name(analysis, int(analysis.nodes.position[node]))) if node >= 0 else None,
         module=analysis.modules.path[module] if module >= 0 else None,
-        cause=PROFILER if syncs.by_profiler[sync] else cause_of(chain),
+        cause=cause,
         device_idle_us=None if idle is None else int(idle[sync]) / 1000,
         stack=stack,
         thread=thread.name or thread.tid,

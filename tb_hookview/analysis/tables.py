@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_type_hints
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -74,11 +75,16 @@ def _column_names(row_type: Any, prefix: str = "") -> Iterator[str]:
     """Names of the flattened columns, from the types alone, so that every trace gives the same."""
     hints = get_type_hints(row_type)
     for field in msgspec.structs.fields(row_type):
-        inner = [t for t in (hints[field.name], *get_args(hints[field.name])) if _is_struct(t)]
+        inner = [part for part in _parts(hints[field.name]) if _is_struct(part)]
         if inner:
             yield from _column_names(inner[0], f"{prefix}{field.encode_name}.")
         else:
             yield prefix + field.encode_name
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """What a field may be; a list of structs stays one column."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _is_struct(hint: Any) -> bool:

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from tb_hookview.analysis.causes import own_syncs
 from tb_hookview.analysis.schema import Module, ReportData, Work
+from tb_hookview.analysis.sync_table import own_syncs
 
 Status = Literal["appeared", "vanished", "changed", "same"]
 

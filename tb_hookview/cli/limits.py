@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tb_hookview.analysis.causes import own_syncs
 from tb_hookview.analysis.schema import Coverage, ReportData, Sync
+from tb_hookview.analysis.sync_table import own_syncs
 from tb_hookview.errors import UsageError
 
 

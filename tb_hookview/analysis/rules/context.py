@@ -1,0 +1,204 @@
+"""What rules ask a trace, answered once for all of them.
+
+Masks are over forest rows (`rows`), device work (`work`) or waits; they are cut to the steps that
+count. Times inside are nanoseconds, those "a step" microseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tb_hookview.analysis import intervals, schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.forest import Forest, lookup, nearest
+from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.rules.rule import Rule
+from tb_hookview.analysis.rules.waits import Waits
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.trace import Kind
+from tb_hookview.trace.columns import Bool, Int
+
+_PROFILER_OVERHEAD = re.compile(r"Buffer Flush|Instrumentation|Resource|Activity Buffer Request")
+
+
+@dataclass(frozen=True)
+class Context:
+    """One selection of a trace, as rules see it."""
+
+    selection: Selection
+    step_rows: list[schema.Step]
+    """Rows of the report for the selection's steps, in order."""
+    rules: tuple[Rule, ...]
+    """In order of priority."""
+
+    @property
+    def analysis(self) -> Analysis:
+        """The whole trace, attributed."""
+        return self.selection.analysis
+
+    @property
+    def host(self) -> Host:
+        """Host rows with their names and roles."""
+        return self.analysis.host
+
+    @property
+    def forest(self) -> Forest:
+        """The nesting of the host rows."""
+        return self.analysis.forest
+
+    # Steps
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """Steps that count: those selected; of a whole trace all but the first, which warms up."""
+        steps = self.selection.steps
+        return steps[1:] if self.selection.chosen is None and len(steps) > 1 else steps
+
+    @cached_property
+    def counted(self) -> list[schema.Step]:
+        """Rows of the report for the steps that count."""
+        return self.step_rows[len(self.step_rows) - len(self.steps) :]
+
+    @cached_property
+    def step_us(self) -> float:
+        """Mean duration of a step."""
+        return _mean([step.duration_us for step in self.counted]) or 0.0
+
+    @cached_property
+    def busy_us(self) -> float | None:
+        """Mean busy time of the devices in a step; None without device work."""
+        return _mean([step.device_busy_us for step in self.counted])
+
+    @cached_property
+    def idle_us(self) -> float | None:
+        """Mean idle time of the devices in a step; None without device work."""
+        return _mean([step.device_idle_us for step in self.counted])
+
+    def in_steps(self, time: Int) -> Bool:
+        """Which moments lie in a step that counts."""
+        return np.isin(self.analysis.steps.at(time), self.steps)
+
+    def per_step(self, nanoseconds: float) -> float:
+        """A total over the steps that count, as microseconds a step."""
+        return float(nanoseconds) / 1000 / max(len(self.steps), 1)
+
+    # Host rows
+
+    @cached_property
+    def rows(self) -> Bool:
+        """Forest rows that start in a step that counts."""
+        return self.in_steps(self.forest.start)
+
+    def named(self, *names: str) -> Bool:
+        """Forest rows of one of these names, in any step."""
+        return np.isin(self.host.string, self.strings(lambda text: text in names))
+
+    def matching(self, pattern: str) -> Bool:
+        """Forest rows whose name a regular expression finds a match in, in any step."""
+        found = re.compile(pattern).search
+        return np.isin(self.host.string, self.strings(lambda text: found(text) is not None))
+
+    def inside(self, wanted: Bool) -> Bool:
+        """Forest rows that are, or lie in, one of the wanted rows."""
+        return nearest(self.forest.parent, wanted) >= 0
+
+    def strings(self, test: Callable[[str], bool]) -> list[int]:
+        """Indices of the trace's strings that pass a test."""
+        return [i for i, text in enumerate(self.analysis.trace.strings.texts) if test(text)]
+
+    def module_path(self, row: int) -> str | None:
+        """Path of the module to which work launched at a forest row belongs."""
+        module = int(self.analysis.attribution.row_module[row])
+        return self.analysis.modules.path[module] if module >= 0 else None
+
+    # Device work
+
+    @cached_property
+    def work(self) -> Bool:
+        """Device work whose launch (or, without one, itself) starts in a step that counts."""
+        work = self.analysis.work
+        launched = np.where(work.launch >= 0, lookup(self.forest.start, work.launch), work.start)
+        return self.in_steps(launched)
+
+    def work_matching(self, pattern: str) -> Bool:
+        """Device work whose name a regular expression finds a match in, in any step."""
+        found = re.compile(pattern).search
+        names = self.analysis.trace.events.name[self.analysis.work.event]
+        return np.isin(names, self.strings(lambda text: found(text) is not None))
+
+    def work_launched(self, rows: Bool) -> Bool:
+        """Device work launched by one of these forest rows (see `inside`)."""
+        launch = self.analysis.work.launch
+        return (
+            np.asarray((launch >= 0) & rows[launch]) if len(rows) else np.zeros(len(launch), bool)
+        )
+
+    # Waits and gaps
+
+    @cached_property
+    def waits(self) -> Waits:
+        """Waits of the host, all of the trace, with questions about what is around them."""
+        return Waits(self.analysis)
+
+    @cached_property
+    def explained(self) -> Int:
+        """Which rule explains each wait: index into `rules`, -1 for the profiler's own."""
+        explained = np.full(len(self.waits), -1, np.int64)
+        left = ~self.analysis.syncs.by_profiler
+        for number, rule in enumerate(self.rules):
+            if rule.waits is not None and left.any():
+                claimed = left & rule.waits(self)
+                explained[claimed] = number
+                left = left & ~claimed
+        return explained
+
+    def explained_by(self, rule: Rule) -> Bool:
+        """Waits that this rule explains, shape (w,)."""
+        return np.asarray(self.explained == self.rules.index(rule))
+
+    @cached_property
+    def own_waits(self) -> Bool:
+        """Waits of the training in steps that count, shape (w,).
+
+        The profiler's own is none, nor is one on a thread that launches no kernels and has no
+        steps: a loader that pins memory, or a writer of checkpoints, may wait as it likes.
+        """
+        own = self.in_steps(self.waits.start) & ~self.analysis.syncs.by_profiler
+        if not self.analysis.launches_known:
+            return np.asarray(own)
+        return np.asarray(own & self._busy_threads[self.forest.thread[self.waits.position]])
+
+    @cached_property
+    def _busy_threads(self) -> Bool:
+        """Threads that launch kernels, or on which the steps are marked."""
+        events, work = self.analysis.trace.events, self.analysis.work
+        launched = work.launch[(work.launch >= 0) & (events.kind[work.event] == Kind.KERNEL)]
+        found = np.zeros(len(self.analysis.trace.threads), bool)
+        found[self.forest.thread[launched]] = True
+        step = np.isin(events.name, self.strings(lambda text: text in self.analysis.steps.name))
+        found[events.thread[step & (events.kind == Kind.ANNOTATION)]] = True
+        return found
+
+    @cached_property
+    def profiler_time(self) -> Int:
+        """Set of the time in which the profiler itself was at work."""
+        events = self.analysis.trace.events
+        found = _PROFILER_OVERHEAD.search
+        own = np.isin(events.name, self.strings(lambda text: found(text) is not None))
+        own &= events.kind == Kind.OVERHEAD
+        return intervals.of(events.start[own], events.end[own])
+
+    @cached_property
+    def with_stacks(self) -> bool:
+        """Whether Python frames were recorded, which slows the host."""
+        return bool((self.analysis.trace.events.kind == Kind.PYTHON).any())
+
+
+def _mean(values: list[float] | list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,92 @@
+"""What a rule is, and what it says of a trace when it matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from tb_hookview.analysis import intervals
+from tb_hookview.trace.columns import Bool, Int
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis.rules.context import Context
+
+Confidence = Literal["high", "medium", "low"]
+Family = Literal[
+    "sync",
+    "data-loading",
+    "data-movement",
+    "memory",
+    "host",
+    "kernels",
+    "optimizer",
+    "precision",
+    "compile",
+    "distributed",
+]
+
+
+@dataclass(frozen=True)
+class Match:
+    """One place of a trace where a rule holds. Times "a step" are means over `Context.steps`."""
+
+    place: str
+    """Operator, node or call, as a person reads it."""
+    evidence: str
+    """What was seen, with its figures; a phrase without a full stop."""
+    module: str | None = None
+    """Path of the module; None outside every module, or where it is of no one module."""
+    count: int = 1
+    """How often it was seen."""
+    idle: Int = field(default_factory=lambda: intervals.EMPTY)
+    """Device idle time that it is blamed for: start and end, nanoseconds, shape (k, 2). A gap that
+    a rule of higher priority was billed for is taken off again."""
+    wasted_us: float = 0.0
+    """Device time a step spent on work that could be avoided."""
+    saved_us: float | None = None
+    """That part of `wasted_us` which the remedy saves; None: all of it."""
+    claims_gain: bool = True
+    """False where the trace cannot tell what the remedy gains; the gain is then null, and the
+    evidence or a caveat says why."""
+    confidence: Confidence | None = None
+    """Where it differs from the rule's."""
+    examples: Int | None = None
+    """Starts of what was seen, nanoseconds; the report shows the first ones."""
+    caveats: tuple[str, ...] = ()
+    """Sentences about what may make the figures wrong."""
+    latent: str = ""
+    """Why it matters although it costs nothing in this trace; without, such a match is no
+    finding."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One cause of lost time: how it is seen, what it costs, what to do about it.
+
+    A rule with neither `waits` nor `match` cannot be seen in a trace. It is never a finding, and
+    appears as advice under the findings of rules that name it.
+    """
+
+    id: str
+    family: Family
+    title: str
+    """What is wrong, a phrase that stands by itself."""
+    matches: str
+    """What in a trace makes it hold, in words."""
+    fix: str
+    """What to do about it, in whole sentences."""
+    reference: str
+    confidence: Confidence = "high"
+    waits: Callable[[Context], Bool] | None = None
+    """Which waits it explains, shape (w,) over `Context.waits`. Each wait is explained by the first
+    rule of `RULES` that claims it; that rule's id is its `cause`."""
+    match: Callable[[Context], Iterable[Match]] | None = None
+    """Where it holds. None: one match per module and place of the waits it explains."""
+    advice: tuple[str, ...] = ()
+    """Ids of rules that no trace shows and that belong under this one's findings."""
+
+    @property
+    def visible(self) -> bool:
+        """Whether a trace can show it."""
+        return self.waits is not None or self.match is not None

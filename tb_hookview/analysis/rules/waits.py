@@ -1,0 +1,197 @@
+"""Questions about the host's waits: what is around each, what it copied, what came before it.
+
+Masks are over all waits of the trace, shape (w,). A wait that no operator asked for lies in none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import last_up_to
+from tb_hookview.analysis.names import Role
+from tb_hookview.analysis.syncs import operators_around
+from tb_hookview.trace import Kind
+from tb_hookview.trace.columns import Bool, Int
+
+_TO_DEVICE = re.compile(r"HtoD|HostToDevice|Host -> Device", re.IGNORECASE)
+_TO_HOST = re.compile(r"DtoH|DeviceToHost|Device -> Host", re.IGNORECASE)
+
+
+class Direction(IntEnum):
+    """Which way a copy goes."""
+
+    NONE = 0
+    """No copy, or none that the trace tells of."""
+    TO_DEVICE = 1
+    TO_HOST = 2
+    OTHER = 3
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Waits of a trace, by start."""
+
+    analysis: Analysis
+
+    def __len__(self) -> int:
+        return len(self.analysis.syncs)
+
+    @property
+    def start(self) -> Int:
+        """Start of each, nanoseconds."""
+        return self.analysis.syncs.start
+
+    @property
+    def end(self) -> Int:
+        """End of each, nanoseconds."""
+        return self.analysis.syncs.end
+
+    @property
+    def position(self) -> Int:
+        """Forest row of the call that waited."""
+        return self.analysis.syncs.position
+
+    @property
+    def operator(self) -> Int:
+        """Forest row of the innermost operator around it, -1 for none."""
+        return self.analysis.syncs.operator
+
+    @cached_property
+    def around(self) -> Int:
+        """Forest rows around each wait, shape (w, depth): innermost first, then -1.
+
+        They begin with the operator; a wait without one has what is around its call.
+        """
+        parent = self.analysis.forest.parent
+        row = np.where(self.operator >= 0, self.operator, lookup(parent, self.position))
+        found = []
+        while (row >= 0).any():
+            found.append(row)
+            row = lookup(parent, row)
+        return np.stack(found, axis=1) if found else np.zeros((len(self), 0), np.int64)
+
+    def inside(self, *names: str) -> Bool:
+        """Waits in an operator, node or annotation of one of these names, at any depth."""
+        return self.inside_matching("|".join(re.escape(name) for name in names))
+
+    def inside_matching(self, pattern: str) -> Bool:
+        """Waits in a row whose whole name a regular expression matches, at any depth."""
+        return np.asarray(self.outermost(pattern) >= 0)
+
+    def outermost(self, pattern: str) -> Int:
+        """Outermost row around each wait whose whole name matches, -1 for none."""
+        whole, texts = re.compile(pattern).fullmatch, self.analysis.trace.strings
+        around = self.around
+        strings = lookup(self.analysis.host.string, around)
+        wanted = [s for s in np.unique(strings).tolist() if s >= 0 and whole(texts[s])]
+        hit = np.isin(strings, wanted)
+        found = np.full(len(self), -1, np.int64)
+        for depth in range(around.shape[1]):
+            found = np.where(hit[:, depth], around[:, depth], found)
+        return found
+
+    def in_role(self, *roles: Role) -> Bool:
+        """Waits in a row of one of these roles, at any depth."""
+        role = lookup(self.analysis.host.role, self.around)
+        return np.asarray(np.isin(role, [int(r) for r in roles]).any(axis=1))
+
+    @cached_property
+    def reads_value(self) -> Bool:
+        """Waits that bring one value to Python: `item()`, `float(t)`, `if t:`."""
+        return self.inside("aten::item", "aten::_local_scalar_dense")
+
+    @cached_property
+    def direction(self) -> Int:
+        """`Direction` of the copy that each wait is for."""
+        trace, work = self.analysis.trace, self.analysis.work
+        table = np.array([int(_direction(text)) for text in trace.strings.texts] or [0], np.int64)
+        name = lookup(trace.events.name[work.event].astype(np.int64), self.copy)
+        return np.where(self.copy >= 0, table[name], Direction.NONE)
+
+    @cached_property
+    def copy(self) -> Int:
+        """Row of `DeviceWork` of the copy that each wait is for, -1 for none known.
+
+        A copy that waits itself is the wait's own call; any other is the call before the wait, in
+        the same operator. Either way the wait is the first of its thread to end after the copy's
+        call began.
+        """
+        work, forest, syncs = self.analysis.work, self.analysis.forest, self.analysis.syncs
+        is_copy = self.analysis.trace.events.kind[work.event] == Kind.COPY
+        copies = np.flatnonzero(is_copy & (work.launch >= 0))
+        launch = work.launch[copies]
+        thread = forest.thread
+        wait = last_up_to(thread[self.position], -syncs.end, thread[launch], -forest.start[launch])
+        operator = self._operators[launch]
+        belongs = (wait >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, wait))
+        found = np.full(len(self), -1, np.int64)
+        found[wait[belongs]] = copies[belongs]
+        return found
+
+    # What the host did before and after
+
+    def before(self, row: Int, *skipped: str) -> Int:
+        """Last operator before each row (shape (w,)) in the same operator, or in none; -1 for none.
+
+        Those of a `skipped` name are passed over; torch's annotations of the optimizer count.
+        """
+        forest, rows = self.analysis.forest, self._without(skipped)
+        return self._sibling(rows, forest.start[rows], row, forest.start[row] - 1)
+
+    def after(self, row: Int, *skipped: str) -> Int:
+        """The same, of the first operator after each row."""
+        forest, rows = self.analysis.forest, self._without(skipped)
+        return self._sibling(rows, -forest.start[rows], row, -forest.end[row])
+
+    def last_before(self, wanted: Bool) -> Int:
+        """Last of some forest rows to start on the thread before each wait, -1 for none."""
+        forest, rows = self.analysis.forest, np.flatnonzero(wanted)
+        thread = forest.thread[self.position]
+        return lookup(rows, last_up_to(forest.thread[rows], forest.start[rows], thread, self.start))
+
+    def _sibling(self, rows: Int, time: Int, row: Int, moment: Int) -> Int:
+        key = self._siblings
+        return np.where(row >= 0, lookup(rows, last_up_to(key[rows], time, key[row], moment)), -1)
+
+    def _without(self, skipped: tuple[str, ...]) -> Int:
+        host, texts = self.analysis.host, self.analysis.trace.strings
+        rows = np.flatnonzero(
+            (host.kind == Kind.OPERATOR) & (host.role == Role.NONE) | (host.role == Role.OPTIMIZER)
+        )
+        strings = host.string[rows]
+        unwanted = [s for s in np.unique(strings).tolist() if texts[s] in skipped]
+        return np.asarray(rows[~np.isin(strings, unwanted)])
+
+    @cached_property
+    def _siblings(self) -> Int:
+        """Equal for rows whose innermost operator is the same, or that lie in none of a thread."""
+        return np.where(self._operators >= 0, self._operators, -1 - self.analysis.forest.thread)
+
+    @cached_property
+    def _operators(self) -> Int:
+        return operators_around(self.analysis.host)
+
+    def names(self, row: Int) -> NDArray[np.object_]:
+        """Name of each row, "" for -1."""
+        texts = np.array([*self.analysis.trace.strings.texts, ""], object)
+        return texts[lookup(self.analysis.host.string, row)]
+
+    def named(self, row: Int, *names: str) -> Bool:
+        """Which rows (shape (w,), -1 for none) have one of these names."""
+        return np.isin(self.names(row), names)
+
+
+def _direction(name: str) -> Direction:
+    if _TO_DEVICE.search(name):
+        return Direction.TO_DEVICE
+    if _TO_HOST.search(name):
+        return Direction.TO_HOST
+    return Direction.OTHER
