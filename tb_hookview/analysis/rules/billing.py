@@ -1,8 +1,8 @@
 """From matches to findings: which rule pays for which gap, and what that comes to.
 
-Rules are asked in their order of priority. The device idle time that a match is blamed for is
-billed to it less what is billed already, so that no moment is billed twice. Time in which the
-profiler itself was at work is billed to nobody.
+Rules are asked in their order of priority. A match is billed for the gaps of the device that it is
+blamed for, less those that are billed already. Each gap has one cause to begin with (`gaps.py`),
+and time in which the profiler was at work is no rule's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tb_hookview.analysis import intervals, schema
+from tb_hookview.analysis import schema
 from tb_hookview.analysis.rules.by_place import by_place
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -27,14 +27,14 @@ _STACKS = (
 def find(context: Context) -> list[schema.Finding]:
     """Every place where a rule holds, dearest first; those that cost nothing now come last."""
     by_id = {rule.id: rule for rule in context.rules}
-    billed = context.profiler_time
+    gaps = context.analysis.gaps
+    billed = np.zeros(len(gaps), bool)
     findings = []
     for rule in context.rules:
         for match in _matches(rule, context):
-            blamed = intervals.normal(match.idle)
-            idle = intervals.subtract(blamed, billed) if len(blamed) else blamed
-            billed = intervals.normal(np.concatenate([billed, idle])) if len(idle) else billed
-            idle_us = context.per_step(intervals.length(idle))
+            new = match.gaps[~billed[match.gaps]]
+            billed[new] = True
+            idle_us = context.per_step(gaps.duration[new].sum())
             if idle_us or match.wasted_us or match.latent:
                 findings.append(_finding(rule, match, idle_us, context, by_id))
     return sorted(findings, key=lambda finding: finding.cost_us_per_step or 0.0, reverse=True)

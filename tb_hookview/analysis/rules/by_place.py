@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis import intervals
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.rules.context import Context
@@ -47,11 +46,11 @@ def by_place(
             module=module,
             evidence=_evidence(context, group) + (f"; {note}" if note else ""),
             count=len(group),
-            idle=_idle(context, group),
+            gaps=context.gaps_of_waits(group),
             examples=context.waits.start[group],
             caveats=caveats,
             confidence=confidence,
-            latent=UNKNOWN if context.analysis.sync_gaps is None else LATENT,
+            latent=UNKNOWN if context.analysis.sync_idle is None else LATENT,
         )
 
 
@@ -73,11 +72,6 @@ def _askers(context: Context, found: Int) -> Int:
     node = lookup(analysis.nodes.position, analysis.row_node[waits.position[found]])
     asked = np.where(node >= 0, node, operator)
     return np.where(asked >= 0, asked, waits.position[found])
-
-
-def _idle(context: Context, group: Int) -> Int:
-    gaps = context.analysis.sync_gaps
-    return intervals.EMPTY if gaps is None else gaps[group]
 
 
 def _evidence(context: Context, group: Int) -> str:

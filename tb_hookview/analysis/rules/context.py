@@ -13,17 +13,16 @@ from functools import cached_property
 
 import numpy as np
 
-from tb_hookview.analysis import intervals, schema
+from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import Forest, lookup, nearest
+from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.rules.rule import Rule
 from tb_hookview.analysis.rules.waits import Waits
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
-
-_PROFILER_OVERHEAD = re.compile(r"Buffer Flush|Instrumentation|Resource|Activity Buffer Request")
 
 
 @dataclass(frozen=True)
@@ -184,14 +183,16 @@ class Context:
         found[events.thread[step & (events.kind == Kind.ANNOTATION)]] = True
         return found
 
-    @cached_property
-    def profiler_time(self) -> Int:
-        """Set of the time in which the profiler itself was at work."""
-        events = self.analysis.trace.events
-        found = _PROFILER_OVERHEAD.search
-        own = np.isin(events.name, self.strings(lambda text: found(text) is not None))
-        own &= events.kind == Kind.OVERHEAD
-        return intervals.of(events.start[own], events.end[own])
+    def gaps_of_waits(self, waits: Int) -> Int:
+        """Rows of `Analysis.gaps` that these waits (indices) caused."""
+        sync = self.analysis.gaps.sync
+        return np.flatnonzero((sync >= 0) & np.isin(sync, waits))
+
+    def gaps_of(self, *causes: Cause) -> Int:
+        """Rows of `Analysis.gaps` that began in a step that counts, of some causes."""
+        gaps = self.analysis.gaps
+        wanted = np.isin(gaps.cause, [int(cause) for cause in causes])
+        return np.flatnonzero(wanted & self.in_steps(gaps.start))
 
     @cached_property
     def with_stacks(self) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tb_hookview.analysis import intervals
+import numpy as np
+
 from tb_hookview.trace.columns import Bool, Int
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ class Match:
     """Path of the module; None outside every module, or where it is of no one module."""
     count: int = 1
     """How often it was seen."""
-    idle: Int = field(default_factory=lambda: intervals.EMPTY)
-    """Device idle time that it is blamed for: start and end, nanoseconds, shape (k, 2). A gap that
-    a rule of higher priority was billed for is taken off again."""
+    gaps: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Rows of `Analysis.gaps` that it is to blame for. One that a rule of higher priority was
+    billed for is taken off again."""
     wasted_us: float = 0.0
     """Device time a step spent on work that could be avoided."""
     saved_us: float | None = None

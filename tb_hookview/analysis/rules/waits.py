@@ -88,15 +88,24 @@ class Waits:
 
     def outermost(self, pattern: str) -> Int:
         """Outermost row around each wait whose whole name matches, -1 for none."""
-        whole, texts = re.compile(pattern).fullmatch, self.analysis.trace.strings
+        whole = re.compile(pattern).fullmatch
+        wanted = [string for string, text in self._texts_around.items() if whole(text)]
         around = self.around
-        strings = lookup(self.analysis.host.string, around)
-        wanted = [s for s in np.unique(strings).tolist() if s >= 0 and whole(texts[s])]
-        hit = np.isin(strings, wanted)
+        hit = np.isin(self._strings_around, wanted)
         found = np.full(len(self), -1, np.int64)
         for depth in range(around.shape[1]):
             found = np.where(hit[:, depth], around[:, depth], found)
         return found
+
+    @cached_property
+    def _strings_around(self) -> Int:
+        return lookup(self.analysis.host.string, self.around.ravel()).reshape(self.around.shape)
+
+    @cached_property
+    def _texts_around(self) -> dict[int, str]:
+        """Every name that is around any wait, by its index."""
+        texts, strings = self.analysis.trace.strings, np.unique(self._strings_around)
+        return {string: texts[string] for string in strings.tolist() if string >= 0}
 
     def in_role(self, *roles: Role) -> Bool:
         """Waits in a row of one of these roles, at any depth."""
@@ -111,10 +120,12 @@ class Waits:
     @cached_property
     def direction(self) -> Int:
         """`Direction` of the copy that each wait is for."""
-        trace, work = self.analysis.trace, self.analysis.work
-        table = np.array([int(_direction(text)) for text in trace.strings.texts] or [0], np.int64)
-        name = lookup(trace.events.name[work.event].astype(np.int64), self.copy)
-        return np.where(self.copy >= 0, table[name], Direction.NONE)
+        events, work = self.analysis.trace.events, self.analysis.work
+        name = np.where(self.copy >= 0, events.name[lookup(work.event, self.copy)], -1)
+        found = np.full(len(self), Direction.NONE, np.int64)
+        for string in np.unique(name[name >= 0]).tolist():
+            found[name == string] = _direction(self.analysis.trace.strings[string])
+        return found
 
     @cached_property
     def copy(self) -> Int:
@@ -162,13 +173,19 @@ class Waits:
         return np.where(row >= 0, lookup(rows, last_up_to(key[rows], time, key[row], moment)), -1)
 
     def _without(self, skipped: tuple[str, ...]) -> Int:
-        host, texts = self.analysis.host, self.analysis.trace.strings
-        rows = np.flatnonzero(
-            (host.kind == Kind.OPERATOR) & (host.role == Role.NONE) | (host.role == Role.OPTIMIZER)
-        )
-        strings = host.string[rows]
+        rows, texts = self._candidates, self.analysis.trace.strings
+        strings = self.analysis.host.string[rows]
         unwanted = [s for s in np.unique(strings).tolist() if texts[s] in skipped]
         return np.asarray(rows[~np.isin(strings, unwanted)])
+
+    @cached_property
+    def _candidates(self) -> Int:
+        """Operators in the same operator as one around any wait, or on its thread in none."""
+        host, key = self.analysis.host, self._siblings
+        operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
+        rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
+        around = self.around[self.around >= 0]
+        return np.asarray(rows[np.isin(key[rows], np.unique(key[around]))])
 
     @cached_property
     def _siblings(self) -> Int:
