@@ -70,22 +70,6 @@ class Analysis:
         return self.gaps.by_sync(len(self.syncs)) if (self.work.launch >= 0).any() else None
 
     @cached_property
-    def sync_gaps(self) -> Int | None:
-        """From when to when a device idled because of each wait, nanoseconds, shape (w, 2).
-
-        What is billed to other causes in between is in it; `gaps.of_syncs` leaves that out.
-        """
-        if self.sync_idle is None:
-            return None
-        caused = self.gaps.sync >= 0
-        sync = self.gaps.sync[caused]
-        bounds = np.stack([self.syncs.start, self.syncs.start], axis=1)
-        bounds[self.sync_idle > 0] = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-        np.minimum.at(bounds[:, 0], sync, self.gaps.start[caused])
-        np.maximum.at(bounds[:, 1], sync, self.gaps.end[caused])
-        return bounds
-
-    @cached_property
     def launches_known(self) -> bool:
         """Whether device work can be told by what launched it: calls and operators are there."""
         operators = np.isin(self.trace.events.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis import intervals
-from tb_hookview.trace.columns import Bool, Int
+from tb_hookview.trace.columns import Int
 
 
 class Cause(IntEnum):
@@ -85,10 +85,6 @@ class Gaps:
         """Nanoseconds."""
         return self.end - self.start
 
-    def of_syncs(self, syncs: Int) -> Int:
-        """Idle time that any of these waits (indices) caused: start and end, shape (k, 2)."""
-        return self._bounds((self.sync >= 0) & np.isin(self.sync, syncs))
-
     def by_sync(self, count: int) -> Int:
         """Idle time caused by each of `count` waits, nanoseconds, shape (count,)."""
         caused = self.sync >= 0
@@ -105,12 +101,10 @@ class Gaps:
         total = {cause: np.zeros(len(windows), np.int64) for cause in Cause}
         for device in np.unique(self.device):
             for cause, sums in total.items():
-                pieces = self._bounds((self.device == device) & (self.cause == cause))
+                mine = (self.device == device) & (self.cause == cause)
+                pieces = np.stack([self.start[mine], self.end[mine]], axis=1)
                 sums += intervals.lengths_within(pieces, windows)
         return total
-
-    def _bounds(self, wanted: Bool) -> Int:
-        return np.stack([self.start[wanted], self.end[wanted]], axis=1)
 
 
 class Pieces(NamedTuple):

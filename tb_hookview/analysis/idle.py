@@ -11,8 +11,9 @@ another thread, which went on launching while this one waited, is not the wait's
 **Calls.** A loader, a copy, an allocation, the profiler claim the time they last. They go before
 the time *behind* a wait: there the host can be seen at other work.
 
-**Launches.** The rest of a gap is the host's if the next work was launched too late for the
-device to go on at once, and the device's if it had been launched by then.
+**Launches.** All this holds only in a gap whose next work was launched too late for the device to
+go on at once; what is left of such a gap the host spent otherwise. If the work had been launched
+by then (before the trace began, too), the pause is the device's own, whatever the host did.
 """
 
 from __future__ import annotations
@@ -99,10 +100,22 @@ class IdleTime:
 
     @cached_property
     def first_of_launch(self) -> Bool:
-        """Which work was the first of its launch to start; a graph's launch owns many."""
+        """Which work was the first of its launch to start on its device; a graph owns many."""
         first = np.zeros(len(self.work), bool)
-        first[np.unique(self.work.launch, return_index=True)[1]] = True
+        of_launch = np.unique(self.work.device, return_inverse=True)[1]
+        of_launch = of_launch + (self.work.launch + 1) * (of_launch.max(initial=0) + 1)
+        first[np.unique(of_launch, return_index=True)[1]] = True
         return first & (self.work.launch >= 0)
+
+    @cached_property
+    def queued_before(self) -> Bool:
+        """Which work was launched before the trace began: its number is below every call's."""
+        events = self.host.trace.events
+        calls = events.correlation[self.forest.event[self.host.kind == Kind.RUNTIME]]
+        calls = calls[calls >= 0]
+        mine = events.correlation[self.work.event]
+        first = calls.min() if len(calls) else 0
+        return np.asarray((self.work.launch < 0) & (mine >= 0) & (mine < first))
 
     @cached_property
     def process(self) -> Int:
@@ -152,13 +165,15 @@ def _claims(idle: IdleTime, rows: Int, gaps: Int, profiler: Claims) -> list[Clai
     """Claims on the gaps of the device whose work `rows` are, in the order they are heard."""
     forest, launch = idle.forest, idle.work.launch[rows]
     launch = launch[launch >= 0]
-    near = np.isin(idle.process, idle.process[launch])
+    near = np.isin(idle.process, idle.process[launch]) | (not len(launch))
     launching = np.isin(forest.thread, forest.thread[launch])
     copying = (idle.call == Call.COPY) | holds_unpinned(idle.host, idle.work)
     collective = idle.named(_HOST_COLLECTIVE)[idle.host.string]
     in_wait, behind = _sync_claims(idle, rows, near)
     late, queued, beside = _launch_claims(idle, rows, gaps)
     return [
+        queued,
+        beside,
         in_wait,
         _rows(Cause.DATA_LOADING, forest, near & (idle.host.role == Role.DATA)),
         _rows(Cause.COPY, forest, launching & copying),
@@ -166,9 +181,7 @@ def _claims(idle: IdleTime, rows: Int, gaps: Int, profiler: Claims) -> list[Clai
         profiler,
         behind,
         _rows(Cause.COMMUNICATION, forest, near & collective),
-        beside,
         late,
-        queued,
     ]
 
 
@@ -263,20 +276,15 @@ def _launched_meanwhile(idle: IdleTime, launched: Int, syncs: Int, thread: Int) 
 
 def _launch_claims(idle: IdleTime, rows: Int, gaps: Int) -> tuple[Claims, Claims, Claims]:
     """Each gap as a whole: its next work was launched late, or in time, or beside a collective."""
-    work, forest = idle.work, idle.forest
-    place = np.searchsorted(work.start[rows], gaps[:, 1])
-    known = place < len(rows)
-    known &= work.launch[rows[np.minimum(place, len(rows) - 1)]] >= 0
-    (start, end), row = gaps[known].T, rows[place[known]]
-    launch = work.launch[row]
-    begun = forest.start[launch]
-    is_kernel = idle.host.trace.events.kind[work.event[row]] == Kind.KERNEL
-    late = begun > start - idle.floor
-    late |= is_kernel & (forest.end[launch] > start)  # the device ran dry within the call
-    late &= idle.first_of_launch[row]
-    previous = idle.previous[row]
-    beside = idle.communication[row]
-    beside = beside | ((previous >= 0) & idle.communication[previous])
+    place = np.searchsorted(idle.work.start[rows], gaps[:, 1])
+    inside = place < len(rows)
+    (start, end), row = gaps[inside].T, rows[place[inside]]
+    launch, previous = idle.work.launch[row], idle.previous[row]
+    begun = idle.launch_start[row]
+    late = (launch >= 0) & _launched_late(idle, row, start)
+    queued = (launch >= 0) | (idle.queued_before[row] & (previous >= 0))
+    queued &= ~late
+    beside = idle.communication[row] | ((previous >= 0) & idle.communication[previous])
     start = np.where(previous < 0, np.maximum(start, begun), start)
 
     def claims(cause: Cause, wanted: Bool) -> Claims:
@@ -284,6 +292,15 @@ def _launch_claims(idle: IdleTime, rows: Int, gaps: Int) -> tuple[Claims, Claims
 
     return (
         claims(Cause.LAUNCH, late),
-        claims(Cause.DEVICE, ~late & ~beside),
-        claims(Cause.COMMUNICATION, ~late & beside),
+        claims(Cause.DEVICE, queued & ~beside),
+        claims(Cause.COMMUNICATION, queued & beside),
     )
+
+
+def _launched_late(idle: IdleTime, row: Int, gap_start: Int) -> Bool:
+    """Whether work was launched too late to begin at once where its device's gap began."""
+    launch = idle.work.launch[row]
+    late = idle.launch_start[row] > gap_start - idle.floor
+    is_kernel = idle.host.trace.events.kind[idle.work.event[row]] == Kind.KERNEL
+    late |= is_kernel & (lookup(idle.forest.end, launch) > gap_start)  # it ran dry within the call
+    return np.asarray(late & idle.first_of_launch[row])

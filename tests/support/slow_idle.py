@@ -1,0 +1,218 @@
+"""The split of idle time done the slow, obvious way: moment by moment, from the events themselves.
+
+Times are the microseconds of the events; moments are half a microsecond, because the median of
+whole ones may lie between two.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+MOMENT = 0.5
+_COPIES = ("Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pageable)")
+
+
+@dataclass
+class Piece:
+    """A device event, or a call of the host."""
+
+    name: str
+    start: float
+    end: float
+    thread: str
+    device: int = -1
+    correlation: int = -1
+
+
+@dataclass
+class Timeline:
+    """What a picture holds, sorted into what the split asks for."""
+
+    works: list[Piece] = field(default_factory=list)
+    calls: list[Piece] = field(default_factory=list)
+    notes: list[Piece] = field(default_factory=list)
+    overhead: list[Piece] = field(default_factory=list)
+
+    def launch_of(self, work: Piece) -> Piece | None:
+        """The call that launched a piece of work."""
+        return next((c for c in self.calls if c.correlation == work.correlation >= 0), None)
+
+
+def read(events: list[dict[str, Any]]) -> Timeline:
+    """Sort events."""
+    timeline = Timeline()
+    into = {
+        "kernel": timeline.works,
+        "gpu_memcpy": timeline.works,
+        "cuda_runtime": timeline.calls,
+        "user_annotation": timeline.notes,
+        "overhead": timeline.overhead,
+    }
+    for event in events:
+        args = event.get("args", {})
+        into[event["cat"]].append(
+            Piece(
+                event["name"],
+                event["ts"],
+                event["ts"] + event["dur"],
+                str(event["tid"]),
+                int(event["pid"]) if event["cat"] in ("kernel", "gpu_memcpy") else -1,
+                args.get("correlation", -1),
+            )
+        )
+    timeline.works.sort(key=lambda work: work.start)
+    return timeline
+
+
+def split(timeline: Timeline) -> dict[int, Counter[str]]:
+    """Microseconds of idle time of each device, by cause."""
+    everything = [*timeline.works, *timeline.calls, *timeline.notes]
+    first, last = min(p.start for p in everything), max(p.end for p in everything)
+    floor = _floor(timeline)
+    result = {}
+    for device in {work.device for work in timeline.works}:
+        works = [work for work in timeline.works if work.device == device]
+        bills = _sync_bills(timeline, works, floor)
+        count: Counter[str] = Counter()
+        moment = first
+        while moment < last:
+            if not any(work.start <= moment < work.end for work in works):
+                count[_cause(timeline, works, moment, first, bills, floor)] += MOMENT
+            moment += MOMENT
+        result[device] = count
+    return result
+
+
+def _floor(timeline: Timeline) -> float:
+    times = []
+    for work in timeline.works:
+        launch = timeline.launch_of(work)
+        before = [w for w in timeline.works if w.device == work.device and w is not work]
+        before = [w for w in before if timeline.works.index(w) < timeline.works.index(work)]
+        busy_until = max((w.end for w in before), default=work.start)
+        if launch and busy_until <= launch.start <= work.start:
+            times.append(work.start - launch.start)
+    return int(statistics.median(times) * 1000) / 1000 if times else 0.0
+
+
+def _cause(
+    timeline: Timeline,
+    works: list[Piece],
+    moment: float,
+    first: float,
+    bills: dict[float, tuple[str, float]],
+    floor: float,
+) -> str:
+    before = [work for work in works if work.end <= moment]
+    following = next((work for work in works if work.start > moment), None)
+    gap_start = max((work.end for work in before), default=first)
+    launch = timeline.launch_of(following) if following else None
+    late = _late(timeline, works, following, launch, gap_start, floor)
+    begun = bool(before) or (launch is not None and moment >= launch.start)
+    if following and begun and not late and (launch or _queued_before(timeline, following)):
+        previous = max(before, key=lambda work: (work.end, works.index(work)), default=following)
+        beside = "nccl" in following.name or "nccl" in previous.name
+        return "communication" if beside else "device"
+    launching = {c.thread for c in timeline.calls if any(timeline.launch_of(w) is c for w in works)}
+    rest = "launch" if late and begun else "unknown"
+    return _host_cause(timeline, moment, bills, launching) or rest
+
+
+def _queued_before(timeline: Timeline, work: Piece) -> bool:
+    recorded = [call.correlation for call in timeline.calls if call.correlation >= 0]
+    return 0 <= work.correlation < min(recorded, default=0)
+
+
+def _late(
+    timeline: Timeline,
+    works: list[Piece],
+    following: Piece | None,
+    launch: Piece | None,
+    gap_start: float,
+    floor: float,
+) -> bool:
+    if following is None or launch is None:
+        return False
+    siblings = [work for work in works if work.correlation == following.correlation]
+    if siblings[0] is not following:
+        return False
+    ran_dry = "Memcpy" not in following.name and launch.end > gap_start
+    return launch.start > gap_start - floor or ran_dry
+
+
+def _host_cause(
+    timeline: Timeline, moment: float, bills: dict[float, tuple[str, float]], launching: set[str]
+) -> str | None:
+    def during(pieces: list[Piece], *names: str) -> bool:
+        return any(p.start <= moment < p.end and p.name.startswith(names) for p in pieces)
+
+    copies = [call for call in timeline.calls if _copies_unpinned(timeline, call)]
+    mine = [call for call in timeline.calls if call.thread in launching]
+    billed_to, wait_end = bills.get(moment, ("", 0.0))
+    if billed_to and moment < wait_end:
+        return "sync"
+    if during(timeline.notes, "enumerate(DataLoader)"):
+        return "data_loading"
+    if during([call for call in copies if call.thread in launching], ""):
+        return "copy"
+    if during(mine, "cudaMalloc", "cudaFree"):
+        return "allocator"
+    if during(timeline.overhead, "Buffer Flush"):
+        return "profiler"
+    if billed_to:
+        return "sync"
+    return "communication" if during(timeline.notes, "gloo:") else None
+
+
+def _copies_unpinned(timeline: Timeline, call: Piece) -> list[Piece]:
+    return [
+        work
+        for work in timeline.works
+        if work.name in _COPIES and work.correlation == call.correlation
+    ]
+
+
+def waits(timeline: Timeline) -> list[Piece]:
+    """Calls in which the host waited, by start."""
+    found = [
+        call
+        for call in timeline.calls
+        if call.name.endswith("Synchronize")
+        or any(call.end >= copy.end for copy in _copies_unpinned(timeline, call))
+    ]
+    return sorted(found, key=lambda call: call.start)
+
+
+def _sync_bills(
+    timeline: Timeline, works: list[Piece], floor: float
+) -> dict[float, tuple[str, float]]:
+    """For each moment that a wait is billed for: which wait, and when that one ended."""
+    by_gap: dict[int, list[Piece]] = {}
+    launches = [(work, launch) for work in works if (launch := timeline.launch_of(work))]
+    for wait in waits(timeline):
+        later = [pair for pair in launches if pair[1].start >= wait.end]
+        if not later:
+            continue
+        following, launch = min(later, key=lambda pair: works.index(pair[0]))
+        meanwhile = any(
+            other.thread == launch.thread and wait.start <= other.start < wait.end
+            for _, other in launches
+        )
+        if launch.thread == wait.thread or not meanwhile:
+            by_gap.setdefault(works.index(following), []).append(wait)
+    bills: dict[float, tuple[str, float]] = {}
+    for place, group in by_gap.items():
+        left = {id(wait): wait.end - wait.start for wait in group}
+        moment = max([group[0].start, *(work.end for work in works[:place])])
+        if not place:
+            moment = max(group[0].start, works[0].start)
+        while moment < works[place].start - floor:
+            begun = [wait for wait in group if wait.start <= moment and left[id(wait)] > 0]
+            if begun:
+                left[id(begun[-1])] -= MOMENT
+                bills[moment] = (begun[-1].name, begun[-1].end)
+            moment += MOMENT
+    return bills
