@@ -121,7 +121,8 @@ class HookedNodes:
             if number >= start:
                 inner = self._calls.get(number)
                 if inner is None:
-                    _attach(node, partial(self._reached, number, call))
+                    reached = self._reached if names.costs is None else self._timed
+                    _attach(node, partial(reached, number, call))
                 elif inner is not call:
                     inner.outer = call
                 self._calls[number] = call
@@ -152,21 +153,31 @@ class HookedNodes:
         if self._recording.is_over or is_compiling():
             return
         try:
-            if call is not None and call.names.costs is not None:
-                call.names.costs.note("backward", perf_counter_ns(), self._mark(number, call))
-            else:
-                self._mark(number, call)
+            running = self._last
+            if running.backward != _current_backward() or running.thread != get_ident():
+                running = self._last = self._switch()
+            calls = running.calls
+            while calls and calls[-1].start > number:
+                with new_range(calls.pop().names.after):
+                    pass
+            if call is not None:
+                if call.outer is not None or call in calls:
+                    _begin(calls, call)
+                else:
+                    with new_range(call.names.before):
+                        pass
+                    calls.append(call)
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("marking the backward pass", fault)
 
-    def _mark(self, number: int, call: Call | None) -> int:
-        """Leave the marks that are due as a node is about to run; return how many."""
-        running = self._last
-        if running.backward != _current_backward() or running.thread != get_ident():
-            running = self._last = self._switch()
-        calls = running.calls
-        left = _close(calls, number) if calls and calls[-1].start > number else 0
-        return left if call is None else left + _begin(calls, call)
+    def _timed(self, number: int, call: Call, gradient: object) -> None:
+        if is_compiling():
+            return
+        since = perf_counter_ns()
+        self._reached(number, call, gradient)
+        if call.names.costs is not None:
+            # As many calls end as begin, so a node at which one begins leaves two marks on average.
+            call.names.costs.note("backward", since, marks=2)
 
     def _switch(self) -> Running:
         """Return the backward that runs on this thread."""
@@ -183,26 +194,19 @@ class HookedNodes:
         """Leave what marks remain as a backward ends; another thread's would be out of place."""
         running = self._running.pop(key, None)
         if running is not None and get_ident() == running.thread:
-            _close(running.calls, -1)
+            while running.calls:
+                with new_range(running.calls.pop().names.after):
+                    pass
 
 
-def _close(running: list[Call], number: int) -> int:
-    """Leave the marks after calls to which a node with this number does not belong; count them."""
-    left = 0
-    while running and running[-1].start > number:
-        with new_range(running.pop().names.after):
-            left += 1
-    return left
-
-
-def _begin(running: list[Call], call: Call) -> int:
+def _begin(running: list[Call], call: Call) -> None:
     """Leave the marks before a call, and before those around it that begin as it does."""
-    left = 0 if call.outer is None else _begin(running, call.outer)
+    if call.outer is not None:
+        _begin(running, call.outer)
     if call not in running:
         with new_range(call.names.before):
-            left += 1
+            pass
         running.append(call)
-    return left
 
 
 def _made_by(tensor: Any) -> Any:

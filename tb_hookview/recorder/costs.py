@@ -29,8 +29,7 @@ class Costs:
             since: `perf_counter_ns` before they were left.
             marks: how many.
         """
-        if marks:
-            self._samples[kind].append((perf_counter_ns() - since) / marks / 1000)
+        self._samples[kind].append((perf_counter_ns() - since) / marks / 1000)
 
     def note_end(self, kind: str, since: int) -> None:
         """Note the time of the end of a range."""

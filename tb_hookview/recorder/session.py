@@ -25,8 +25,8 @@ from tb_hookview.recorder.hooks import (
     LeaveForward,
     MarkedCall,
     OpenCalls,
+    Timed,
     TimedCallMarks,
-    TimedInstant,
 )
 from tb_hookview.recorder.ranges import Entry, Recording
 from tb_hookview.recorder.roots import Assigned, Root
@@ -98,7 +98,7 @@ class Session:
             backward = BackwardNames(before, after, self._costs if is_timed else None)
             counts["backward"] += 1
         elif each.root.selection.markers == "module" and node.reach == "hooks":
-            marks = (self._instant("backward", name, is_timed) for name in (before, after))
+            marks = (self._timed(Instant(name), "backward", is_timed) for name in (before, after))
             self._handles.append(_BackwardHandle(node.module, *marks))
             counts["backward"] += 1
         if is_timed:
@@ -120,12 +120,12 @@ class Session:
         self, owner: Assigned, name: str, parameter: nn.Parameter, is_timed: bool
     ) -> None:
         mark = encode("gradient", owner.node.path, owner.node.class_name, name)
-        hook = self._instant("gradient", mark, is_timed)
+        hook = self._timed(Instant(mark), "gradient", is_timed)
         self._handles.append(parameter.register_post_accumulate_grad_hook(hook))  # type: ignore[no-untyped-call]
         self._attached[owner.root]["gradients"] += 1
 
-    def _instant(self, kind: str, name: str, is_timed: bool) -> Instant:
-        return TimedInstant(name, kind, self._costs) if is_timed else Instant(name)
+    def _timed(self, hook: Callable[..., Any], kind: str, is_timed: bool) -> Callable[..., Any]:
+        return Timed(hook, kind, self._costs) if is_timed else hook
 
     def _describe(self, assigned: list[Assigned]) -> None:
         self._manifest = manifest.describe(assigned, self._attached)
@@ -175,7 +175,9 @@ class _CallHandle:
 class _BackwardHandle:
     """A module's full backward hooks; taking them off leaves the module as it was."""
 
-    def __init__(self, module: nn.Module, before: Instant, after: Instant) -> None:
+    def __init__(
+        self, module: nn.Module, before: Callable[..., None], after: Callable[..., None]
+    ) -> None:
         self._module = weakref.ref(module)
         # torch notes here which kind of backward hook a module has, and refuses the other kind.
         self._kind = module._is_full_backward_hook

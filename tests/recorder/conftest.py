@@ -54,10 +54,3 @@ def timm_vit() -> nn.Module:
         patch_drop_rate=0.5,
         drop_path_rate=0.1,
     )
-
-
-@pytest.fixture
-def resnet18() -> nn.Module:
-    torchvision_ops.declare()
-    torchvision = pytest.importorskip("torchvision", reason="torchvision is not installed")
-    return torchvision.models.resnet18(num_classes=10)
