@@ -20,9 +20,10 @@ MAY_IMPORT = {
     "integrations": {"integrations", "recorder", *SHARED},
     "trace": {"trace", *SHARED},
     "analysis": {"analysis", "trace", *SHARED},
+    "export": {"export", "analysis", "trace", "errors", ""},
     "server": {"server", "analysis", "trace", *SHARED},
     "plugin": {"server", *SHARED},
-    "cli": {"cli", "server", "analysis", "trace", "recorder", *SHARED},
+    "cli": {"cli", "server", "export", "analysis", "trace", "recorder", *SHARED},
 }
 OUTSIDE = {
     "markers": set(),
@@ -31,6 +32,7 @@ OUTSIDE = {
     "integrations": {"torch", "transformers", "lightning", "pytorch_lightning"},
     "trace": {"numpy", "msgspec", "isal"},
     "analysis": {"numpy", "msgspec", "pandas", "polars"},
+    "export": {"numpy", "msgspec", "perfetto", "pyarrow"},
     "server": {"flask", "werkzeug", "msgspec", "isal"},
     "plugin": {"tensorboard", "flask", "_typeshed"},
     "cli": {"click", "rich", "msgspec", "tensorboard"},

@@ -13,6 +13,8 @@ from tb_hookview.cli.analyze import analyze
 from tb_hookview.cli.check import check
 from tb_hookview.cli.demo import demo
 from tb_hookview.cli.diff import diff
+from tb_hookview.cli.export import export
+from tb_hookview.cli.rules import rules
 from tb_hookview.cli.run import run
 from tb_hookview.cli.serve import serve
 from tb_hookview.cli.text import printable
@@ -41,5 +43,5 @@ def main() -> None:
     """Which module's backward costs what, and where the host waits for the device."""
 
 
-for _command in (analyze, diff, check, serve, run, demo):
+for _command in (analyze, diff, check, export, serve, run, rules, demo):
     main.add_command(_command)

@@ -1,0 +1,18 @@
+"""How far the writing is."""
+
+from __future__ import annotations
+
+from tb_hookview.trace.progress import Progress
+
+
+class Counter:
+    """Tells progress as a share of the rows expected; a few more than expected do no harm."""
+
+    def __init__(self, stage: str, expected: int, progress: Progress) -> None:
+        self._stage, self._expected, self._progress = stage, max(expected, 1), progress
+        self._done = 0
+
+    def add(self, rows: int) -> None:
+        """Count rows that were written."""
+        self._done += rows
+        self._progress(self._stage, min(self._done / self._expected, 1.0))

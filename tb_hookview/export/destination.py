@@ -1,0 +1,79 @@
+"""Where an export goes: it appears under its name when it is whole, and not before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tb_hookview.errors import UsageError
+
+
+def check(out: Path, *, folder: bool, force: bool) -> None:
+    """Say at once, before any work, that an export would not be welcome.
+
+    Raises:
+        UsageError: `out` is there already and `force` is not set (an empty folder is no obstacle),
+            is a folder where a file is to be made or the other way round, or has no folder around.
+    """
+    there = os.path.lexists(out)
+    if there and folder != out.is_dir():
+        raise UsageError(f"{out}: is a file; name a folder" if folder else f"{out}: is a folder")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent}: no such folder; make it first")
+    try:
+        taken = there and not (folder and not any(out.iterdir()))
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    if taken and not force:
+        raise UsageError(f"{out}: is there already; name another, or replace it with --force")
+
+
+@contextmanager
+def new_file(out: Path) -> Iterator[Path]:
+    """Give the path of a file to write, which becomes `out` as the block ends well.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    with _partial(out) as partial:
+        yield partial
+        partial.replace(out)
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """Give the path of a folder to write files into, which become those of `out` at the end.
+
+    Other files that `out` holds stay as they are.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    with _partial(out) as partial:
+        partial.mkdir()
+        yield partial
+        out.mkdir(exist_ok=True)
+        for file in sorted(partial.iterdir()):
+            file.replace(out / file.name)
+
+
+@contextmanager
+def _partial(out: Path) -> Iterator[Path]:
+    """A path beside `out` that is gone at the end, whatever happened."""
+    partial = out.parent / f".{out.name}.{os.getpid()}.part"
+    try:
+        yield partial
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
+
+
+def _unwritable(out: Path, error: OSError) -> UsageError:
+    return UsageError(f"{out}: cannot be written ({error.strerror or error})")

@@ -1,0 +1,135 @@
+"""What the analysis adds, as lanes under one heading: `HOOKVIEW` in Perfetto's list of tracks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_hookview.analysis import intervals
+from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.report import Report
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.export.idle_lane import idle_slices
+from tb_hookview.export.nested_backward import backward_slices, module_label
+from tb_hookview.export.nesting import leaving
+from tb_hookview.export.packets import PacketWriter, Slice, Value
+from tb_hookview.export.threads import thread_label
+from tb_hookview.trace.columns import Int
+
+HEADING = "HOOKVIEW"
+STEP, PHASE, FORWARD, SYNC = (f"hookview.{k}" for k in ("step", "phase", "forward", "sync"))
+_EXPLICIT = 3
+"""Perfetto's order of child tracks by their rank."""
+
+
+def write_lanes(writer: PacketWriter, selection: Selection, report: Report) -> None:
+    """Write the lanes: steps, phases, modules forward and backward, syncs, device idle."""
+    heading = writer.track(name=HEADING, child_ordering=_EXPLICIT)
+    group = partial(writer.track, heading, child_ordering=_EXPLICIT)
+    threads = partial(thread_label, selection.analysis)
+    devices = "device {}".format
+    _write(writer, group(name="steps", sibling_order_rank=1), "steps", _steps(selection, report))
+    _write(writer, group(name="phases", sibling_order_rank=2), "phases", _phases(selection))
+    forward = group(name="modules, forward", sibling_order_rank=3)
+    _write_each(writer, forward, threads, _forward(selection))
+    backward = group(name="modules, backward", sibling_order_rank=4)
+    _write_each(writer, backward, threads, backward_slices(selection))
+    _write(writer, group(name="syncs", sibling_order_rank=5), "syncs", _syncs(selection, report))
+    idle = group(name="device idle", sibling_order_rank=6)
+    _write_each(writer, idle, devices, idle_slices(selection))
+
+
+def _write(writer: PacketWriter, track: int, name: str, slices: list[Slice]) -> None:
+    leaves = leaving((piece.start, piece.end) for piece in slices)
+    writer.slices(track, partial(writer.track, track, name=name), slices, leaves)
+
+
+def _write_each(
+    writer: PacketWriter,
+    group: int,
+    label: Callable[[int], str],
+    lanes: dict[int, list[Slice]],
+) -> None:
+    """Write a lane for each thread or device."""
+    for index, slices in sorted(lanes.items()):
+        _write(writer, writer.track(group, name=label(index)), label(index), slices)
+
+
+def _steps(selection: Selection, report: Report) -> list[Slice]:
+    windows = selection.analysis.steps.window[list(selection.steps)].tolist()
+    return [
+        Slice(start, end, row.name, STEP, _arguments(row, "name", "start_us", "duration_us"))
+        for (start, end), row in zip(windows, report.data.steps, strict=True)
+    ]
+
+
+def _phases(selection: Selection) -> list[Slice]:
+    """Time of each phase, cut at the bounds of steps; `other` is the rest of a step."""
+    analysis = selection.analysis
+    times = list(analysis.phases.time)
+    found: list[Slice] = []
+    for index in selection.steps:
+        window = analysis.steps.window[index : index + 1]
+        of_step = [intervals.intersect(time, intervals.normal(window)) for time in times]
+        rest = intervals.normal(window)
+        for time in of_step:
+            rest = intervals.subtract(rest, time)
+        name = (("step", analysis.steps.name[index]),)
+        found += _phase_slices([*of_step, rest], name)
+    if selection.chosen is None:
+        windows = intervals.normal(analysis.steps.window)
+        found += _phase_slices([intervals.subtract(time, windows) for time in times], ())
+    return sorted(found)
+
+
+def _phase_slices(times: list[Int], arguments: Iterable[tuple[str, Value]]) -> list[Slice]:
+    return [
+        Slice(start, end, Phase(number).name.lower(), PHASE, arguments)
+        for number, time in enumerate(times)
+        for start, end in time.tolist()
+    ]
+
+
+def _forward(selection: Selection) -> dict[int, list[Slice]]:
+    """Calls of modules outside the backward pass, by thread; the forest's order nests them."""
+    analysis = selection.analysis
+    forest, ranges, modules = analysis.forest, analysis.ranges, analysis.modules
+    rows = np.flatnonzero((ranges.module >= 0) & (analysis.row_node < 0) & selection.rows)
+    columns = (forest.thread, forest.start, forest.end, ranges.module)
+    lanes: dict[int, list[Slice]] = defaultdict(list)
+    for thread, start, end, module in zip(*(c[rows].tolist() for c in columns), strict=True):
+        path = modules.path[module]
+        arguments = (("module", path), ("class", modules.module_class[module]))
+        lanes[thread].append(Slice(start, end, module_label(path), FORWARD, arguments))
+    return lanes
+
+
+def _syncs(selection: Selection, report: Report) -> list[Slice]:
+    """Waits of the host, as the report lists them, with their exact times."""
+    syncs, chosen = selection.analysis.syncs, np.flatnonzero(selection.syncs)
+    times = zip(syncs.start[chosen].tolist(), syncs.end[chosen].tolist(), strict=True)
+    slices = [
+        Slice(start, end, row.cause, SYNC, _arguments(row, "cause", "start_us", "duration_us"))
+        for (start, end), row in zip(times, report.data.syncs, strict=True)
+    ]
+    return sorted(slices, key=lambda piece: (piece.start, -piece.end))
+
+
+def _arguments(row: msgspec.Struct, *without: str) -> list[tuple[str, Value]]:
+    """Fields of a row of the report that the trace holds; nested ones named with a dot."""
+    return list(_flat(msgspec.to_builtins(row), without))
+
+
+def _flat(
+    fields: dict[str, Any], without: tuple[str, ...] = (), prefix: str = ""
+) -> Iterator[tuple[str, Value]]:
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield from _flat(value, prefix=f"{prefix}{name}.")
+        elif value is not None and value != [] and name not in without:
+            yield prefix + name, value

@@ -1,0 +1,164 @@
+"""The trace's own processes, threads and streams as tracks, and its rows as slices on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.kinds import KINDS
+from tb_hookview.analysis.phases import Phase
+from tb_hookview.export.event_rows import EventRows
+from tb_hookview.export.nesting import leaving
+from tb_hookview.export.packets import PacketWriter, Slice
+from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace.columns import Int, Thread
+from tb_hookview.trace.vocabulary import DEVICE_WORK
+
+_CHUNK = 10_000
+"""Rows that are Python objects at one time."""
+_ON_DEVICE = (*DEVICE_WORK, Kind.DEVICE_ANNOTATION)
+_LARGEST = 2**31 - 1
+"""Of the numbers that an operating system gives processes and threads, as Perfetto holds them."""
+
+
+def write_threads(writer: PacketWriter, analysis: Analysis, rows: EventRows) -> None:
+    """Write every chosen row of the trace on a track of its own thread or stream."""
+    events, threads = analysis.trace.events, analysis.trace.threads
+    chosen = np.flatnonzero(rows.chosen)
+    start, duration, thread = (c[chosen] for c in (events.start, events.duration, events.thread))
+    order = np.lexsort((-duration, start, thread))
+    chosen, thread = chosen[order], thread[order]
+    flows = _flows(analysis)
+    tracks = _Tracks(writer, analysis.trace)
+    bounds = np.searchsorted(thread, np.arange(len(threads) + 1)).tolist()
+    for index, place in enumerate(threads):
+        mine = chosen[bounds[index] : bounds[index + 1]]
+        if len(mine):
+            track = tracks.of_thread(index)
+            beside = partial(writer.track, track, name=f"{_label(place)}, rows that cross others")
+            spans = zip(events.start[mine], events.end[mine], strict=True)
+            writer.slices(track, beside, _slices(analysis, rows, mine, flows), leaving(spans))
+
+
+def thread_label(analysis: Analysis, index: int) -> str:
+    """Name of a thread as its track bears it."""
+    return _label(analysis.trace.threads[index])
+
+
+def _label(place: Thread) -> str:
+    return place.name or place.tid
+
+
+class _Tracks:
+    """Tracks of processes, made when a thread first needs them."""
+
+    def __init__(self, writer: PacketWriter, trace: Trace) -> None:
+        self._writer = writer
+        self._trace = trace
+        self._processes: dict[str, int] = {}
+        on_device = np.isin(trace.events.kind, [int(kind) for kind in _ON_DEVICE])
+        self._device = set(np.unique(trace.events.thread[on_device]).tolist())
+
+    def of_thread(self, index: int) -> int:
+        """Make the track of a thread, and first that of its process."""
+        place = self._trace.threads[index]
+        on_device = index in self._device
+        process = self._processes.get(place.pid)
+        if process is None:
+            process = self._processes[place.pid] = self._process(place.pid, on_device)
+        pid, tid = _number(place.pid), _number(place.tid)
+        if on_device or pid is None or tid is None:
+            return self._writer.track(process, name=_label(place))
+        thread = {"pid": pid, "tid": tid, "thread_name": _label(place)}
+        return self._writer.track(process, thread=thread)
+
+    def _process(self, pid: str, on_device: bool) -> int:
+        number = _number(pid)
+        if on_device:
+            names = {str(device.id): device.name for device in self._trace.devices}
+            return self._writer.track(name=f"device {pid} {names.get(pid, '')}".rstrip())
+        if number is None:
+            return self._writer.track(name=pid)
+        return self._writer.track(process={"pid": number, "process_name": f"process {pid}"})
+
+
+def _number(text: str) -> int | None:
+    """A process or thread number of the operating system; None for other names of rows."""
+    known = text.isascii() and text.isdecimal() and 0 < int(text[:20]) <= _LARGEST
+    return int(text) if known else None
+
+
+def _flows(analysis: Analysis) -> dict[int, list[int]]:
+    """Arrows by row of the trace: from a launch to its work, from a node's maker to the node."""
+    forest, work, nodes = analysis.forest, analysis.work, analysis.nodes
+    makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+    tail = np.concatenate([lookup(forest.event, work.launch), lookup(forest.event, makers)])
+    head = np.concatenate([work.event, forest.event[nodes.position]])
+    arrows = np.flatnonzero(tail >= 0)
+    flows: dict[int, list[int]] = defaultdict(list)
+    numbers = (arrows + 1).tolist()
+    for number, begin, end in zip(
+        numbers, tail[arrows].tolist(), head[arrows].tolist(), strict=True
+    ):
+        flows[begin].append(number)
+        flows[end].append(number)
+    return flows
+
+
+def _slices(
+    analysis: Analysis, rows: EventRows, mine: Int, flows: dict[int, list[int]]
+) -> Iterator[Slice]:
+    """Slices of some rows, made a chunk at a time."""
+    events, texts = analysis.trace.events, analysis.trace.strings.texts
+    kinds = [kind.name.lower() for kind in Kind]
+    for first in range(0, len(mine), _CHUNK):
+        chunk = mine[first : first + _CHUNK]
+        yield from map(
+            Slice,
+            events.start[chunk].tolist(),
+            events.end[chunk].tolist(),
+            [texts[name] for name in events.name[chunk].tolist()],
+            [kinds[kind] for kind in events.kind[chunk].tolist()],
+            _arguments(analysis, rows, chunk),
+            [flows.get(row, ()) for row in chunk.tolist()],
+        )
+
+
+def _arguments(analysis: Analysis, rows: EventRows, chunk: Int) -> Iterable[Any]:
+    """Arguments of each row of a chunk: what the trace and the analysis hold of it."""
+    events = analysis.trace.events
+    numbers = {
+        "correlation": (events.correlation, 0),
+        "sequence": (events.sequence, 0),
+        "forward_thread": (events.forward_thread, 1),
+        "external_id": (events.external, 0),
+        "device": (events.device, 0),
+    }
+    texts = {
+        "module": (rows.module, analysis.modules.path),
+        "phase": (rows.phase, [phase.name.lower() for phase in Phase]),
+        "evidence": (rows.evidence, EVIDENCE),
+        "no_module": (rows.reason, REASONS),
+        "work_kind": (rows.work_kind, KINDS),
+    }
+    columns = [
+        [(name, value) if value >= least else None for value in column[chunk].tolist()]
+        for name, (column, least) in numbers.items()
+        if (column[chunk] >= least).any()
+    ]
+    columns += [
+        [(name, table[value]) if value >= 0 else None for value in column[chunk].tolist()]
+        for name, (column, table) in texts.items()
+        if (column[chunk] >= 0).any()
+    ]
+    if not columns:
+        return repeat((), len(chunk))
+    return [tuple(filter(None, row)) for row in zip(*columns, strict=True)]

@@ -1,0 +1,31 @@
+"""An analysis as a Perfetto trace: the rows of the trace, and our lanes above them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tb_hookview.analysis.report import Report
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.export.counting import Counter
+from tb_hookview.export.event_rows import event_rows
+from tb_hookview.export.lanes import write_lanes
+from tb_hookview.export.packets import PacketWriter
+from tb_hookview.export.threads import write_threads
+from tb_hookview.trace.progress import Progress
+
+
+def write_perfetto(path: Path, selection: Selection, report: Report, progress: Progress) -> None:
+    """Write a Perfetto trace (protobuf) of the chosen rows.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    rows = event_rows(selection)
+    events = selection.analysis.trace.events
+    origin = int(events.start.min()) if len(events) else 0
+    counter = Counter("writing", int(rows.chosen.sum()), progress)
+    with path.open("xb") as file:
+        writer = PacketWriter(file, origin, counter.add)
+        write_lanes(writer, selection, report)
+        write_threads(writer, selection.analysis, rows)
+        writer.finish()

@@ -1,0 +1,65 @@
+"""`hookview export` as a user calls it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import grid
+import pytest
+
+
+def hookview(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tb_hookview.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return grid.write(tmp_path / "rank0.1.pt.trace.json", grid.events("main ops [a  ] [b ]"))
+
+
+def test_says_what_it_made(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.pftrace"
+    done = hookview("export", tmp_path, "-o", out, "--worker", "rank0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{trace} -> {out}\n"
+    assert out.stat().st_size > 100
+
+
+def test_a_format_can_be_named(trace: Path, tmp_path: Path) -> None:
+    done = hookview("export", trace, "-o", tmp_path / "tables", "--format", "csv")
+    assert done.returncode == 0
+    assert (tmp_path / "tables" / "events.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("-o", "out.json"), "no format in its name"),
+        (("-o", "no/out.pftrace"), "no such folder"),
+        (("-o", "{trace}", "--format", "perfetto"), "is there already"),
+        (("-o", "out.pftrace", "--step", "7"), "no step 'ProfilerStep#7'"),
+        (("-o", "out.pftrace", "--worker", "w"), "no worker 'w'"),
+    ],
+)
+def test_errors_are_one_line(
+    options: tuple[str, ...], reason: str, trace: Path, tmp_path: Path
+) -> None:
+    command = [part.format(trace=trace) for part in options]
+    command[1] = str(tmp_path / command[1])
+    done = hookview("export", trace, *command)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_no_trace_leaves_nothing(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text("[]{")
+    done = hookview("export", bad, "-o", tmp_path / "out.pftrace")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]

@@ -1,0 +1,305 @@
+"""The Perfetto trace, read back: rows, lanes, times and arguments against the trace and report."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grid
+import numpy as np
+import pytest
+from shared_traces import shared_trace
+
+from tb_hookview.analysis import Analysis, Report, build_report, load
+from tb_hookview.trace import Kind
+
+if TYPE_CHECKING:
+    from conftest import Export, PerfettoFile
+
+RECORDED = Path(__file__).resolve().parents[1] / "data" / "recorder_v1.pt.trace.json.gz"
+SHARED = [
+    "hta_cpu_only",
+    "hta_backward_thread_tiny",
+    "hta_mi250_minitoy_training",
+    "hta_sampled_rank-0",
+    "hta_a100_alexnet_sync_events",
+    "hta_mtia_inference",
+    "hta_a100_nccl_training",
+    "kineto_resnet50_num_workers_0/worker0.1623143089861",
+    "tracelens_b200_eager",
+    "tracelens_mi210_gpu_only",
+    "tracelens_mi300_vllm_graph_execution",
+    "tracelens_mi300_resnet_checkpointing_ddp",
+]
+
+
+class Case:
+    """A trace, what the analysis says of it, and the file that was read back."""
+
+    def __init__(self, path: Path, file: PerfettoFile, steps: list[str] | None = None) -> None:
+        self.analysis: Analysis = load(path)
+        self.report: Report = build_report(self.analysis, steps)
+        self.file = file
+
+
+@pytest.fixture(params=["recorded", *SHARED])
+def case(request: pytest.FixtureRequest, perfetto: Export) -> Case:
+    path = RECORDED if request.param == "recorded" else shared_trace(request.param)
+    return Case(path, perfetto(path))
+
+
+def close(left: float | None, right: float | None) -> bool:
+    return math.isclose(left or 0.0, right or 0.0, rel_tol=1e-9, abs_tol=1e-3)
+
+
+def check_rows(case: Case) -> None:
+    """Every row is there once, with its own name and times, on a track of its own thread."""
+    trace = case.analysis.trace
+    events = trace.events
+    kinds = [kind.name.lower() for kind in Kind]
+    expected = Counter(
+        (trace.threads[t].name or trace.threads[t].tid, trace.strings[n], kinds[k], s, s + d)
+        for t, n, k, s, d in zip(
+            events.thread.tolist(),
+            events.name.tolist(),
+            events.kind.tolist(),
+            events.start.tolist(),
+            events.duration.tolist(),
+            strict=True,
+        )
+    )
+    found = Counter(
+        (case.file.lane(s.track)[1], s.name, s.category, s.start, s.end)
+        for s in case.file.slices
+        if not s.category.startswith("hookview.")
+    )
+    assert found == expected
+
+
+def check_steps_and_phases(case: Case) -> None:
+    steps = case.file.of("hookview.step")
+    assert [s.name for s in steps] == [row.name for row in case.report.data.steps]
+    times: Counter[tuple[str, str]] = Counter()
+    for shown in case.file.of("hookview.phase"):
+        times[shown.arguments.get("step", ""), shown.name] += shown.end - shown.start
+    for shown, row in zip(steps, case.report.data.steps, strict=True):
+        assert close(shown.start / 1000, row.start_us)
+        assert close(shown.us, row.duration_us)
+        for phase in ("forward", "backward", "optimizer", "data", "other"):
+            assert close(times[row.name, phase] / 1000, getattr(row, f"{phase}_us")), phase
+
+
+def check_modules(case: Case) -> None:
+    calls = Counter(s.arguments["module"] for s in case.file.of("hookview.forward"))
+    assert calls == Counter({m.path: m.calls for m in case.report.data.modules if m.calls})
+    host: Counter[str] = Counter()
+    for shown in case.file.of("hookview.node"):
+        if "module" in shown.arguments:
+            host[shown.arguments["module"]] += shown.arguments["self_host_us"]
+    for module in case.report.data.modules:
+        assert close(host[module.path], module.backward.self_host_us), module.path
+
+
+def check_nodes(case: Case) -> None:
+    found: dict[str, list[Any]] = defaultdict(list)
+    for shown in case.file.of("hookview.node"):
+        found[shown.name].append(shown)
+    assert len(found) == len(case.report.data.nodes)
+    for node in case.report.data.nodes:
+        shown = found[node.name]
+        assert len(shown) == node.count
+        assert close(sum(s.arguments["self_host_us"] for s in shown), node.host_us)
+        assert close(sum(s.arguments.get("device_us", 0.0) for s in shown), node.device_us)
+
+
+def check_backward_nests(case: Case) -> None:
+    """A node lies in a slice of its module, that one in a slice of the module above it."""
+    above = {m.path: m.parent for m in case.report.data.modules}
+    inside = ("hookview.backward", "hookview.node", "hookview.recompute")
+    for shown in case.file.slices:
+        if shown.category in inside[:2] and "module" in shown.arguments:
+            own = shown.arguments["module"]
+            parent = own if shown.category == "hookview.node" else above[own]
+            if parent is not None:
+                around = shown.above
+                assert around is not None
+                assert around.category == "hookview.backward"
+                assert around.arguments["module"] == parent
+
+
+def check_syncs(case: Case) -> None:
+    shown, rows = case.file.of("hookview.sync"), case.report.data.syncs
+    assert len(shown) == len(rows)
+    by_start = sorted(rows, key=lambda row: (row.start_us, -row.duration_us))
+    for piece, row in zip(shown, by_start, strict=True):
+        assert piece.name == row.cause
+        assert close(piece.us, row.duration_us)
+        for name in ("api", "step", "phase", "operator", "node", "module", "device_idle_us"):
+            assert piece.arguments.get(name) == getattr(row, name)
+        assert piece.arguments.get("stack", []) == row.stack
+
+
+def check_idle(case: Case) -> None:
+    idle: Counter[str] = Counter()
+    causes: Counter[tuple[str, str]] = Counter()
+    for shown in case.file.of("hookview.idle"):
+        step = shown.arguments.get("step", "")
+        idle[step] += shown.end - shown.start
+        causes[step, shown.name] += shown.end - shown.start
+    for row in case.report.data.steps:
+        assert close(idle[row.name] / 1000, row.device_idle_us)
+        for cause, spent in (getattr(row, "idle", None) or {}).items():
+            assert close(causes[row.name, cause] / 1000, spent), cause
+
+
+def check_arrows(case: Case) -> None:
+    """Every launch and every forward operator found is one arrow between two rows."""
+    analysis = case.analysis
+    nodes = analysis.nodes
+    ends: dict[int, list[Any]] = defaultdict(list)
+    for shown in case.file.slices:
+        for number in shown.flows:
+            ends[number].append(shown)
+    assert all(len(pair) == 2 for pair in ends.values())
+    made = np.count_nonzero((nodes.by_sequence >= 0) | (nodes.by_flow >= 0))
+    assert len(ends) == np.count_nonzero(analysis.work.launch >= 0) + made
+    works = {"kernel", "copy", "set"}
+    launches = [pair for pair in ends.values() if any(s.category in works for s in pair)]
+    assert len(launches) == np.count_nonzero(analysis.work.launch >= 0)
+    for pair in launches:
+        one, other = pair
+        assert one.arguments["correlation"] == other.arguments["correlation"]
+        assert {one.category, other.category} & {"runtime"}
+
+
+def test_what_is_read_back_is_what_the_report_says(case: Case) -> None:
+    check_rows(case)
+    check_steps_and_phases(case)
+    check_modules(case)
+    check_nodes(case)
+    check_backward_nests(case)
+    check_syncs(case)
+    check_idle(case)
+    check_arrows(case)
+
+
+def test_device_time_by_module_can_be_asked_of_the_rows(perfetto: Export) -> None:
+    path = shared_trace("hta_v100_training")
+    case = Case(path, perfetto(path))
+    time: Counter[str | None] = Counter()
+    for shown in case.file.slices:
+        on_device = shown.category in ("kernel", "copy", "set")
+        if on_device and shown.arguments.get("phase") == "backward":
+            time[shown.arguments.get("module")] += shown.end - shown.start
+    unattributed = time.pop(None, 0)
+    assert close(unattributed / 1000, case.report.data.coverage.unattributed_us)
+    for module in case.report.data.modules:
+        assert close(time[module.path] / 1000, module.backward.self_device_us)
+    assert sum(time.values()) > 0
+
+
+@pytest.mark.parametrize("step", ["ProfilerStep#1", "2"])
+def test_one_step_alone(perfetto: Export, step: str) -> None:
+    path = shared_trace("kineto_resnet50_num_workers_0/worker0.1623143089861")
+    whole = load(path).steps.name
+    number = whole[1] if step == "ProfilerStep#1" else whole[2].partition("#")[2]
+    case = Case(path, perfetto(path, steps=[number]), [number])
+    check_steps_and_phases(case)
+    check_modules(case)
+    check_nodes(case)
+    check_syncs(case)
+    check_idle(case)
+    (window,) = case.file.of("hookview.step")
+    hosted = [s for s in case.file.slices if s.category == "operator"]
+    assert hosted
+    assert all(window.start <= s.start <= window.end for s in hosted)
+
+
+def picture(tmp_path: Path, text: str, names: dict[str, str] | None = None, **root: Any) -> Path:
+    return grid.write(tmp_path / "picture.json", grid.events(text, names), **root)
+
+
+def test_rows_that_cross_go_beside_and_keep_what_lies_in_them(
+    tmp_path: Path, perfetto: Export
+) -> None:
+    path = picture(
+        tmp_path,
+        """
+        main ops   [a             ]     [e  ]
+        main ops      [b             ]
+        main ops       [c  ]    [d  ]
+        """,
+    )
+    file = perfetto(path)
+    rows = {s.name: s for s in file.of("operator")}
+    lanes = {name: file.lane(shown.track)[1:] for name, shown in rows.items()}
+    beside = ("main", "main, rows that cross others")
+    assert lanes == {"a": ("main",), "b": beside, "c": beside, "d": beside, "e": ("main",)}
+    assert rows["c"].above is rows["d"].above is rows["b"]
+
+
+def test_backward_is_wrapped_into_modules(tmp_path: Path, perfetto: Export) -> None:
+    """Nodes of one module that follow each other are one slice of it; a forward ends them all."""
+    names = {
+        "o": "[pl][module]Net: net",
+        "p": "[pl][module]Linear: net.a",
+        "q": "[pl][module]Linear: net.b",
+        "N": "autograd::engine::evaluate_function: MmBackward0",
+    }
+    path = picture(
+        tmp_path,
+        """
+        main     notes [o                  ]                            [o         ]
+        main     notes [p        ][q       ]                            [p        ]
+        main     ops   [x seq=1 ] [y seq=2]                             [v seq=3]
+        autograd ops                        [N seq=2 F=1] [N seq=1 F=1]             [N seq=3 F=1]
+        """,
+        names,
+    )
+    file = perfetto(path)
+    shown = [(s.name, s.start, s.end) for s in file.of("hookview.backward")]
+    first, second, third = file.of("hookview.node")
+    assert [s.arguments["module"] for s in (first, second, third)] == ["net.b", "net.a", "net.a"]
+    assert shown == [
+        ("net", first.start, second.end),
+        ("net.b", first.start, first.end),
+        ("net.a", second.start, second.end),
+        ("net", third.start, third.end),
+        ("net.a", third.start, third.end),
+    ]
+    assert {file.lane(s.track) for s in file.of("hookview.backward")} == {
+        ("HOOKVIEW", "modules, backward", "autograd")
+    }
+
+
+def test_names_are_text_and_nothing_else(tmp_path: Path, perfetto: Export) -> None:
+    odd = '<img src=x onerror="alert(1)">\n\x1b[31m\x00 é漢 ../../etc'
+    path = picture(tmp_path, "main ops [a  ]", {"a": odd})
+    assert [s.name for s in perfetto(path).of("operator")] == [odd]
+
+
+def test_times_before_zero_are_moved(tmp_path: Path, perfetto: Export) -> None:
+    rows = grid.events("main ops [a  ]   [b ]")
+    first = rows[0]["ts"]
+    for row in rows:
+        row["ts"] -= first + 5
+    shown = perfetto(grid.write(tmp_path / "early.json", rows)).of("operator")
+    assert [(s.start, s.us) for s in shown] == [(0, 5.0), (8000, 4.0)]
+
+
+def test_a_trace_without_events(tmp_path: Path, perfetto: Export) -> None:
+    file = perfetto(grid.write(tmp_path / "none.json", []))
+    assert not [s for s in file.slices if not s.category.startswith("hookview.")]
+
+
+def test_progress_and_size_of_what_is_held(perfetto: Export) -> None:
+    path = shared_trace("hta_a100_nccl_training")
+    told: list[tuple[str, float | None]] = []
+    file = perfetto(path, progress=lambda stage, done: told.append((stage, done)))
+    shares = [done for stage, done in told if stage == "writing"]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert len(shares) > 20
+    assert file.slices
