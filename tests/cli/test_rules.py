@@ -1,0 +1,41 @@
+"""`hookview rules`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tb_hookview.analysis.rules import RULES
+
+if TYPE_CHECKING:
+    from conftest import Hookview
+
+
+def test_every_rule_is_listed_with_its_remedy(hookview: Hookview) -> None:
+    done = hookview("rules")
+    assert (done.returncode, done.stderr) == (0, "")
+    words = " ".join(done.stdout.split())
+    for rule in RULES:
+        assert f"{rule.id} {rule.title}" in words
+        for text in (rule.matches, rule.fix, rule.reference):
+            assert all(word in words for word in text.split())
+
+
+def test_json_holds_all_of_it(hookview: Hookview) -> None:
+    listed = json.loads(hookview("rules", "--json").stdout)
+    assert [rule["id"] for rule in listed] == [rule.id for rule in RULES]
+    assert listed[0]["fix"] == RULES[0].fix
+    assert set(listed[0]) >= {"id", "family", "title", "matches", "fix", "reference", "confidence"}
+
+
+def test_one_in_full(hookview: Hookview) -> None:
+    done = hookview("rules", "sync-scalar-item")
+    assert done.stdout.startswith("sync-scalar-item")
+    assert "confidence high" in done.stdout
+    assert "sync-explicit" not in done.stdout
+
+
+def test_a_rule_that_is_not_there_is_one_line(hookview: Hookview) -> None:
+    done = hookview("rules", "sync-nothing")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "hookview: no rule 'sync-nothing'; `hookview rules` lists them\n"
