@@ -74,11 +74,10 @@ def _header(report: ReportData) -> Text:
         origin.append(f"torch {trace.torch_version}")
     if trace.rank is not None:
         origin.append(f"rank {trace.rank} of {trace.world_size or '?'}")
-    recorder = "hookview" if trace.recorder else "torch.profiler, without hookview's marks"
     lines = [
         printable(trace.path),
         printable(", ".join(origin)),
-        f"{count(trace.events)} events over {duration(trace.duration_us)}, recorded by {recorder}",
+        f"{count(trace.events)} events over {duration(trace.duration_us)}, {_recorder(report)}",
         _phases(report),
         f"host blocked for {duration(totals.sync_blocked_us)} in "
         f"{plural(totals.sync_count, 'sync')} ({count(totals.backward_sync_count)} in backward)",
@@ -86,6 +85,18 @@ def _header(report: ReportData) -> Text:
     text = Text("\n".join(lines) + "\n")
     text.stylize("bold", 0, len(lines[0]))
     return text
+
+
+def _recorder(report: ReportData) -> str:
+    recorder = report.recorder
+    if recorder is None:
+        return "recorded by torch.profiler, without hookview's marks"
+    marks = recorder.marks
+    number = plural(marks.forward + marks.gradient + marks.backward + marks.function, "mark")
+    if recorder.own_host_us is None or recorder.own_share is None:
+        return f"recorded by hookview, {number}"
+    cost = f"{duration(recorder.own_host_us)} or {share(recorder.own_share, 1)} of host time"
+    return f"recorded by hookview, whose {number} took about {cost}"
 
 
 def _phases(report: ReportData) -> str:
