@@ -65,13 +65,13 @@ def _groups(context: Context, found: Int) -> dict[tuple[str | None, str], list[i
 
 
 def _askers(context: Context, found: Int) -> Int:
-    """Row to name for each wait: the node; else the outermost operator; else the call itself."""
+    """Row to name for each wait: the node or outermost operator that asked; else the call."""
     waits, analysis = context.waits, context.analysis
     operator = waits.outermost(_OPERATOR)[found]
     operator = np.where(operator >= 0, operator, waits.operator[found])
     node = lookup(analysis.nodes.position, analysis.row_node[waits.position[found]])
     asked = np.where(node >= 0, node, operator)
-    return np.where(asked >= 0, asked, waits.position[found])
+    return np.where(waits.operator[found] >= 0, asked, waits.position[found])
 
 
 def _evidence(context: Context, group: Int) -> str:

@@ -54,14 +54,24 @@ class Context:
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
-        """Steps that count: those selected; of a whole trace all but the first, which warms up."""
-        steps = self.selection.steps
-        return steps[1:] if self.selection.chosen is None and len(steps) > 1 else steps
+        """Steps that count: those selected; of a whole trace all but the first, which warms up.
+
+        The rest of a loop behind the last step is often recorded as one more, in which nothing is
+        done; such steps do not count.
+        """
+        if self.selection.chosen is not None:
+            return self.selection.chosen
+        launch = self.analysis.work.launch
+        rows = launch[launch >= 0] if self.analysis.launches_known else slice(None)
+        used = np.unique(self.analysis.steps.at(self.forest.start[rows]))
+        steps = tuple(used[used >= 0].tolist())
+        return steps[1:] or steps
 
     @cached_property
     def counted(self) -> list[schema.Step]:
         """Rows of the report for the steps that count."""
-        return self.step_rows[len(self.step_rows) - len(self.steps) :]
+        rows = dict(zip(self.selection.steps, self.step_rows, strict=True))
+        return [rows[step] for step in self.steps]
 
     @cached_property
     def step_us(self) -> float:

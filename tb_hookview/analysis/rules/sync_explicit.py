@@ -26,7 +26,7 @@ def _waits(context: Context) -> Bool:
 
 
 def _match(context: Context) -> Iterator[Match]:
-    waits = context.explained_by(RULE) & ~_teardown(context)
+    waits = context.explained_by(RULE) & ~_teardown(context) & ~_of_ddp(context)
     caveats = _MEASUREMENT if _once_a_step(context, waits) else ()
     return by_place(context, waits, caveats=caveats)
 
@@ -39,6 +39,14 @@ def _teardown(context: Context) -> Bool:
     return np.asarray(waits.start > last)
 
 
+def _of_ddp(context: Context) -> Bool:
+    """DistributedDataParallel's own clock: it reads events in its first ten steps, then rarely."""
+    waits = context.waits
+    calls = waits.names(waits.position).tolist()
+    event = np.array([call.endswith("EventSynchronize") for call in calls], bool)
+    return np.asarray(waits.inside("DistributedDataParallel.forward") & event)
+
+
 def _once_a_step(context: Context, waits: Bool) -> bool:
     step = context.analysis.steps.at(context.waits.start[waits & context.own_waits])
     return len(context.steps) > 1 and step.tolist() == list(context.steps)
@@ -49,7 +57,8 @@ RULE = Rule(
     family="sync",
     title="The program itself asks to wait for the device",
     matches="A synchronize of device, stream or event that no operator asked for, or a barrier, "
-    "inside a step and before the trace's last operator.",
+    "inside a step and before the trace's last operator. The events that DistributedDataParallel "
+    "reads to time itself, in its first ten steps and every 100th, are left out.",
     fix="Delete it or move it out of the loop. Measure time with CUDA events that are read later. "
     "Order streams by wait_event or wait_stream, which do not stop the host. Keep barriers for "
     "checkpoints.",

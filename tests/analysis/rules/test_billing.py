@@ -74,6 +74,18 @@ def test_the_first_step_is_left_out(tmp_path: Path) -> None:
     assert (finding.count, "in 1 step," in finding.evidence) == (1, True)
 
 
+def test_a_step_in_which_nothing_is_done_does_not_count(tmp_path: Path) -> None:
+    """What follows the last step of a loop is often recorded as one more."""
+    picture = """
+        main notes [s1                              ][s2            ]
+        main ops     [aten::item                   ]   [aten::empty]
+        main calls    [copy corr=5][wait      ]
+        gpu  copy         [D2P corr=5    ]
+        """
+    (finding,) = findings(tmp_path, picture, STEPS)["sync-scalar-item"]
+    assert finding.count == 1
+
+
 def test_a_chosen_step_counts_even_if_it_is_the_first(tmp_path: Path) -> None:
     picture = """
         main notes [s1                              ][s2                              ]
