@@ -15,6 +15,7 @@ from tb_hookview.cli.text import MISSING, count, duration, plural, printable, sh
 if TYPE_CHECKING:
     from tb_hookview.analysis.schema import (
         Coverage,
+        Finding,
         Module,
         ReportData,
         Step,
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 Cell = str | Text
 
+FINDINGS = 5
+"""Findings told in full, the dearest."""
+SEVERITY_STYLE = {"high": "bold red", "medium": "yellow"}
 ROOT = "(root)"
 """How the module with the empty path is called."""
 
@@ -213,15 +217,34 @@ def _coverage(coverage: Coverage) -> RenderableType | None:
 
 
 def _findings(report: ReportData, rows: int) -> RenderableType | None:
+    """Return the dearest findings with their remedies; what costs nothing now is only counted."""
+    dear = [finding for finding in report.findings if finding.severity != "info"]
+    latent = len(report.findings) - len(dear)
     if not report.findings:
         return None
-    made = table("Findings", "severity", "finding", "where", "cost per step", text_columns=3)
-    for finding in report.findings[:rows]:
+    made = table("Findings (per step)", "severity", "finding", "cost", "gain", text_columns=2)
+    made.columns[1].no_wrap = False
+    shown = min(rows, FINDINGS)
+    for finding in dear[:shown]:
         made.add_row(
-            *(printable(finding.severity), printable(finding.title), printable(finding.where)),
+            Text(finding.severity, style=SEVERITY_STYLE.get(finding.severity, "")),
+            _finding(finding),
             duration(finding.cost_us_per_step),
+            duration(finding.gain_us_per_step),
         )
-    return _closed(made, len(report.findings), rows)
+    left = [f"{len(dear) - shown} more"] if len(dear) > shown else []
+    left += [f"{latent} without a cost in this trace"] if latent else []
+    note = f"{' and '.join(left)}; --json has them all\n" if left else ""
+    return Group(*([made] if dear else [Text("Findings", style="bold")]), Text(note, style="dim"))
+
+
+def _finding(finding: Finding) -> Text:
+    lines = [finding.where, f"{finding.evidence}.", *finding.caveats]
+    text = Text(printable(finding.title), style="bold")
+    for line in lines:
+        text.append(f"\n{printable(line)}", style="not bold")
+    text.append(f"\n{finding.fix} ({finding.rule})\n", style="not bold cyan")
+    return text
 
 
 def _warning(warning: TraceWarning) -> Text:
