@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grid
+import msgspec
 import numpy as np
 import pytest
 from shared_traces import shared_trace
 
+import tb_hookview as hookview
 from tb_hookview.analysis import Analysis, Report, build_report, load
 from tb_hookview.trace import Kind
 
@@ -150,7 +152,7 @@ def check_idle(case: Case) -> None:
         causes[step, shown.name] += shown.end - shown.start
     for row in case.report.data.steps:
         assert close(idle[row.name] / 1000, row.device_idle_us)
-        for cause, spent in (getattr(row, "idle", None) or {}).items():
+        for cause, spent in (msgspec.to_builtins(row).get("idle") or {}).items():
             assert close(causes[row.name, cause] / 1000, spent), cause
 
 
@@ -175,6 +177,10 @@ def check_arrows(case: Case) -> None:
 
 
 def test_what_is_read_back_is_what_the_report_says(case: Case) -> None:
+    check_everything(case)
+
+
+def check_everything(case: Case) -> None:
     check_rows(case)
     check_steps_and_phases(case)
     check_modules(case)
@@ -183,6 +189,37 @@ def test_what_is_read_back_is_what_the_report_says(case: Case) -> None:
     check_syncs(case)
     check_idle(case)
     check_arrows(case)
+
+
+def test_a_fresh_recording_with_checkpoints(tmp_path: Path, perfetto: Export) -> None:
+    torch = pytest.importorskip("torch", reason="recording needs torch")
+    from torch.utils.checkpoint import checkpoint
+
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.inner = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+        def forward(self, batch: Any) -> Any:
+            return checkpoint(self.inner, self.first(batch).relu(), use_reentrant=False)
+
+    net = hookview.wrap(Net())
+    schedule = torch.profiler.schedule(wait=0, warmup=1, active=2)
+    with hookview.profile(tmp_path / "run", schedule=schedule) as profiler:
+        for _ in range(3):
+            net(torch.rand(2, 4, requires_grad=True)).sum().backward()
+            profiler.step()
+    (path,) = (tmp_path / "run").iterdir()
+    case = Case(path, perfetto(path))
+    check_everything(case)
+    of_module: dict[str | None, set[str]] = defaultdict(set)
+    for shown in case.file.of("hookview.node"):
+        of_module[shown.arguments.get("module")].add(shown.name)
+        assert ("module" in shown.arguments) != ("no_module" in shown.arguments)
+    assert "AddmmBackward0" in of_module["first"] & of_module["inner"]
+    again = case.file.of("hookview.recompute")
+    assert [(s.name, s.arguments["module"]) for s in again] == [("inner again", "inner")] * 2
+    assert len(case.file.of("hookview.step")) == 2
 
 
 def test_device_time_by_module_can_be_asked_of_the_rows(perfetto: Export) -> None:
@@ -200,12 +237,12 @@ def test_device_time_by_module_can_be_asked_of_the_rows(perfetto: Export) -> Non
     assert sum(time.values()) > 0
 
 
-@pytest.mark.parametrize("step", ["ProfilerStep#1", "2"])
-def test_one_step_alone(perfetto: Export, step: str) -> None:
+@pytest.mark.parametrize("bare", [False, True])
+def test_one_step_alone(perfetto: Export, bare: bool) -> None:
     path = shared_trace("kineto_resnet50_num_workers_0/worker0.1623143089861")
-    whole = load(path).steps.name
-    number = whole[1] if step == "ProfilerStep#1" else whole[2].partition("#")[2]
-    case = Case(path, perfetto(path, steps=[number]), [number])
+    step = load(path).steps.name[1]
+    asked = [step.rpartition("#")[2] if bare else step]
+    case = Case(path, perfetto(path, steps=asked), asked)
     check_steps_and_phases(case)
     check_modules(case)
     check_nodes(case)
