@@ -13,8 +13,8 @@ from tb_hookview.analysis.rules.rule import Confidence, Match
 from tb_hookview.trace.columns import Bool, Int
 
 LATENT = (
-    "the device had work meanwhile, so this wait costs nothing now; it keeps the host from "
-    "running ahead, and the code around it out of a CUDA graph"
+    "the device did not idle behind it in this trace; it still keeps the host from running ahead, "
+    "and the code around it out of a CUDA graph"
 )
 _OPERATOR = r"(?!autograd::)\w+::.+"
 """Operators of a library; a Python function of autograd around them says less."""

@@ -48,7 +48,7 @@ def test_a_wait_that_costs_nothing_is_told_as_information(tmp_path: Path) -> Non
         """,
     )["sync-scalar-item"]
     assert (finding.severity, finding.cost_us_per_step) == ("info", 0)
-    assert "costs nothing now" in finding.evidence
+    assert "did not idle" in finding.evidence
 
 
 def test_without_a_device_nothing_can_be_said_of_cost(tmp_path: Path) -> None:
