@@ -53,13 +53,12 @@ def _finding(
     known = context.idle_us is not None
     saved = match.wasted_us if match.saved_us is None else match.saved_us
     gain = min(idle_us, context.idle_us or 0.0) + saved
-    place = "outside every module" if match.module is None else match.module or "(root)"
     return schema.Finding(
         rule=rule.id,
         severity=_severity(cost, context.step_us),
         title=rule.title,
         module=match.module,
-        where=f"{place}, {match.place}" if match.place else place,
+        where=_where(match),
         cost_us_per_step=cost if known else None,
         gain_us_per_step=gain if known and match.claims_gain else None,
         evidence="; ".join(_evidence(match, idle_us, known=known)),
@@ -71,6 +70,13 @@ def _finding(
         examples=[start / 1000 for start in _starts(match)],
         caveats=[*match.caveats, *([_STACKS] if idle_us and context.with_stacks else [])],
     )
+
+
+def _where(match: Match) -> str:
+    if match.everywhere:
+        return match.place
+    module = "outside every module" if match.module is None else match.module or "(root)"
+    return f"{module}, {match.place}" if match.place else module
 
 
 def _evidence(match: Match, idle_us: float, *, known: bool) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import Forest, lookup, nearest
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.rules.rule import Rule
 from tb_hookview.analysis.rules.waits import Waits
 from tb_hookview.analysis.selection import Selection
@@ -66,6 +67,11 @@ class Context:
         used = np.unique(self.analysis.steps.at(self.forest.start[rows]))
         steps = tuple(used[used >= 0].tolist())
         return steps[1:] or steps
+
+    @cached_property
+    def has_steps(self) -> bool:
+        """Whether the trace marks steps; else its one step is the whole trace."""
+        return self.analysis.steps.name[0].startswith("ProfilerStep#")
 
     @cached_property
     def counted(self) -> list[schema.Step]:
@@ -147,6 +153,22 @@ class Context:
             np.asarray((launch >= 0) & rows[launch]) if len(rows) else np.zeros(len(launch), bool)
         )
 
+    def of_kinds(self, *kinds: str) -> Bool:
+        """Device work of these kinds (see `kinds.KINDS`), in any step."""
+        return np.isin(self.analysis.kinds.kind, [KINDS.index(kind) for kind in kinds])
+
+    def device_us(self, work: Bool) -> float:
+        """Device time a step of some device work, each piece's own time summed."""
+        return self.per_step(self.analysis.work.duration[work & self.work].sum())
+
+    def device_share(self, work: Bool) -> float:
+        """The same, as a share of the busy time of the devices."""
+        return self.device_us(work) / self.busy_us if self.busy_us else 0.0
+
+    def work_starts(self, work: Bool) -> Int:
+        """Starts of some device work in the steps that count."""
+        return self.analysis.work.start[work & self.work]
+
     # Waits and gaps
 
     @cached_property
@@ -180,7 +202,11 @@ class Context:
         own = self.in_steps(self.waits.start) & ~self.analysis.syncs.by_profiler
         if not self.analysis.launches_known:
             return np.asarray(own)
-        return np.asarray(own & self._busy_threads[self.forest.thread[self.waits.position]])
+        return np.asarray(own & self.on_busy_thread(self.waits.position))
+
+    def on_busy_thread(self, rows: Int) -> Bool:
+        """Which forest rows (given by position) lie on a thread that trains: see `own_waits`."""
+        return np.asarray(self._busy_threads[self.forest.thread[rows]])
 
     @cached_property
     def _busy_threads(self) -> Bool:
@@ -203,6 +229,12 @@ class Context:
         gaps = self.analysis.gaps
         wanted = np.isin(gaps.cause, [int(cause) for cause in causes])
         return np.flatnonzero(wanted & self.in_steps(gaps.start))
+
+    def gaps_at(self, rows: Bool, *causes: Cause) -> Int:
+        """The same, of those whose row (see `Gaps.row`) is one of some forest rows."""
+        gaps = self.gaps_of(*causes)
+        row = self.analysis.gaps.row[gaps]
+        return gaps[(row >= 0) & rows[row]] if len(rows) else gaps[:0]
 
     @cached_property
     def with_stacks(self) -> bool:

@@ -38,6 +38,8 @@ class Match:
     """What was seen, with its figures; a phrase without a full stop."""
     module: str | None = None
     """Path of the module; None outside every module, or where it is of no one module."""
+    everywhere: bool = False
+    """It is of the step as a whole, or of several modules, and `place` alone says where."""
     count: int = 1
     """How often it was seen."""
     gaps: Int = field(default_factory=lambda: np.zeros(0, np.int64))
