@@ -13,15 +13,17 @@ from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute,
 from tb_hookview.analysis.autograd import Nodes, find_nodes, node_of_rows
 from tb_hookview.analysis.calls import call_rows
 from tb_hookview.analysis.checks import external_id_conflicts, unusable_marks
+from tb_hookview.analysis.device_time import DeviceTime
 from tb_hookview.analysis.forest import Forest
 from tb_hookview.analysis.gaps import Gaps
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.idle import IdleTime, find_gaps
+from tb_hookview.analysis.idle import find_gaps
 from tb_hookview.analysis.kinds import COMMUNICATION, WorkKinds, work_kinds
 from tb_hookview.analysis.launches import DeviceWork, device_work
 from tb_hookview.analysis.modules import Modules, Ranges, find_modules
 from tb_hookview.analysis.names import Role, roles
 from tb_hookview.analysis.phases import Phases, Steps, find_phases, find_steps
+from tb_hookview.analysis.queue import launches_onto_full_queue
 from tb_hookview.analysis.syncs import Syncs, find_syncs
 from tb_hookview.trace import Kind, Trace, read_trace
 from tb_hookview.trace.columns import Int
@@ -51,6 +53,8 @@ class Analysis:
     """`Call` of each forest row: what it may do to the host."""
     gaps: Gaps
     """Idle time of the devices, billed to its causes."""
+    blocked_launches: Int
+    """Forest rows of the launches that waited for room in a device's full queue."""
     contradictions: dict[str, int]
     """What in the trace contradicts itself or says nothing, with how often; may be 0."""
 
@@ -105,6 +109,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     calls = call_rows(host, work)
     syncs = find_syncs(host, work, calls)
     kinds = work_kinds(host, work)
+    time = DeviceTime(host, work, syncs, calls, kinds.kind == COMMUNICATION)
     bounds = _bounds(trace)
     steps = find_steps(trace, event_role, *bounds)
     return Analysis(
@@ -122,10 +127,8 @@ def analyze_trace(trace: Trace) -> Analysis:
         steps=steps,
         syncs=syncs,
         calls=calls,
-        gaps=find_gaps(
-            IdleTime(host, work, syncs, calls, kinds.kind == COMMUNICATION),
-            (min(bounds[0], int(steps.window.min())), max(bounds[1], int(steps.window.max()))),
-        ),
+        gaps=find_gaps(time, bounds),
+        blocked_launches=launches_onto_full_queue(time),
         contradictions={
             _CONFLICT: external_id_conflicts(host),
             **unusable_marks(host, modules),

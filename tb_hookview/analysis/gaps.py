@@ -25,7 +25,7 @@ from tb_hookview.trace.columns import Int
 
 
 class Cause(IntEnum):
-    """Why a device was idle; lower-case names are the keys of `Step.idle` in the report."""
+    """Why a device was idle; lower-case names are the fields of `Step.idle` in the report."""
 
     SYNC = 0
     """The host waited for the device, and so launched nothing behind what it waited for."""
@@ -127,9 +127,9 @@ def cut(idle: Int, claims: Sequence[Claims]) -> Pieces:
         claims: in the order in which they are heard.
     """
     bounds = [idle.ravel(), *(claim.start for claim in claims), *(claim.end for claim in claims)]
-    edge = np.unique(np.concatenate(bounds))
+    edge = np.sort(np.concatenate(bounds))
     start, end = edge[:-1], edge[1:]
-    inside = _holder(idle[:, 0], idle[:, 1], start) >= 0
+    inside = (start < end) & (_holder(idle[:, 0], idle[:, 1], start) >= 0)
     start, end = start[inside], end[inside]
     cause = np.full(len(start), Cause.UNKNOWN, np.int64)
     source = np.full(len(start), -1, np.int64)

@@ -19,20 +19,17 @@ by then (before the trace began, too), the pause is the device's own, whatever t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.calls import Call
+from tb_hookview.analysis.device_time import DeviceTime
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.gaps import Cause, Claims, Gaps, cut
-from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.joins import last_up_to
-from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.names import Role
-from tb_hookview.analysis.syncs import Syncs, holds_unpinned
+from tb_hookview.analysis.syncs import holds_unpinned
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
@@ -40,108 +37,22 @@ _NOT_THE_PROFILERS = re.compile(
     r"Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
 )
 """`overhead` rows that tell of the driver: they come without a profiler too."""
-_HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc):.+|c10d::(monitored_)?barrier\w*")
-"""Rows in which the host itself takes part in a collective; `nccl:*` rows only launch one."""
+_HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
+"""How rows begin in which the host itself takes part in a collective; `nccl:*` only launch one."""
 
 
-@dataclass(frozen=True)
-class IdleTime:
-    """What is asked about all devices of one trace."""
-
-    host: Host
-    work: DeviceWork
-    syncs: Syncs
-    call: Int
-    """`Call` of each forest row."""
-    communication: Bool
-    """Which work is a collective's, shape (d,)."""
-
-    @property
-    def forest(self) -> Forest:
-        """The nested host rows."""
-        return self.host.forest
-
-    @cached_property
-    def busy_until(self) -> Int:
-        """For each piece of work, the end of all that its device started before it, shape (d,).
-
-        The first of a device has its own start.
-        """
-        return self._before[0]
-
-    @cached_property
-    def previous(self) -> Int:
-        """For each piece of work, that of the pieces before it which ended last; -1 for none."""
-        return self._before[1]
-
-    @cached_property
-    def _before(self) -> tuple[Int, Int]:
-        until, previous = self.work.start.copy(), np.full(len(self.work), -1, np.int64)
-        for device in np.unique(self.work.device):
-            rows = np.flatnonzero(self.work.device == device)
-            end = self.work.end[rows]
-            reach = np.maximum.accumulate(end)
-            last = np.maximum.accumulate(np.where(end == reach, np.arange(len(rows)), 0))
-            until[rows[1:]] = reach[:-1]
-            previous[rows[1:]] = rows[last[:-1]]
-        return until, previous
-
-    @cached_property
-    def launch_start(self) -> Int:
-        """Start of the launching call of each piece of work, -1 where it is unknown."""
-        return lookup(self.forest.start, self.work.launch)
-
-    @cached_property
-    def floor(self) -> int:
-        """Median time from a launch to its start on an idle device, nanoseconds; 0 if unknown."""
-        begun = self.launch_start
-        onto_idle = (begun >= 0) & (self.busy_until <= begun) & (self.work.start >= begun)
-        return int(np.median((self.work.start - begun)[onto_idle])) if onto_idle.any() else 0
-
-    @cached_property
-    def first_of_launch(self) -> Bool:
-        """Which work was the first of its launch to start on its device; a graph owns many."""
-        first = np.zeros(len(self.work), bool)
-        of_launch = np.unique(self.work.device, return_inverse=True)[1]
-        of_launch = of_launch + (self.work.launch + 1) * (of_launch.max(initial=0) + 1)
-        first[np.unique(of_launch, return_index=True)[1]] = True
-        return first & (self.work.launch >= 0)
-
-    @cached_property
-    def queued_before(self) -> Bool:
-        """Which work was launched before the trace began: its number is below every call's."""
-        events = self.host.trace.events
-        calls = events.correlation[self.forest.event[self.host.kind == Kind.RUNTIME]]
-        calls = calls[calls >= 0]
-        mine = events.correlation[self.work.event]
-        first = calls.min() if len(calls) else 0
-        return np.asarray((self.work.launch < 0) & (mine >= 0) & (mine < first))
-
-    @cached_property
-    def process(self) -> Int:
-        """Process of each forest row, as a number."""
-        numbers = {pid: i for i, pid in enumerate({t.pid for t in self.host.trace.threads})}
-        of_thread = np.array([numbers[t.pid] for t in self.host.trace.threads] or [0], np.int64)
-        return of_thread[self.forest.thread]
-
-    def named(self, pattern: re.Pattern[str]) -> Bool:
-        """Which strings of the trace are a match, shape (strings,)."""
-        texts = self.host.trace.strings.texts
-        return np.array([pattern.fullmatch(text) is not None for text in texts] or [False], bool)
-
-
-def find_gaps(idle: IdleTime, hull: tuple[int, int]) -> Gaps:
+def find_gaps(time: DeviceTime, hull: tuple[int, int]) -> Gaps:
     """Bill the time between `hull` (start, end; nanoseconds) in which a device did nothing.
 
     Devices are those that did any work.
     """
-    work, found = idle.work, []
-    everywhere = _profiler_claims(idle)
+    work, found = time.work, []
+    everywhere = _profiler_claims(time)
     for device in np.unique(work.device).tolist():
         rows = np.flatnonzero(work.device == device)
         busy = intervals.of(work.start[rows], work.end[rows])
         gaps = intervals.complement(busy, np.array([hull], np.int64))
-        pieces = cut(gaps, _claims(idle, rows, gaps, everywhere))
+        pieces = cut(gaps, _claims(time, rows, gaps, everywhere))
         place = np.searchsorted(work.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
         found.append((np.full(len(place), device, np.int64), following, pieces))
@@ -156,28 +67,29 @@ def find_gaps(idle: IdleTime, hull: tuple[int, int]) -> Gaps:
         device=np.concatenate([device for device, _, _ in found]),
         cause=cause,
         work=np.concatenate([following for _, following, _ in found]),
-        row=np.where(sync >= 0, lookup(idle.syncs.position, sync), source),
+        row=np.where(sync >= 0, lookup(time.syncs.position, sync), source),
         sync=sync,
     )
 
 
-def _claims(idle: IdleTime, rows: Int, gaps: Int, profiler: Claims) -> list[Claims]:
+def _claims(time: DeviceTime, rows: Int, gaps: Int, profiler: Claims) -> list[Claims]:
     """Claims on the gaps of the device whose work `rows` are, in the order they are heard."""
-    forest, launch = idle.forest, idle.work.launch[rows]
-    launch = launch[launch >= 0]
-    near = np.isin(idle.process, idle.process[launch]) | (not len(launch))
-    launching = np.isin(forest.thread, forest.thread[launch])
-    copying = (idle.call == Call.COPY) | holds_unpinned(idle.host, idle.work)
-    collective = idle.named(_HOST_COLLECTIVE)[idle.host.string]
-    in_wait, behind = _sync_claims(idle, rows, near)
-    late, queued, beside = _launch_claims(idle, rows, gaps)
+    forest, launch = time.forest, time.work.launch[rows]
+    launches = np.zeros(len(time.process), bool)
+    launches[forest.thread[launch[launch >= 0]]] = True
+    near = np.isin(time.process, time.process[launches])[forest.thread] | (not launches.any())
+    launching = launches[forest.thread]
+    copying = (time.call == Call.COPY) | holds_unpinned(time.host, time.work)
+    collective = _host_collectives(time)[time.host.string]
+    in_wait, behind = _sync_claims(time, rows, near)
+    late, queued, beside = _launch_claims(time, rows, gaps)
     return [
         queued,
         beside,
         in_wait,
-        _rows(Cause.DATA_LOADING, forest, near & (idle.host.role == Role.DATA)),
+        _rows(Cause.DATA_LOADING, forest, near & (time.host.role == Role.DATA)),
         _rows(Cause.COPY, forest, launching & copying),
-        _rows(Cause.ALLOCATOR, forest, launching & (idle.call == Call.ALLOCATE)),
+        _rows(Cause.ALLOCATOR, forest, launching & (time.call == Call.ALLOCATE)),
         profiler,
         behind,
         _rows(Cause.COMMUNICATION, forest, near & collective),
@@ -185,38 +97,47 @@ def _claims(idle: IdleTime, rows: Int, gaps: Int, profiler: Claims) -> list[Clai
     ]
 
 
+def _host_collectives(time: DeviceTime) -> Bool:
+    """Which strings name a collective that the host itself takes part in."""
+    texts = time.host.trace.strings.texts
+    return np.array([text.startswith(_HOST_COLLECTIVES) for text in texts] or [False], bool)
+
+
 def _rows(cause: Cause, forest: Forest, wanted: Bool) -> Claims:
     row = np.flatnonzero(wanted)
     return Claims(cause, forest.start[row], forest.end[row], row)
 
 
-def _profiler_claims(idle: IdleTime) -> Claims:
+def _profiler_claims(time: DeviceTime) -> Claims:
     """The profiler's overhead, and the waits of its own."""
-    events = idle.host.trace.events
+    events = time.host.trace.events
     row = np.flatnonzero(events.kind == Kind.OVERHEAD)
-    row = row[~idle.named(_NOT_THE_PROFILERS)[events.name[row]]]
-    own = idle.syncs.by_profiler
+    names = np.unique(events.name[row])
+    texts = time.host.trace.strings
+    others = [name for name in names.tolist() if _NOT_THE_PROFILERS.fullmatch(texts[name])]
+    row = row[~np.isin(events.name[row], others)]
+    own = time.syncs.by_profiler
     return Claims(
         Cause.PROFILER,
-        np.concatenate([events.start[row], idle.syncs.start[own]]),
-        np.concatenate([events.end[row], idle.syncs.end[own]]),
-        np.concatenate([np.full(len(row), -1, np.int64), idle.syncs.position[own]]),
+        np.concatenate([events.start[row], time.syncs.start[own]]),
+        np.concatenate([events.end[row], time.syncs.end[own]]),
+        np.concatenate([np.full(len(row), -1, np.int64), time.syncs.position[own]]),
     )
 
 
-def _sync_claims(idle: IdleTime, rows: Int, near: Bool) -> tuple[Claims, Claims]:
+def _sync_claims(time: DeviceTime, rows: Int, near: Bool) -> tuple[Claims, Claims]:
     """What each wait left idle: while it lasted, and behind it."""
-    syncs, work = idle.syncs, idle.work
+    syncs, work = time.syncs, time.work
     launched = rows[work.launch[rows] >= 0]
     chosen = np.flatnonzero(~syncs.by_profiler & near[syncs.position])
-    following = _first_launched_after(launched, idle.launch_start[launched], syncs.end[chosen])
+    following = _first_launched_after(launched, time.launch_start[launched], syncs.end[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
-    held = ~_launched_meanwhile(idle, launched, chosen, idle.forest.thread[work.launch[following]])
+    held = ~_launched_meanwhile(time, launched, chosen, time.forest.thread[work.launch[following]])
     chosen, following = chosen[held], following[held]
     order = np.lexsort((syncs.start[chosen], following))
     chosen, following = chosen[order], following[order]
-    begin = np.maximum(syncs.start[chosen], idle.busy_until[following])
-    stop = work.start[following] - idle.floor
+    begin = np.maximum(syncs.start[chosen], time.busy_until[following])
+    stop = work.start[following] - time.floor
     shared = following[1:] == following[:-1]
     stop[:-1][shared] = np.minimum(stop[:-1], syncs.start[chosen][1:])[shared]
     length = (syncs.end - syncs.start)[chosen]
@@ -264,27 +185,27 @@ def _first_launched_after(launched: Int, launch_start: Int, moment: Int) -> Int:
     return np.where(inside, earliest[np.minimum(place, len(rows) - 1)], -1)
 
 
-def _launched_meanwhile(idle: IdleTime, launched: Int, syncs: Int, thread: Int) -> Bool:
+def _launched_meanwhile(time: DeviceTime, launched: Int, syncs: Int, thread: Int) -> Bool:
     """Whether a thread other than that of each wait launched work while the wait lasted."""
-    launch = idle.work.launch[launched]
-    start, end = idle.syncs.start[syncs], idle.syncs.end[syncs]
-    at = idle.launch_start[launched]
-    last = last_up_to(idle.forest.thread[launch], at, thread, end - 1)
-    other = idle.forest.thread[idle.syncs.position[syncs]] != thread
+    launch = time.work.launch[launched]
+    start, end = time.syncs.start[syncs], time.syncs.end[syncs]
+    at = time.launch_start[launched]
+    last = last_up_to(time.forest.thread[launch], at, thread, end - 1)
+    other = time.forest.thread[time.syncs.position[syncs]] != thread
     return np.asarray(other & (last >= 0) & (lookup(at, last) >= start))
 
 
-def _launch_claims(idle: IdleTime, rows: Int, gaps: Int) -> tuple[Claims, Claims, Claims]:
+def _launch_claims(time: DeviceTime, rows: Int, gaps: Int) -> tuple[Claims, Claims, Claims]:
     """Each gap as a whole: its next work was launched late, or in time, or beside a collective."""
-    place = np.searchsorted(idle.work.start[rows], gaps[:, 1])
+    place = np.searchsorted(time.work.start[rows], gaps[:, 1])
     inside = place < len(rows)
     (start, end), row = gaps[inside].T, rows[place[inside]]
-    launch, previous = idle.work.launch[row], idle.previous[row]
-    begun = idle.launch_start[row]
-    late = (launch >= 0) & _launched_late(idle, row, start)
-    queued = (launch >= 0) | (idle.queued_before[row] & (previous >= 0))
+    launch, previous = time.work.launch[row], time.previous[row]
+    begun = time.launch_start[row]
+    late = (launch >= 0) & _launched_late(time, row, start)
+    queued = (launch >= 0) | (time.queued_before[row] & (previous >= 0))
     queued &= ~late
-    beside = idle.communication[row] | ((previous >= 0) & idle.communication[previous])
+    beside = time.communication[row] | ((previous >= 0) & time.communication[previous])
     start = np.where(previous < 0, np.maximum(start, begun), start)
 
     def claims(cause: Cause, wanted: Bool) -> Claims:
@@ -297,10 +218,10 @@ def _launch_claims(idle: IdleTime, rows: Int, gaps: Int) -> tuple[Claims, Claims
     )
 
 
-def _launched_late(idle: IdleTime, row: Int, gap_start: Int) -> Bool:
+def _launched_late(time: DeviceTime, row: Int, gap_start: Int) -> Bool:
     """Whether work was launched too late to begin at once where its device's gap began."""
-    launch = idle.work.launch[row]
-    late = idle.launch_start[row] > gap_start - idle.floor
-    is_kernel = idle.host.trace.events.kind[idle.work.event[row]] == Kind.KERNEL
-    late |= is_kernel & (lookup(idle.forest.end, launch) > gap_start)  # it ran dry within the call
-    return np.asarray(late & idle.first_of_launch[row])
+    launch = time.work.launch[row]
+    late = time.launch_start[row] > gap_start - time.floor
+    is_kernel = time.host.trace.events.kind[time.work.event[row]] == Kind.KERNEL
+    late |= is_kernel & (lookup(time.forest.end, launch) > gap_start)  # it ran dry within the call
+    return np.asarray(late & time.first_of_launch[row])

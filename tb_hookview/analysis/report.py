@@ -9,8 +9,10 @@ import msgspec
 import numpy as np
 
 from tb_hookview.analysis import intervals, schema
+from tb_hookview.analysis.allocation_table import allocation_rows
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.module_table import module_rows
 from tb_hookview.analysis.names import node_name
@@ -42,6 +44,11 @@ class Report:
     def syncs(self) -> Table[schema.Sync]:
         """Waits of the host, by start."""
         return Table(schema.Sync, self.data.syncs)
+
+    @property
+    def allocations(self) -> Table[schema.Allocation]:
+        """Calls that take or give back memory, by name, dearest first."""
+        return Table(schema.Allocation, self.data.allocations)
 
     @property
     def findings(self) -> Table[schema.Finding]:
@@ -95,6 +102,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             modules=module_rows(selection),
             nodes=_nodes(selection),
             syncs=syncs,
+            allocations=allocation_rows(selection),
             coverage=_coverage(selection),
             findings=diagnosis.findings,
             recorder=recorder_share(selection),
@@ -153,6 +161,8 @@ def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
 
 def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
     analysis = selection.analysis
+    known = bool((analysis.work.launch >= 0).any())
+    full = analysis.blocked_launches[selection.rows[analysis.blocked_launches]]
     return schema.Totals(
         device_busy_us=_busy(selection),
         backward_device_us=phase_device_us(selection, Phase.BACKWARD),
@@ -163,6 +173,9 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
             (analysis.syncs.end - analysis.syncs.start)[selection.syncs].sum()
         ),
         backward_sync_count=sum(sync.phase == "backward" for sync in syncs),
+        device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
+        queue_full_count=len(full) if known else None,
+        queue_full_us=microseconds(analysis.forest.duration[full].sum()) if known else None,
     )
 
 
@@ -202,6 +215,8 @@ def step_rows(selection: Selection) -> list[schema.Step]:
     other = duration - sum(phase.values())
     blocked = _blocked(analysis, windows)
     busy, idle = _device_time(analysis, windows)
+    by_cause = _idle_by_cause(analysis, windows)
+    queue_full = _queue_full(analysis, windows)
     return [
         schema.Step(
             name=name,
@@ -215,6 +230,8 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             device_busy_us=None if busy is None else microseconds(busy[i]),
             device_idle_us=None if idle is None else microseconds(idle[i]),
             sync_blocked_us=microseconds(blocked[i]),
+            idle=None if by_cause is None else by_cause[i],
+            queue_full_us=None if queue_full is None else microseconds(queue_full[i]),
         )
         for i, name in enumerate(names)
     ]
@@ -236,6 +253,25 @@ def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | No
         rows = work.device == device
         busy += intervals.lengths_within(intervals.of(work.start[rows], work.end[rows]), windows)
     return busy, (windows[:, 1] - windows[:, 0]) * len(devices) - busy
+
+
+def _idle_by_cause(analysis: Analysis, windows: Int) -> list[schema.Idle] | None:
+    """Idle time of the devices in each window by what caused it; None without device work."""
+    if not len(analysis.work):
+        return None
+    idle = analysis.gaps.within(windows)
+    return [
+        schema.Idle(**{cause.name.lower(): microseconds(t[i]) for cause, t in idle.items()})
+        for i in range(len(windows))
+    ]
+
+
+def _queue_full(analysis: Analysis, windows: Int) -> Int | None:
+    """Time of each window in which a launch waited for room in a full queue."""
+    if not (analysis.work.launch >= 0).any():
+        return None
+    forest, rows = analysis.forest, analysis.blocked_launches
+    return intervals.lengths_within(intervals.of(forest.start[rows], forest.end[rows]), windows)
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:

@@ -61,6 +61,29 @@ class Totals(msgspec.Struct, frozen=True):
     sync_count: int
     sync_blocked_us: float
     backward_sync_count: int
+    device_wait_count: int
+    """Calls that make a stream wait for an event (`cudaStreamWaitEvent`); the host goes on."""
+    queue_full_count: int | None
+    """Launches that waited for room in a device's full queue; no waits for a result."""
+    queue_full_us: float | None
+
+
+class Idle(msgspec.Struct, frozen=True):
+    """Idle time of the devices by what caused it, microseconds; the parts sum to the whole."""
+
+    sync: float
+    """The host waited for the device, and so launched nothing behind what it waited for."""
+    data_loading: float
+    copy: float
+    """The host was inside a copy of unpinned memory that was no wait."""
+    allocator: float
+    launch: float
+    """The host launched the next work too late, and none of the others is why."""
+    communication: float
+    profiler: float
+    device: float
+    """The next work had been launched in time: the device's own pause between two pieces."""
+    unknown: float
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -77,6 +100,10 @@ class Step(msgspec.Struct, frozen=True):
     device_busy_us: float | None
     device_idle_us: float | None
     sync_blocked_us: float
+    idle: Idle | None
+    """`device_idle_us` by its cause."""
+    queue_full_us: float | None
+    """Time in which a launch waited for room in a device's full queue."""
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -120,6 +147,44 @@ class Node(msgspec.Struct, frozen=True):
     device_us: float | None
 
 
+class Operator(msgspec.Struct, frozen=True):
+    """All calls of operators or annotations of one name, counted as `key_averages()` does."""
+
+    name: str
+    calls: int
+    host_us: float
+    self_host_us: float
+    """Less the operators, annotations and calls of the device's runtime inside."""
+    device_us: float | None
+    self_device_us: float | None
+
+
+class Breakdown(msgspec.Struct, frozen=True):
+    """One step with its device work, by torch_tb_profiler's categories, which sum to it."""
+
+    step: str
+    start_us: float
+    duration_us: float
+    kernel_us: float
+    copy_us: float
+    set_us: float
+    communication_us: float
+    runtime_us: float
+    data_us: float
+    host_us: float
+    """Operators and annotations, while none of the above."""
+    other_us: float
+
+
+class WaitedFor(msgspec.Struct, frozen=True):
+    """The device work that took the longer part of a wait."""
+
+    name: str
+    device: str
+    stream: str
+    duration_us: float
+
+
 class Sync(msgspec.Struct, frozen=True):
     """One wait of the host for the device."""
 
@@ -138,6 +203,19 @@ class Sync(msgspec.Struct, frozen=True):
     stack: list[str]
     """Python frames, innermost first; empty where the trace holds none."""
     thread: str
+    waited_for: WaitedFor | None
+    """None where no work ended during the wait: there was nothing to wait for."""
+
+
+class Allocation(msgspec.Struct, frozen=True):
+    """All calls of one name that take or give back memory of a device, or pin memory."""
+
+    api: str
+    count: int
+    blocked_us: float
+    """Time in these calls; they are no waits, and not in `sync_blocked_us`."""
+    device_idle_us: float | None
+    """Device idle time during them."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -230,6 +308,8 @@ class ReportData(msgspec.Struct, frozen=True):
     """Parents before children, each root's tree in `named_modules()` order."""
     nodes: list[Node]
     syncs: list[Sync]
+    allocations: list[Allocation]
+    """By name, dearest first."""
     coverage: Coverage
     findings: list[Finding]
     recorder: Recorder | None = None

@@ -14,6 +14,7 @@ from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.stacks import stacks_at
 from tb_hookview.analysis.syncs import operator_chain
+from tb_hookview.analysis.waited_for import waited_for
 from tb_hookview.trace.columns import Int
 
 
@@ -26,12 +27,21 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
-    stacks = _stacks(analysis, chosen)
-    pairs = zip(chosen.tolist(), stacks, strict=True)
-    return [_row(analysis, sync, causes[sync], stack) for sync, stack in pairs]
+    columns = zip(chosen.tolist(), _stacks(analysis, chosen), strict=True)
+    held_by = waited_for(analysis.forest, analysis.work, analysis.syncs)
+    return [
+        _row(analysis, sync, causes[sync], stack, _waited_for(analysis, int(held_by[sync])))
+        for sync, stack in columns
+    ]
 
 
-def _row(analysis: Analysis, sync: int, cause: str, stack: list[str]) -> schema.Sync:
+def _row(
+    analysis: Analysis,
+    sync: int,
+    cause: str,
+    stack: list[str],
+    held_by: schema.WaitedFor | None,
+) -> schema.Sync:
     syncs, trace = analysis.syncs, analysis.trace
     position = int(syncs.position[sync])
     node = int(analysis.row_node[position])
@@ -53,6 +63,19 @@ def _row(analysis: Analysis, sync: int, cause: str, stack: list[str]) -> schema.
         device_idle_us=None if idle is None else int(idle[sync]) / 1000,
         stack=stack,
         thread=thread.name or thread.tid,
+        waited_for=held_by,
+    )
+
+
+def _waited_for(analysis: Analysis, work: int) -> schema.WaitedFor | None:
+    if work < 0:
+        return None
+    trace, event = analysis.trace, int(analysis.work.event[work])
+    return schema.WaitedFor(
+        name=trace.strings[int(trace.events.name[event])],
+        device=str(analysis.work.device[work]),
+        stream=trace.threads[int(trace.events.thread[event])].tid.removeprefix("stream "),
+        duration_us=int(analysis.work.duration[work]) / 1000,
     )
 
 

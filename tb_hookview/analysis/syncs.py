@@ -92,10 +92,11 @@ def holds_unpinned(host: Host, work: DeviceWork) -> Bool:
 
 
 def _unpinned(host: Host, work: DeviceWork) -> Int:
-    strings = host.trace.strings.texts
-    unpinned = np.array([_UNPINNED.search(text) is not None for text in strings] or [False])
-    copies = (work.launch >= 0) & (host.trace.events.kind[work.event] == Kind.COPY)
-    return np.flatnonzero(copies & unpinned[host.trace.events.name[work.event]])
+    events, strings = host.trace.events, host.trace.strings
+    copies = np.flatnonzero((work.launch >= 0) & (events.kind[work.event] == Kind.COPY))
+    name, place = np.unique(events.name[work.event[copies]], return_inverse=True)
+    unpinned = [_UNPINNED.search(strings[string]) is not None for string in name.tolist()]
+    return np.asarray(copies[np.array(unpinned, bool)[place]])
 
 
 def _groups(call: Int, operator: Int, thread: Int) -> tuple[Int, Int]:
