@@ -12,17 +12,20 @@ from tb_hookview.trace.columns import Bool
 _CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _UPDATE = "aten::_amp_update_scale_"
 _READS = ("aten::item", "aten::_local_scalar_dense")
+_MOVES = ("aten::to", "aten::_to_copy")
 
 
 def _waits(context: Context) -> Bool:
-    """Reads with the check right before them, or between the check and the step it decides on."""
+    """The last read before a step that followed a check, or before the update where it was skipped.
+
+    A read behind the update is left to others: it may be of the scale, and is as often of the loss.
+    """
     waits = context.waits
     read = waits.outermost("|".join(_READS))
-    before, after = waits.before(read, *_READS), waits.after(read, *_READS)
-    decides = waits.named(after, _UPDATE)
-    decides |= [name.startswith("Optimizer.step#") for name in waits.names(after)]
-    asked = waits.named(before, _CHECK, _UPDATE) | (decides & _checked(context))
-    return np.asarray((read >= 0) & ~waits.inside("aten::is_nonzero") & asked)
+    decided = waits.after(read, *_MOVES)
+    decides = waits.named(decided, _UPDATE)
+    decides |= [name.startswith("Optimizer.step#") for name in waits.names(decided)]
+    return np.asarray((read >= 0) & decides & _checked(context))
 
 
 def _checked(context: Context) -> Bool:
@@ -37,8 +40,8 @@ RULE = Rule(
     id="sync-grad-scaler",
     family="sync",
     title="GradScaler waits to learn whether gradients overflowed",
-    matches="aten::item right after aten::_amp_foreach_non_finite_check_and_unscale_ or "
-    "aten::_amp_update_scale_, or between that check and Optimizer.step.",
+    matches="The last aten::item between aten::_amp_foreach_non_finite_check_and_unscale_ and "
+    "Optimizer.step, or aten::_amp_update_scale_ where the step is skipped.",
     fix="Train in bf16, which needs no scaler, or use a fused=True optimizer, which takes the "
     "overflow flag and the scale as device tensors. Do not call get_scale() every step.",
     reference="PyTorch issue 80167; accelerate issue 1714",

@@ -47,12 +47,21 @@ def test_a_step_that_is_passed_over_is_followed_by_the_update(tmp_path: Path) ->
     assert causes(tmp_path, picture, NAMES) == ["sync-grad-scaler"]
 
 
-def test_the_scale_read_behind_its_update(tmp_path: Path) -> None:
+def test_a_loss_read_behind_the_update(tmp_path: Path) -> None:
     picture = """
-        main ops   [update] [aten::item      ] [aten::mm]
-        main calls           [wait          ]
+        main ops   [check] [update] [aten::item      ] [aten::mm]
+        main calls                   [wait          ]
         """
-    assert causes(tmp_path, picture, NAMES) == ["sync-grad-scaler"]
+    assert causes(tmp_path, picture, NAMES) == ["sync-scalar-item"]
+
+
+def test_a_loss_read_before_the_scaler_reads_its_flag(tmp_path: Path) -> None:
+    picture = """
+        main ops   [check] [aten::item      ] [aten::item      ]
+        main notes                                               [step   ]
+        main calls          [wait          ]   [wait          ]
+        """
+    assert causes(tmp_path, picture, NAMES) == ["sync-scalar-item", "sync-grad-scaler"]
 
 
 def test_a_loss_read_before_a_step_without_a_scaler(tmp_path: Path) -> None:
