@@ -78,6 +78,8 @@ def enclosing(thread: Int, start: Int, end: Int) -> Int:
 
 def nearest(parent: Int, wanted: Bool) -> Int:
     """Innermost wanted row around each row, the row itself included; -1 where there is none."""
+    if not wanted.any():
+        return np.full(len(parent), -1, np.int64)
     hop = np.where(wanted, np.arange(len(parent)), parent)
     active = np.flatnonzero(hop >= 0)
     while len(active):
