@@ -14,9 +14,8 @@ _INDEXING = (
 
 def _waits(context: Context) -> Bool:
     waits = context.waits
-    return waits.inside("aten::masked_select") | (
-        waits.inside("aten::nonzero") & waits.inside(*_INDEXING)
-    )
+    selected = waits.inside("aten::masked_select") & ~waits.prints
+    return selected | (waits.inside("aten::nonzero") & waits.inside(*_INDEXING))
 
 
 RULE = Rule(

@@ -8,14 +8,15 @@ from tb_hookview.trace.columns import Bool
 
 
 def _waits(context: Context) -> Bool:
-    return context.waits.reads_value
+    return context.waits.reads_value | context.waits.prints
 
 
 RULE = Rule(
     id="sync-scalar-item",
     family="sync",
     title="A single value is read back to the host",
-    matches="A wait in aten::item or aten::_local_scalar_dense that no rule before explains.",
+    matches="A wait in aten::item or aten::_local_scalar_dense that no rule before explains, or in "
+    "the aten::masked_select by which print() formats a tensor.",
     fix="Keep metrics as detached tensors on the device and read them once every k steps, which "
     "keeps 1/k of the cost. Stack several values and copy them once. To log, copy into pinned "
     "memory with non_blocking=True and read it a step later. Print outside of the loop.",

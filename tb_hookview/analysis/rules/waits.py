@@ -118,6 +118,18 @@ class Waits:
         return self.inside("aten::item", "aten::_local_scalar_dense")
 
     @cached_property
+    def prints(self) -> Bool:
+        """Waits in the selection of finite values other than 0 by which torch formats a tensor."""
+        chosen = self.outermost("aten::masked_select")
+        both = ("aten::__and__", "aten::bitwise_and")
+        compared = self.before(chosen, *both)
+        return np.asarray(
+            self.named(self.before(chosen), *both)
+            & self.named(compared, "aten::ne")
+            & self.named(self.before(compared), "aten::isfinite")
+        )
+
+    @cached_property
     def direction(self) -> Int:
         """`Direction` of the copy that each wait is for."""
         events, work = self.analysis.trace.events, self.analysis.work

@@ -17,7 +17,13 @@ import pytest
 from tb_hookview.analysis import build_report, load
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-WAITING = {"aten::_local_scalar_dense", "aten::nonzero", "aten::_unique2", "aten::bincount"}
+WAITING = {
+    "aten::masked_select",
+    "aten::_local_scalar_dense",
+    "aten::nonzero",
+    "aten::_unique2",
+    "aten::bincount",
+}
 
 
 def recorded(folder: Path, act: Callable[[], Any]) -> list[dict[str, Any]]:
@@ -165,6 +171,11 @@ def test_what_the_remedies_advise_reads_nothing_back(
     tmp_path: Path, act: Callable[[], Any]
 ) -> None:
     assert causes(tmp_path, act) == []
+
+
+def test_a_tensor_that_is_printed_is_no_index_by_a_mask(tmp_path: Path) -> None:
+    found = causes(tmp_path, lambda: repr(VALUES))
+    assert set(found) == {"sync-scalar-item", "sync-bool-branch"}
 
 
 class Sliced(torch.nn.Module):
