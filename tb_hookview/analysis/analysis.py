@@ -75,9 +75,11 @@ class Analysis:
 
     @cached_property
     def launches_known(self) -> bool:
-        """Whether device work can be told by what launched it: calls and operators are there."""
+        """Whether device work can be told by what launched it: calls are there, and rows that say
+        what they were for."""
         operators = np.isin(self.trace.events.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
-        return bool((self.work.launch >= 0).any() and operators.any())
+        telling = operators.any() or (self.ranges.module >= 0).any()
+        return bool((self.work.launch >= 0).any() and telling)
 
 
 _CONFLICT = "calls whose External id names another operator than the one around them in time"

@@ -10,9 +10,13 @@ Evidence, strongest first; what none explains is unattributed, with a reason:
 3. `lightning`, `python_stack`: as 1., with a Lightning annotation or an `nn.Module` row.
 4. `fwdbwd`: an arrow of the trace leads to the operator, where the number does not.
 5. `annotation`: the operator ran inside somebody's annotation.
+6. `follows`: where our recorder left no marks for it, an `AccumulateGrad` belongs to the module of
+   the node it follows. The engine accumulates a gradient before anything else, so that is the node
+   which completed it. A parameter used by several modules goes to the first of them to run.
 
 Device work launched inside a module's forward range *within* a node is recomputation (activation
-checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node.
+checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node. Forward
+operators within a node, outside every such range, are recomputation of the node's own module.
 """
 
 from __future__ import annotations
@@ -22,9 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_hookview.analysis.autograd import Nodes
+from tb_hookview.analysis.autograd import Nodes, recomputed_operators
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import last_up_to, pair_key
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.marks import marked_modules, module_between_marks
 from tb_hookview.analysis.modules import Modules, Ranges
@@ -39,19 +44,21 @@ EVIDENCE = (
     "python_stack",
     "fwdbwd",
     "annotation",
+    "follows",
     "recompute",
 )
 REASONS = (
     "gradient accumulation, parameter unknown",
     "no forward operator found",
     "made outside every module",
+    "the trace names no modules",
 )
 RECOMPUTE = EVIDENCE.index("recompute")
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """Owners of nodes and device work. Modules and evidence are indices, -1 for none."""
+    """Owners of nodes and host rows. Modules, evidence and reasons are indices, -1 for none."""
 
     node_module: Int
     """Per node, shape (m,)."""
@@ -61,6 +68,8 @@ class Attribution:
     """Per node without a module; index into REASONS, else -1."""
     row_module: Int
     """Per forest row, shape (n,): the module to which work launched there belongs."""
+    row_evidence: Int
+    """Per forest row: how that is known; -1 outside the backward pass."""
     row_recompute: Bool
     """Per forest row: inside a forward that runs again within a node."""
 
@@ -76,17 +85,22 @@ def attribute(
     node_module, node_evidence = _first_evidence(
         len(nodes), _candidates(host, nodes, row_node, modules, ranges)
     )
+    follows = _followed(host, nodes, node_module)
+    node_module = np.where(follows >= 0, follows, node_module)
+    node_evidence[follows >= 0] = EVIDENCE.index("follows")
     call = ranges.innermost(host.forest)
     evaluation = lookup(nodes.position, row_node)
-    again = (evaluation >= 0) & (call > evaluation)
+    called_again = (evaluation >= 0) & (call > evaluation)
     by_node = lookup(node_module, row_node)
-    by_call = lookup(ranges.module, call)
     return Attribution(
         node_module=node_module,
         node_evidence=node_evidence,
-        node_reason=_reasons(host, nodes, node_module),
-        row_module=np.where((evaluation >= 0) & ~again, by_node, by_call),
-        row_recompute=again,
+        node_reason=_reasons(host, nodes, modules, node_module),
+        row_module=np.where(
+            (evaluation >= 0) & ~called_again, by_node, lookup(ranges.module, call)
+        ),
+        row_evidence=np.where(called_again, RECOMPUTE, lookup(node_evidence, row_node)),
+        row_recompute=called_again | recomputed_operators(host, nodes, row_node),
     )
 
 
@@ -137,9 +151,32 @@ def _marked(host: Host, count: int, row_node: Int, modules: Modules) -> Int:
     return found
 
 
-def _reasons(host: Host, nodes: Nodes, node_module: Int) -> Int:
+def _followed(host: Host, nodes: Nodes, node_module: Int) -> Int:
+    """Module of the node that each unattributed `AccumulateGrad` follows on its thread."""
+    found = np.full(len(nodes), -1, np.int64)
+    if _marks_gradients(host):
+        return found  # one without a mark is then nobody's: that of an input, say
+    sink = _named(host, nodes, "AccumulateGrad")
+    asked, others = np.flatnonzero(sink & (node_module < 0)), np.flatnonzero(~sink)
+    level = pair_key(host.forest.thread[nodes.position], nodes.around + 1)
+    start = host.forest.start[nodes.position]
+    before = last_up_to(level[others], start[others], level[asked], start[asked])
+    found[asked] = lookup(node_module, lookup(others, before))
+    return found
+
+
+def _marks_gradients(host: Host) -> bool:
+    """Whether our recorder marked, or may have marked, the gradients of parameters."""
+    if not np.isin(host.role, [int(Role.FORWARD_MARK), int(Role.GRADIENT_MARK)]).any():
+        return False
+    return (host.trace.manifest or {}).get("markers") != ["forward"]
+
+
+def _reasons(host: Host, nodes: Nodes, modules: Modules, node_module: Int) -> Int:
     made = (nodes.by_sequence >= 0) | (nodes.by_flow >= 0)
     reason = np.where(_named(host, nodes, "AccumulateGrad"), 0, np.where(made, 2, 1))
+    if not len(modules):
+        reason[:] = 3
     return np.where(node_module < 0, reason, -1)
 
 
@@ -168,7 +205,11 @@ def own_work(work: DeviceWork, row_node: Int, attribution: Attribution) -> WorkO
     """Attribute device work through the call that launched it."""
     node = lookup(row_node, work.launch)
     module = lookup(attribution.row_module, work.launch)
-    recompute = lookup(attribution.row_recompute.astype(np.int64), work.launch) == 1
-    evidence = np.where(recompute, RECOMPUTE, lookup(attribution.node_evidence, node))
-    reason = np.where(recompute, -1, lookup(attribution.node_reason, node))
-    return WorkOwners(node, module, evidence, reason, recompute)
+    evidence = lookup(attribution.row_evidence, work.launch)
+    return WorkOwners(
+        node=node,
+        module=module,
+        evidence=evidence,
+        reason=np.where(evidence < 0, lookup(attribution.node_reason, node), -1),
+        recompute=lookup(attribution.row_recompute.astype(np.int64), work.launch) == 1,
+    )

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_hookview.analysis.forest import Forest, innermost_at, lookup, nearest_above, self_time
+from tb_hookview.analysis.forest import (
+    Forest,
+    innermost_at,
+    lookup,
+    nearest,
+    nearest_above,
+    self_time,
+)
 from tb_hookview.analysis.forward_threads import Arrows, Links, forward_threads
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.joins import pair_key
@@ -28,6 +35,8 @@ class Nodes:
     """Forest position of the evaluation."""
     self_host: Int
     """Host time less that of evaluations nested in it (a re-entrant backward's), nanoseconds."""
+    around: Int
+    """Index of the evaluation in which it is nested, -1 for none."""
     by_sequence: Int
     """Forest position of the forward operator found by sequence number, -1 for none."""
     by_flow: Int
@@ -48,6 +57,7 @@ def find_nodes(host: Host) -> Nodes:
     return Nodes(
         position=position,
         self_host=self_time(host.forest.start[position], host.forest.end[position], around),
+        around=around,
         by_sequence=_by_sequence(host, position, arrows),
         by_flow=_by_flow(host.forest, index, is_node, arrows),
     )
@@ -108,3 +118,20 @@ def node_of_rows(forest: Forest, nodes: Nodes) -> Int:
     above = nearest_above(forest.parent, is_node)
     own = np.where(is_node, np.arange(len(forest)), above)
     return lookup(index, own)
+
+
+def recomputed_operators(host: Host, nodes: Nodes, row_node: Int) -> Bool:
+    """Say of each forest row whether it is inside a forward operator that runs within a node.
+
+    Only a forward that builds a graph has sequence numbers: one run again for a checkpoint, or a
+    backward that is itself to be differentiated. The latter makes nodes that are evaluated later,
+    outside of the one it ran in; in a trace that has any of these, nothing is called recomputed.
+    """
+    forward = (row_node >= 0) & (host.sequence >= 0) & (host.forward_thread <= 0)
+    makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+    inside = lookup(row_node, makers)
+    if not forward.any() or np.any((inside >= 0) & (nodes.around != inside)):
+        return np.zeros(len(host), bool)
+    is_node = np.zeros(len(host), bool)
+    is_node[nodes.position] = True
+    return np.asarray(lookup(~is_node, nearest(host.forest.parent, forward | is_node)) > 0)

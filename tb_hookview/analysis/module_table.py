@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.attribution import RECOMPUTE
 from tb_hookview.analysis.forest import lookup, nearest_above, self_time
+from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
@@ -17,11 +19,18 @@ from tb_hookview.trace.columns import Bool, Int
 
 @dataclass(frozen=True)
 class _Sums:
-    """Self numbers of one direction per module; times in nanoseconds, shape (m,)."""
+    """Numbers of one direction per module; times in nanoseconds, shape (m,)."""
 
     host: Int
-    device: Int
+    by_kind: Int
+    """Device time by kind, shape (m, kinds)."""
     kernels: Int
+    tensor_core: Int
+
+    @property
+    def device(self) -> Int:
+        """Device time of all kinds."""
+        return np.asarray(self.by_kind.sum(axis=1))
 
 
 def module_rows(selection: Selection) -> list[schema.Module]:
@@ -34,28 +43,34 @@ def module_rows(selection: Selection) -> list[schema.Module]:
         "backward": _backward(selection),
         "recompute": _recompute(selection, calls),
     }
-    totals = {name: _rolled_up(analysis, sums) for name, sums in directions.items()}
-    recomputed = _above(analysis.modules.parent, calls.counts(calls.again)) > 0
+    work = {name: _work_rows(analysis, sums) for name, sums in directions.items()}
+    again = directions["recompute"].device + directions["recompute"].host
+    recomputed = modules.rolled_up(again) > 0
     syncs = _sync_rows(selection)
     count = calls.counts(~calls.again)
-    has_device = analysis.launches_known
-
-    def work(name: str, i: int) -> schema.Work:
-        return _work(directions[name], totals[name], i, has_device)
-
+    occupancy = _occupancy(selection)
     return [
         schema.Module(
             path=modules.path[i],
             module_class=modules.module_class[i],
             parent=modules.path[parent] if (parent := int(modules.parent[i])) >= 0 else None,
             calls=int(count[i]),
-            forward=work("forward", i),
-            backward=work("backward", i),
-            recompute=work("recompute", i) if recomputed[i] else None,
+            forward=work["forward"][i],
+            backward=work["backward"][i],
+            recompute=work["recompute"][i] if recomputed[i] else None,
             sync=syncs[i],
+            backward_ratio=_ratio(work["forward"][i], work["backward"][i]),
+            occupancy_pct=occupancy[i],
         )
         for i in range(len(modules))
     ]
+
+
+def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:
+    on_device = forward.device_us is not None
+    before = forward.device_us if on_device else forward.host_us
+    after = backward.device_us if on_device else backward.host_us
+    return after / before if before and after is not None else None
 
 
 class _Calls:
@@ -90,7 +105,19 @@ def _forward(selection: Selection, calls: _Calls) -> _Sums:
 
 
 def _recompute(selection: Selection, calls: _Calls) -> _Sums:
-    return _device_sums(selection, selection.analysis.owners.recompute, calls.host(calls.again))
+    analysis = selection.analysis
+    host = calls.host(calls.again) + _outside_calls(selection)
+    return _device_sums(selection, analysis.owners.recompute, host)
+
+
+def _outside_calls(selection: Selection) -> Int:
+    """Host time per module of forward operators that ran again in no module's call."""
+    analysis = selection.analysis
+    attribution, forest = analysis.attribution, analysis.forest
+    again = attribution.row_recompute & (attribution.row_evidence != RECOMPUTE)
+    outermost = again & (lookup(again.astype(np.int64), forest.parent) != 1)
+    wanted = outermost & selection.rows & (attribution.row_module >= 0)
+    return _sum(attribution.row_module, forest.duration, wanted, len(analysis.modules))
 
 
 def _backward(selection: Selection) -> _Sums:
@@ -104,14 +131,34 @@ def _backward(selection: Selection) -> _Sums:
 def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
     analysis = selection.analysis
     work, size = analysis.work, len(analysis.modules)
-    module = analysis.owners.module
-    mine = selection.work & wanted & (module >= 0)
-    kernels = mine & (analysis.trace.events.kind[work.event] == Kind.KERNEL)
+    module, kind = analysis.owners.module, analysis.kinds.kind
+    mine = np.flatnonzero(selection.work & wanted & (module >= 0))
+    kernels = mine[analysis.trace.events.kind[work.event[mine]] == Kind.KERNEL]
+    on_cores = mine[analysis.kinds.tensor_core[mine] == 1]
+    by_kind = np.zeros((size, len(KINDS)), np.int64)
+    np.add.at(by_kind, (module[mine], kind[mine]), work.duration[mine])
+    tensor_core = np.zeros(size, np.int64)
+    np.add.at(tensor_core, module[on_cores], work.duration[on_cores])
     return _Sums(
         host=host,
-        device=_sum(module, work.duration, mine, size),
+        by_kind=by_kind,
         kernels=np.bincount(module[kernels], minlength=size),
+        tensor_core=tensor_core,
     )
+
+
+def _occupancy(selection: Selection) -> list[float | None]:
+    """Mean occupancy of each module's kernels and those below, by duration."""
+    analysis = selection.analysis
+    work, size, module = analysis.work, len(analysis.modules), analysis.owners.module
+    occupancy = analysis.trace.events.occupancy[work.event]
+    known = np.flatnonzero(selection.work & (module >= 0) & ~np.isnan(occupancy))
+    time, occupied = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    np.add.at(time, module[known], work.duration[known])
+    exact = np.rint(work.duration[known] * occupancy[known]).astype(np.int64)
+    np.add.at(occupied, module[known], exact)
+    pairs = zip(*(analysis.modules.rolled_up(c).tolist() for c in (occupied, time)), strict=True)
+    return [part / whole if whole else None for part, whole in pairs]
 
 
 def _sum(module: Int, nanoseconds: Int, wanted: Bool, size: int) -> Int:
@@ -121,29 +168,32 @@ def _sum(module: Int, nanoseconds: Int, wanted: Bool, size: int) -> Int:
     return total
 
 
-def _rolled_up(analysis: Analysis, sums: _Sums) -> _Sums:
-    up: Callable[[Int], Int] = lambda column: _above(analysis.modules.parent, column)  # noqa: E731
-    return _Sums(up(sums.host), up(sums.device), up(sums.kernels))
+def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
+    """One direction of every module."""
+    up = analysis.modules.rolled_up
+    by_kind = up(own.by_kind)
+    columns = [up(own.host), own.host, by_kind.sum(axis=1), own.device]
+    columns += [up(own.kernels), up(own.tensor_core)]
+    rows = zip(*(column.tolist() for column in columns), by_kind.tolist(), strict=True)
+    if not analysis.launches_known:
+        return [schema.Work(row[0] / 1000, None, row[1] / 1000, None, None) for row in rows]
+    return [
+        schema.Work(
+            host_us=host / 1000,
+            device_us=device / 1000,
+            self_host_us=self_host / 1000,
+            self_device_us=self_device / 1000,
+            kernels=kernels,
+            by_kind=microseconds_by_kind(kinds),
+            tensor_core_us=tensor_core / 1000,
+        )
+        for host, self_host, device, self_device, kernels, tensor_core, kinds in rows
+    ]
 
 
-def _above(parent: Int, column: Int) -> Int:
-    """Each module's own value plus those of all modules below it."""
-    total = column.tolist()
-    above = parent.tolist()
-    for i in range(len(total) - 1, -1, -1):
-        if above[i] >= 0:
-            total[above[i]] += total[i]
-    return np.array(total, np.int64)
-
-
-def _work(own: _Sums, total: _Sums, i: int, has_device: bool) -> schema.Work:
-    return schema.Work(
-        host_us=int(total.host[i]) / 1000,
-        device_us=int(total.device[i]) / 1000 if has_device else None,
-        self_host_us=int(own.host[i]) / 1000,
-        self_device_us=int(own.device[i]) / 1000 if has_device else None,
-        kernels=int(total.kernels[i]) if has_device else None,
-    )
+def microseconds_by_kind(nanoseconds: Sequence[int]) -> dict[str, float]:
+    """Device time by the name of its kind, in the order of `KINDS`; those without any left out."""
+    return {name: time / 1000 for name, time in zip(KINDS, nanoseconds, strict=True) if time}
 
 
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
@@ -156,7 +206,7 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
     idle = analysis.sync_idle
     lost = np.zeros(size, np.int64) if idle is None else _sum(module, idle, wanted, size)
     columns = [
-        _above(analysis.modules.parent, column)
+        analysis.modules.rolled_up(column)
         for column in (np.bincount(module[wanted], minlength=size), blocked, lost)
     ]
     return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,21 @@ class Modules:
 
     def __len__(self) -> int:
         return len(self.path)
+
+    @cached_property
+    def end(self) -> Int:
+        """Index behind the last module below each: those of a subtree stand together."""
+        end, parent = list(range(1, len(self) + 1)), self.parent.tolist()
+        for module in range(len(self) - 1, -1, -1):
+            if parent[module] >= 0:
+                end[parent[module]] = max(end[parent[module]], end[module])
+        return np.array(end, np.int64)
+
+    def rolled_up(self, column: Int) -> Int:
+        """Each module's own value plus those of all modules below it; shape (m,) or (m, k)."""
+        before = np.zeros((len(column) + 1, *column.shape[1:]), np.int64)
+        np.cumsum(column, axis=0, out=before[1:])
+        return np.asarray(before[self.end] - before[:-1])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.module_table import module_rows
+from tb_hookview.analysis.kernel_table import kernel_rows
+from tb_hookview.analysis.kinds import COMMUNICATION, KINDS
+from tb_hookview.analysis.module_table import microseconds_by_kind, module_rows
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.recorder_share import recorder_share
@@ -56,6 +58,11 @@ class Report:
         return Table(schema.Finding, self.data.findings)
 
     @property
+    def kernels(self) -> Table[schema.Kernel]:
+        """Device work by name, dearest first."""
+        return Table(schema.Kernel, self.data.kernels)
+
+    @property
     def nodes(self) -> Table[schema.Node]:
         """Autograd nodes by name."""
         return Table(schema.Node, self.data.nodes)
@@ -91,6 +98,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     """
     selection = select(analysis, steps)
     rows = step_rows(selection)
+    kernels, omitted = kernel_rows(selection)
     diagnosis = diagnose(selection, rows)
     syncs = sync_rows(selection, diagnosis.causes)
     return Report(
@@ -106,6 +114,8 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             coverage=_coverage(selection),
             findings=diagnosis.findings,
             recorder=recorder_share(selection),
+            kernels=kernels,
+            kernels_omitted=omitted,
         )
     )
 
@@ -163,6 +173,9 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
     analysis = selection.analysis
     known = bool((analysis.work.launch >= 0).any())
     full = analysis.blocked_launches[selection.rows[analysis.blocked_launches]]
+    by_kind = _by_kind(selection)
+    on_cores = analysis.kinds.tensor_core
+    any_work = bool(len(analysis.work))
     return schema.Totals(
         device_busy_us=_busy(selection),
         backward_device_us=phase_device_us(selection, Phase.BACKWARD),
@@ -176,7 +189,24 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
         device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
         queue_full_count=len(full) if known else None,
         queue_full_us=microseconds(analysis.forest.duration[full].sum()) if known else None,
+        device_us_by_kind=microseconds_by_kind(by_kind),
+        communication_device_us=by_kind[COMMUNICATION] / 1000 if any_work else None,
+        tensor_core_us=_device_us(selection, on_cores == 1) if any_work else None,
+        tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_work else None,
     )
+
+
+def _by_kind(selection: Selection) -> list[int]:
+    """Time of the selected device work by kind, nanoseconds."""
+    analysis = selection.analysis
+    total = np.zeros(len(KINDS), np.int64)
+    np.add.at(total, analysis.kinds.kind[selection.work], analysis.work.duration[selection.work])
+    return [int(time) for time in total]
+
+
+def _device_us(selection: Selection, wanted: Any) -> float:
+    """Time of some of the selected device work."""
+    return microseconds(selection.analysis.work.duration[selection.work & wanted].sum())
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
@@ -317,16 +347,22 @@ def _coverage(selection: Selection) -> schema.Coverage:
         by_reason = _sums(owners.reason, device, REASONS)
     else:
         by_evidence, by_reason = by_host, _sums(attribution.node_reason, host, REASONS)
-    unattributed = microseconds(device[owners.module < 0].sum())
+    nobodys = owners.module < 0
+    collective = analysis.kinds.kind == COMMUNICATION
+    known = analysis.launches_known
     return schema.Coverage(
-        backward_device_us=microseconds(device.sum()) if analysis.launches_known else None,
-        unattributed_us=unattributed if analysis.launches_known else None,
+        backward_device_us=microseconds(device.sum()) if known else None,
+        unattributed_us=microseconds(device[nobodys].sum()) if known else None,
         backward_host_us=microseconds(host.sum()),
         unattributed_host_us=microseconds(host[attribution.node_module < 0].sum()),
         by_evidence=by_evidence,
         measure="device" if on_device else "host",
         by_evidence_host=by_host,
         unattributed_by_reason=by_reason,
+        communication_device_us=microseconds(device[collective].sum()) if known else None,
+        unattributed_communication_us=(
+            microseconds(device[nobodys & collective].sum()) if known else None
+        ),
     )
 
 

@@ -6,13 +6,23 @@ not hold is None. Definitions of every number, with unit and source, are in docs
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+from tb_hookview.analysis.kinds import KINDS
+from tb_hookview.analysis.phases import Phase
 
 SCHEMA_VERSION = 1
 PROFILER = "profiler"
 """Cause of a wait that is the profiler's own; no rule explains it."""
+
+TimeByKind = Annotated[dict[str, float], msgspec.Meta(extra={"keys": KINDS})]
+"""Microseconds by kind of device work; kinds without any are left out."""
+TimeByPhase = Annotated[
+    dict[str, float], msgspec.Meta(extra={"keys": [phase.name.lower() for phase in Phase]})
+]
+"""Microseconds by phase; phases without any are left out."""
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -66,6 +76,13 @@ class Totals(msgspec.Struct, frozen=True):
     queue_full_count: int | None
     """Launches that waited for room in a device's full queue; no waits for a result."""
     queue_full_us: float | None
+    device_us_by_kind: TimeByKind = {}
+    """All device work by kind (`kinds.KINDS`); kinds without any are left out."""
+    communication_device_us: float | None = None
+    tensor_core_us: float | None = None
+    """Device work known to have run on tensor cores; None where the trace holds no work."""
+    tensor_core_unknown_us: float | None = None
+    """Device work that may have: its name does not tell."""
 
 
 class Idle(msgspec.Struct, frozen=True):
@@ -114,6 +131,10 @@ class Work(msgspec.Struct, frozen=True):
     self_host_us: float | None
     self_device_us: float | None
     kernels: int | None
+    by_kind: TimeByKind | None = None
+    """`device_us` by kind of work (`kinds.KINDS`), summing to it; kinds without any left out."""
+    tensor_core_us: float | None = None
+    """The part of `device_us` known to have run on tensor cores."""
 
 
 class ModuleSync(msgspec.Struct, frozen=True):
@@ -136,6 +157,10 @@ class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
     backward: Work
     recompute: Work | None
     sync: ModuleSync
+    backward_ratio: float | None = None
+    """Backward time divided by forward time, on the device where the trace has one."""
+    occupancy_pct: float | None = None
+    """Occupancy of the kernels of the module and those below, weighted by their duration."""
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -183,6 +208,36 @@ class WaitedFor(msgspec.Struct, frozen=True):
     device: str
     stream: str
     duration_us: float
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    """All device work of one name and kind: a kernel, a way to copy, or a set."""
+
+    name: str
+    kind: str
+    """One of `kinds.KINDS`."""
+    event: str
+    """ "kernel", "copy" or "set": what the device was asked for."""
+    count: int
+    graph_count: int
+    """How many of these were launched as a part of a device graph."""
+    total_us: float
+    mean_us: float
+    max_us: float
+    by_phase: TimeByPhase
+    """`total_us` by the phase of the launch; what has no launch in the trace is left out."""
+    tensor_core: bool | None
+    blocks_per_sm: float | None
+    """Weighted by duration, as is the occupancy; None where the trace does not hold it."""
+    occupancy_pct: float | None
+
+
+class KernelsOmitted(msgspec.Struct, frozen=True):
+    """What the kernel table leaves out: the cheapest names beyond its length."""
+
+    names: int
+    count: int
+    total_us: float
 
 
 class Sync(msgspec.Struct, frozen=True):
@@ -233,6 +288,10 @@ class Coverage(msgspec.Struct, frozen=True):
     by_evidence_host: dict[str, float]
     unattributed_by_reason: dict[str, float]
     """Unattributed backward time by reason, in `measure`."""
+    communication_device_us: float | None = None
+    """The part of `backward_device_us` that is communication."""
+    unattributed_communication_us: float | None = None
+    """The part of `unattributed_us` that is communication."""
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -314,3 +373,7 @@ class ReportData(msgspec.Struct, frozen=True):
     findings: list[Finding]
     recorder: Recorder | None = None
     """None where the trace holds no marks."""
+    kernels: list[Kernel] = []
+    """Device work by name, dearest first."""
+    kernels_omitted: KernelsOmitted | None = None
+    """None where the table is whole."""

@@ -43,7 +43,7 @@ class Table(Sequence[Row], Generic[Row]):
         """Columns by name, one value per row; None where the trace does not hold the number."""
         names = list(_column_names(self._row_type))
         flat = [_flatten(msgspec.to_builtins(row)) for row in self._rows]
-        return {name: [row.get(name) for row in flat] for name in names}
+        return {name: [_value(row, name) for row in flat] for name in names}
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas frame.
@@ -73,18 +73,28 @@ class Table(Sequence[Row], Generic[Row]):
 
 def _column_names(row_type: Any, prefix: str = "") -> Iterator[str]:
     """Names of the flattened columns, from the types alone, so that every trace gives the same."""
-    hints = get_type_hints(row_type)
+    hints = get_type_hints(row_type, include_extras=True)
     for field in msgspec.structs.fields(row_type):
-        inner = [part for part in _parts(hints[field.name]) if _is_struct(part)]
+        parts, name = _parts(hints[field.name]), prefix + field.encode_name
+        inner = [part for part in parts if _is_struct(part)]
+        keys = [key for part in parts for key in _keys(part)]
         if inner:
-            yield from _column_names(inner[0], f"{prefix}{field.encode_name}.")
+            yield from _column_names(inner[0], f"{name}.")
+        elif keys:
+            yield from (f"{name}.{key}" for key in keys)
         else:
-            yield prefix + field.encode_name
+            yield name
 
 
 def _parts(hint: Any) -> tuple[Any, ...]:
     """What a field may be; a list of structs stays one column."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _keys(hint: Any) -> list[str]:
+    """Keys of a mapping that holds no others, and leaves out those whose value is 0."""
+    extras = [meta.extra for meta in getattr(hint, "__metadata__", ()) if meta.extra]
+    return [key for extra in extras for key in extra["keys"]]
 
 
 def _is_struct(hint: Any) -> bool:
@@ -94,8 +104,12 @@ def _is_struct(hint: Any) -> bool:
 def _flatten(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, value in row.items():
+        result[prefix + name] = value
         if isinstance(value, dict):
             result |= _flatten(value, f"{prefix}{name}.")
-        else:
-            result[prefix + name] = value
     return result
+
+
+def _value(row: dict[str, Any], name: str) -> Any:
+    left_out = 0.0 if isinstance(row.get(name.rpartition(".")[0]), dict) else None
+    return row.get(name, left_out)

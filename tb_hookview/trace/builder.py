@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -13,7 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.trace.arguments import ARGUMENTS, Argument
-from tb_hookview.trace.columns import Bool, Events, Flows, Index, Int, Notice, StringTable, Thread
+from tb_hookview.trace.columns import (
+    Bool,
+    Events,
+    Float,
+    Flows,
+    Index,
+    Int,
+    Notice,
+    StringTable,
+    Thread,
+)
 from tb_hookview.trace.decode import KEY_FIELDS, Event
 from tb_hookview.trace.pieces import Piece
 from tb_hookview.trace.times import LATEST_NS, doubles_are_exact, from_doubles, from_texts
@@ -27,6 +38,8 @@ from tb_hookview.trace.vocabulary import (
 _FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
 _NAMED = 10
 """Unknown categories that get a notice of their own."""
+_LARGEST = 1e15
+"""What measures of a kernel stay far below; beyond, a double is no longer whole."""
 _PAIR = 1 << 31
 """More than there are distinct processes or threads: two numbers make one."""
 
@@ -226,19 +239,20 @@ def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
 _EMPTY: dict[str, Any] = {
     **dict.fromkeys(("name", "category", "thread"), np.int32),
     **dict.fromkeys(("start", "duration"), np.int64),
-    **dict.fromkeys((argument.column for argument in ARGUMENTS), np.int64),
+    **{argument.column: np.float64 if argument.measured else np.int64 for argument in ARGUMENTS},
 }
 
 
-def _arguments(complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Int]:
+def _arguments(complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Int | Float]:
     """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
-    columns = {}
+    columns: dict[str, Int | Float] = {}
     everything = [event.args for event in complete]
     for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
         carries = _among(kind, kinds)
         carriers = list(compress(everything, carries.tolist()))
         for argument in group:
-            columns[argument.column] = _argument(argument, carriers, carries)
+            read = _measured if argument.measured else _argument
+            columns[argument.column] = read(argument, carriers, carries)
     return columns
 
 
@@ -259,3 +273,17 @@ def _argument(argument: Argument, carriers: list[Any], carries: Bool) -> Int:
         values = np.fromiter(map(field, carriers), np.int64, len(carriers))
         column[carries] = np.where(values == argument.missing, column[carries], values)
     return column
+
+
+def _measured(argument: Argument, carriers: list[Any], carries: Bool) -> Float:
+    column = np.full(len(carries), np.nan)
+    for key in reversed(argument.keys):
+        values = [_number(value) for value in map(attrgetter(KEY_FIELDS[key]), carriers)]
+        read = np.array(values, np.float64)
+        column[carries] = np.where(np.isnan(read), column[carries], read)
+    return column
+
+
+def _number(value: object) -> float:
+    """A number, or NaN: infinities and words stand here too."""
+    return float(value) if isinstance(value, int | float) and abs(value) < _LARGEST else math.nan

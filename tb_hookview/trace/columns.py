@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Int = NDArray[np.int64]
 Index = NDArray[np.int32]
 Bool = NDArray[np.bool_]
+Float = NDArray[np.float64]
 
 
 class Thread(NamedTuple):
@@ -58,6 +59,10 @@ class Events:
     """`External id`: an operator's own, and on a call that of the operator that made it."""
     device: Int
     """Index of the device, on device rows."""
+    blocks_per_sm: Float
+    """Blocks of a kernel per multiprocessor of the device, NaN where not in the file."""
+    occupancy: Float
+    """Estimated achieved occupancy of a kernel, percent, NaN where not in the file."""
 
     def __len__(self) -> int:
         return len(self.name)

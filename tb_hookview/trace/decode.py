@@ -27,7 +27,7 @@ _Args = msgspec.defstruct(
     "_Args",
     [
         *(
-            (KEY_FIELDS[key], INT64, argument.missing)
+            (KEY_FIELDS[key], *((Any, None) if argument.measured else (INT64, argument.missing)))
             for argument in ARGUMENTS
             for key in argument.keys
         ),

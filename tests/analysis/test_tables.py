@@ -16,7 +16,7 @@ PICTURE = """
     main ops   [fc                   ]
     main ops     [aten::mm seq=4]       [mm' seq=4 F=1]
     """
-TABLES = ("modules", "syncs", "findings", "nodes", "steps")
+TABLES = ("kernels", "modules", "syncs", "findings", "nodes", "steps")
 
 
 def made(folder: Path, picture: str) -> Report:
@@ -30,6 +30,22 @@ def test_nested_fields_become_columns(tmp_path: Path) -> None:
     assert columns["backward.self_host_us"] == [15.0]
     assert columns["backward.device_us"] == [None]
     assert columns["recompute.device_us"] == [None]
+
+
+def test_kinds_of_work_are_columns_of_their_own(tmp_path: Path) -> None:
+    """0 where the module did none of a kind, nothing where the trace holds no device work."""
+    picture = """
+    main calls   [cudaLaunchKernel corr=1]
+    gpu  kernel           [volta_sgemm_64x64_nt corr=1]
+    """
+    columns = made(tmp_path, PICTURE + picture).modules.to_columns()
+    assert columns["forward.by_kind.matrix"] == [29.0]
+    assert columns["forward.by_kind.copy"] == [0.0]
+    assert columns["backward.by_kind.matrix"] == [0.0]
+    assert columns["recompute.by_kind.matrix"] == [None]
+    assert made(tmp_path, PICTURE).modules.to_columns()["forward.by_kind.matrix"] == [None]
+    kernels = made(tmp_path, PICTURE + picture).kernels.to_columns()
+    assert (kernels["by_phase.forward"], kernels["by_phase.backward"]) == ([29.0], [0.0])
 
 
 @pytest.mark.parametrize("table", TABLES)
