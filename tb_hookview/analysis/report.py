@@ -12,17 +12,22 @@ from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.allocation_table import allocation_rows
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.breakdown import find_breakdown
+from tb_hookview.analysis.breakdown_table import breakdown_rows
 from tb_hookview.analysis.calls import Call
+from tb_hookview.analysis.device_table import device_rows
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.kernel_table import kernel_rows
 from tb_hookview.analysis.kinds import COMMUNICATION, KINDS
 from tb_hookview.analysis.module_table import microseconds_by_kind, module_rows
 from tb_hookview.analysis.names import node_name
+from tb_hookview.analysis.operator_table import operator_rows
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.recorder_share import recorder_share
 from tb_hookview.analysis.rules import diagnose
 from tb_hookview.analysis.schema import ReportData
 from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.analysis.stream_table import stream_rows
 from tb_hookview.analysis.sync_table import sync_rows
 from tb_hookview.analysis.tables import Table
 from tb_hookview.trace.columns import Int
@@ -63,6 +68,26 @@ class Report:
         return Table(schema.Kernel, self.data.kernels)
 
     @property
+    def operators(self) -> Table[schema.Operator]:
+        """Operators and annotations by name."""
+        return Table(schema.Operator, self.data.operators)
+
+    @property
+    def breakdown(self) -> Table[schema.Breakdown]:
+        """Steps by torch_tb_profiler's categories."""
+        return Table(schema.Breakdown, self.data.breakdown)
+
+    @property
+    def devices(self) -> Table[schema.DeviceUse]:
+        """What each device did with its time."""
+        return Table(schema.DeviceUse, self.data.devices)
+
+    @property
+    def streams(self) -> Table[schema.Stream]:
+        """Streams: work, pauses, queue."""
+        return Table(schema.Stream, self.data.streams)
+
+    @property
     def nodes(self) -> Table[schema.Node]:
         """Autograd nodes by name."""
         return Table(schema.Node, self.data.nodes)
@@ -99,6 +124,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     selection = select(analysis, steps)
     rows = step_rows(selection)
     kernels, omitted = kernel_rows(selection)
+    breakdown = find_breakdown(analysis)
     diagnosis = diagnose(selection, rows)
     syncs = sync_rows(selection, diagnosis.causes)
     return Report(
@@ -116,6 +142,10 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             recorder=recorder_share(selection),
             kernels=kernels,
             kernels_omitted=omitted,
+            operators=operator_rows(selection),
+            breakdown=breakdown_rows(selection, breakdown),
+            devices=device_rows(selection, breakdown),
+            streams=stream_rows(selection),
         )
     )
 

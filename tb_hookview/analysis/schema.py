@@ -14,6 +14,8 @@ from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.phases import Phase
 
 SCHEMA_VERSION = 1
+OPERATORS = 1000
+"""Most rows of the table of operators: somebody may put a number into an annotation's name."""
 PROFILER = "profiler"
 """Cause of a wait that is the profiler's own; no rule explains it."""
 
@@ -182,6 +184,50 @@ class Operator(msgspec.Struct, frozen=True):
     """Less the operators, annotations and calls of the device's runtime inside."""
     device_us: float | None
     self_device_us: float | None
+
+
+class DeviceUse(msgspec.Struct, frozen=True):
+    """What one device did with its time, from its first selected work to its last."""
+
+    device: str
+    span_us: float
+    busy_us: float
+    """Any work."""
+    compute_us: float
+    """Any kernel that is no collective's."""
+    communication_us: float
+    """Any kernel that is a collective's."""
+    overlapped_us: float
+    """Both of them."""
+    kernel_us: float
+    """Sum of the kernels' durations; the next two are parts of it."""
+    tensor_core_us: float
+    """Kernels that ran on tensor cores by their names."""
+    tensor_core_eligible_us: float
+    """Kernels launched by operators that tensor cores could serve."""
+    utilization: float | None
+    """Share of the selected steps, with the device work they launched, in which a kernel ran."""
+    sm_efficiency: float | None
+    """Mean over the same time of the blocks on each multiprocessor, of which one counts."""
+    occupancy_pct: float | None
+    """Mean of the kernels' estimated occupancy by their time."""
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """One stream of a device: its work, the pauses between, and its queue of launched work."""
+
+    device: str
+    stream: str
+    count: int
+    busy_us: float
+    host_us: float | None
+    """Pauses that the host made by launching late; null, as all below, without any launch."""
+    kernel_us: float | None
+    """Short pauses before work that was launched in time."""
+    other_us: float | None
+    queue_mean: float | None
+    """Pieces of work launched and not begun, mean over time."""
+    queue_max: int | None
 
 
 class Breakdown(msgspec.Struct, frozen=True):
@@ -377,3 +423,9 @@ class ReportData(msgspec.Struct, frozen=True):
     """Device work by name, dearest first."""
     kernels_omitted: KernelsOmitted | None = None
     """None where the table is whole."""
+    operators: list[Operator] = []
+    """By name, dearest first; no more than OPERATORS of them."""
+    breakdown: list[Breakdown] = []
+    """Steps whose device work is in the trace, in order."""
+    devices: list[DeviceUse] = []
+    streams: list[Stream] = []
