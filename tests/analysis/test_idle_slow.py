@@ -102,6 +102,14 @@ def test_the_split_of_random_timelines(tmp_path: Path, seed: int) -> None:
     assert found == slow_idle.split(slow_idle.read(events))
 
 
+def test_the_random_timelines_hold_every_cause() -> None:
+    found: Counter[str] = Counter()
+    for seed in range(40):
+        for causes in slow_idle.split(slow_idle.read(Timelines(seed).draw())).values():
+            found += causes
+    assert set(found) == {cause.name.lower() for cause in Cause}
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_cutting_random_claims(seed: int) -> None:
     """Every moment goes to the first claim that holds it, and to one that holds it indeed."""

@@ -7,10 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 import shared_traces
 
-from tb_hookview.analysis import analyze, build_report, load
+from tb_hookview.analysis import Analysis, analyze, build_report, intervals, load
+from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.schema import ReportData
 
 pytestmark = pytest.mark.skipif(
@@ -22,11 +25,13 @@ NEAR = 1e-3
 
 @pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
 def test_invariants(path: Path) -> None:
-    report = analyze(path)
+    analysis = load(path)
+    report = build_report(analysis)
     data = report.data
     check_backward(data)
     check_totals_of_modules(data)
     check_steps(data)
+    check_idle(analysis)
     check_syncs(data)
     check_kinds(data)
     check_kernels(data)
@@ -73,6 +78,30 @@ def check_steps(data: ReportData) -> None:
         phases = (step.forward_us, step.backward_us, step.optimizer_us, step.data_us, step.other_us)
         assert min(phases) >= 0
         assert sum(phases) == pytest.approx(step.duration_us, abs=NEAR)
+        assert (step.idle is None) == (step.device_idle_us is None)
+        if step.idle is not None:
+            causes = msgspec.structs.astuple(step.idle)
+            assert min(causes) >= 0
+            assert sum(causes) == pytest.approx(step.device_idle_us, abs=NEAR)
+
+
+def check_idle(analysis: Analysis) -> None:
+    """Nanoseconds: the parts of idle time, each device's gaps, and what waits are billed."""
+    gaps, work, windows = analysis.gaps, analysis.work, analysis.steps.window
+    devices = np.unique(work.device)
+    idle = (windows[:, 1] - windows[:, 0]) * len(devices)
+    for device in devices:
+        mine, busy = gaps.device == device, work.device == device
+        assert (gaps.start[mine] < gaps.end[mine]).all()
+        assert (gaps.end[mine][:-1] <= gaps.start[mine][1:]).all()
+        time = intervals.of(work.start[busy], work.end[busy])
+        assert not len(intervals.intersect(time, intervals.of(gaps.start[mine], gaps.end[mine])))
+        idle = idle - intervals.lengths_within(time, windows)
+    assert np.array_equal(sum(gaps.within(windows).values()), idle)
+    billed = gaps.by_sync(len(analysis.syncs))
+    assert billed.sum() == gaps.duration[gaps.cause == Cause.SYNC].sum()
+    assert (billed <= (analysis.syncs.end - analysis.syncs.start) * max(len(devices), 1)).all()
+    assert not billed[analysis.syncs.by_profiler].any()
 
 
 def check_syncs(data: ReportData) -> None:
@@ -176,3 +205,23 @@ def test_reports_of_single_steps_sum_to_the_whole() -> None:
     assert host == pytest.approx(whole.coverage.backward_host_us, abs=NEAR)
     device = sum(part.coverage.backward_device_us or 0.0 for part in parts)
     assert device == pytest.approx(whole.coverage.backward_device_us, abs=NEAR)
+
+
+@pytest.mark.parametrize(
+    ("name", "launches"),
+    [("hta_a100_cuda_graphs_rank0", 81), ("hta_v100_training", 17), ("kineto_resnet50", 0)],
+)
+def test_launches_onto_a_full_queue(name: str, launches: int) -> None:
+    """None of them is among the waits, however long it took."""
+    analysis = load(next(path for path in shared_traces.all_traces() if name in str(path)))
+    blocked = analysis.blocked_launches
+    assert len(blocked) == launches
+    assert not np.isin(blocked, analysis.syncs.position).any()
+
+
+def test_a_slow_loader_is_why_the_first_sample_idles() -> None:
+    """The annotated time of the loader and the device's gaps cover each other nearly."""
+    path = shared_traces.shared_trace("kineto_resnet50_num_workers_0/worker0.1623143089861")
+    for step in analyze(path).steps:
+        assert step.idle.data_loading > 0.7 * step.device_idle_us
+        assert step.idle.data_loading <= step.data_us
