@@ -10,6 +10,27 @@ from typing import NamedTuple
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.rules import (
+    allocator_malloc_free_in_step,
+    cpu_preprocess_format,
+    create_on_cpu_then_move,
+    debug_apis_on,
+    device_choice,
+    device_layout_copies,
+    h2d_many_small,
+    h2d_nonblocking_unpinned,
+    h2d_not_overlapped,
+    h2d_pageable_blocking,
+    h2d_pinned_but_blocking,
+    host_copy_torch_tensor,
+    host_cpu_tuning,
+    launch_queue_shallow,
+    loader_single_process,
+    loader_wait,
+    memory_near_limit_or_idle,
+    pin_memory_inline,
+    recompute_overhead,
+    step_outlier,
+    storage_io_bound,
     sync_bool_branch,
     sync_d2h_copy,
     sync_data_dependent_size,
@@ -31,6 +52,7 @@ from tb_hookview.analysis.schema import PROFILER
 from tb_hookview.analysis.selection import Selection
 
 RULES: tuple[Rule, ...] = (
+    debug_apis_on.RULE,
     sync_gather_backward_deterministic.RULE,
     sync_optimizer_scalar_state.RULE,
     sync_grad_scaler.RULE,
@@ -44,11 +66,32 @@ RULES: tuple[Rule, ...] = (
     sync_d2h_copy.RULE,
     sync_explicit.RULE,
     # data-loading
+    loader_single_process.RULE,
+    loader_wait.RULE,
+    storage_io_bound.RULE,
+    cpu_preprocess_format.RULE,
     # data-movement
+    create_on_cpu_then_move.RULE,
+    h2d_many_small.RULE,
+    h2d_pageable_blocking.RULE,
+    h2d_pinned_but_blocking.RULE,
+    h2d_nonblocking_unpinned.RULE,
+    h2d_not_overlapped.RULE,
+    host_copy_torch_tensor.RULE,
+    pin_memory_inline.RULE,
+    device_layout_copies.RULE,
     sync_in_operator.RULE,
     # memory
+    allocator_malloc_free_in_step.RULE,
+    recompute_overhead.RULE,
+    memory_near_limit_or_idle.RULE,
     # host
+    host_cpu_tuning.RULE,
+    device_choice.RULE,
     # kernels, optimizer, precision, compile, distributed
+    # what is left of the gaps
+    step_outlier.RULE,
+    launch_queue_shallow.RULE,
 )
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tb_hookview.analysis import schema
+from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import Forest, lookup, nearest
 from tb_hookview.analysis.gaps import Cause
@@ -22,6 +22,7 @@ from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.rules.rule import Rule
 from tb_hookview.analysis.rules.waits import Waits
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.analysis.syncs import operators_around
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
@@ -131,6 +132,19 @@ class Context:
         module = int(self.analysis.attribution.row_module[row])
         return self.analysis.modules.path[module] if module >= 0 else None
 
+    def operator_of(self, rows: Int) -> Int:
+        """Innermost operator around each of some forest rows (-1 for none); -1 for none."""
+        return lookup(self._operators, rows)
+
+    @cached_property
+    def _operators(self) -> Int:
+        return operators_around(self.host)
+
+    def common_module(self, rows: Int) -> str | None:
+        """Path of the module that work launched at all of these forest rows belongs to, or None."""
+        modules = np.unique(self.analysis.attribution.row_module[rows])
+        return self.module_path(int(rows[0])) if len(modules) == 1 else None
+
     # Device work
 
     @cached_property
@@ -235,6 +249,13 @@ class Context:
         gaps = self.gaps_of(*causes)
         row = self.analysis.gaps.row[gaps]
         return gaps[(row >= 0) & rows[row]] if len(rows) else gaps[:0]
+
+    def gaps_within(self, spans: Int, *causes: Cause) -> Int:
+        """The same, of those that lie within some time (a normal set) to nine tenths or more."""
+        gaps, found = self.analysis.gaps, self.gaps_of(*causes)
+        windows = np.stack([gaps.start[found], gaps.end[found]], axis=1)
+        inside = intervals.lengths_within(spans, windows)
+        return found[inside >= 0.9 * gaps.duration[found]]
 
     @cached_property
     def with_stacks(self) -> bool:

@@ -1,0 +1,144 @@
+"""Copies to the device: which memory they come from, and matches of the rules about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis import intervals
+from tb_hookview.analysis.calls import Call
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.rules.by_place import LATENT
+from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.places import places_of
+from tb_hookview.analysis.rules.rule import Confidence, Match
+from tb_hookview.trace import Kind
+from tb_hookview.trace.columns import Bool, Int
+
+PAGEABLE = r"HtoD \(Pageable"
+PINNED = r"HtoD \(Pinned"
+UNTOLD = r"HtoD \(Host"
+"""HIP does not tell whether memory of the host is pinned."""
+SMALL_NS = 10_000
+"""Device time up to which a copy counts as small: about 64 KiB from unpinned memory."""
+FASTER_PINNED = 0.5
+"""Part of a copy's time saved by pinned memory, which is at least twice as fast."""
+ASSUMES_FASTER = "Assumes that the copy takes half as long from pinned memory."
+NO_STEPS = (
+    "The trace marks no steps: what is copied once cannot be told from what is copied each step."
+)
+
+
+def uploads(context: Context, memory: str) -> Bool:
+    """Device work of any step: copies to the device from some kind of memory, shape (d,)."""
+    kinds = context.analysis.trace.events.kind[context.analysis.work.event]
+    return np.asarray(context.work_matching(memory) & (kinds == Kind.COPY))
+
+
+def waits_for(context: Context, copies: Bool) -> Bool:
+    """Waits that are for one of some copies, shape (w,)."""
+    copy = context.waits.copy
+    return np.asarray(lookup(copies.astype(np.int64), copy) == 1)
+
+
+def blocking(context: Context) -> Bool:
+    """Waits for a copy that the program let block: a synchronize behind it, or one that waits."""
+    waits, analysis = context.waits, context.analysis
+    launch = lookup(analysis.work.launch, waits.copy)
+    synchronized = waits.end > lookup(context.forest.end, launch)
+    return np.asarray(
+        (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
+    )
+
+
+def exposed(context: Context, copies: Int) -> Int:
+    """Time of some device work (rows) in which its device ran no kernel, nanoseconds."""
+    work, alone = context.analysis.work, np.zeros(len(copies), np.int64)
+    kernel = context.analysis.trace.events.kind[work.event] == Kind.KERNEL
+    for device in np.unique(work.device[copies]):
+        mine = work.device[copies] == device
+        rows = np.flatnonzero(kernel & (work.device == device))
+        windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
+        busy = intervals.of(work.start[rows], work.end[rows])
+        alone[mine] = windows[:, 1] - windows[:, 0] - intervals.lengths_within(busy, windows)
+    return alone
+
+
+def by_place_of_copies(
+    context: Context,
+    copies: Int,
+    *,
+    saved: float = 0.0,
+    note: str = "",
+    caveats: tuple[str, ...] = (),
+    confidence: Confidence | None = None,
+) -> Iterator[Match]:
+    """Yield one match for each module and operator that asked for some copies.
+
+    Args:
+        context: the trace.
+        copies: rows of `DeviceWork` whose launch is known.
+        saved: part of the time without a kernel beside it that the remedy saves.
+        note: a phrase that the evidence ends with.
+        caveats: sentences for every match.
+        confidence: where it differs from the rule's.
+    """
+    launch = context.analysis.work.launch[copies]
+    if not context.has_steps:
+        caveats = (*caveats, NO_STEPS)
+    for (module, place), members in places_of(context, launch).items():
+        group = copies[members]
+        waits = np.flatnonzero(np.isin(context.waits.copy, group))
+        alone = context.per_step(exposed(context, group).sum())
+        yield Match(
+            place=place,
+            module=module,
+            evidence=_evidence(context, group, waits, alone) + (f"; {note}" if note else ""),
+            count=len(group),
+            gaps=_gaps(context, group, waits),
+            wasted_us=alone if saved else 0.0,
+            saved_us=alone * saved,
+            examples=context.forest.start[launch[members]],
+            caveats=caveats,
+            confidence=confidence,
+            latent=LATENT if len(waits) else "",
+        )
+
+
+def _gaps(context: Context, copies: Int, waits: Int) -> Int:
+    """Gaps of the copies' waits, and those in which the host was inside the copies' calls.
+
+    A call that is (part of) the wait is billed as such: without it the host could be further ahead
+    by the length of the wait, and no more.
+    """
+    launch = context.analysis.work.launch
+    copy, start = context.waits.copy[waits], context.waits.start[waits]
+    waited = copy[start <= context.forest.start[launch[copy]]]
+    calls = np.zeros(len(context.forest), bool)
+    calls[launch[np.setdiff1d(copies, waited)]] = True
+    return np.union1d(context.gaps_of_waits(waits), context.gaps_at(calls, Cause.COPY))
+
+
+def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:
+    work, forest, of_waits = context.analysis.work, context.forest, context.waits
+    launch = work.launch[copies]
+    start = np.concatenate([of_waits.start[waits], forest.start[launch]])
+    end = np.concatenate([of_waits.end[waits], forest.end[launch]])
+    blocked = context.per_step(intervals.length(intervals.of(start, end)))
+    device = context.per_step(work.duration[copies].sum())
+    steps = f"{len(context.steps)} step{'s' if len(context.steps) > 1 else ''}"
+    return (
+        f"{len(copies)} cop{'ies' if len(copies) > 1 else 'y'} in {steps}, {device:.1f} us a step, "
+        f"{alone:.1f} of them while no kernel ran; the host was in them for {blocked:.1f} us a step"
+    )
+
+
+def repeated(context: Context) -> Bool:
+    """Waits that may come back in every step: without marked steps, those behind a kernel."""
+    waits, work = context.waits, context.analysis.work
+    if context.has_steps:
+        return np.ones(len(waits), bool)
+    kernels = work.start[context.analysis.trace.events.kind[work.event] == Kind.KERNEL]
+    return np.asarray(waits.end > kernels.min(initial=np.iinfo(np.int64).max))

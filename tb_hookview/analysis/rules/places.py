@@ -1,0 +1,41 @@
+"""Rows of the host by the place that asked for them: module, and node or outermost operator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.forest import lookup, nearest, nearest_above
+from tb_hookview.analysis.names import Role, node_name
+from tb_hookview.analysis.rules.context import Context
+from tb_hookview.trace import Kind
+from tb_hookview.trace.columns import Int
+
+
+def places_of(context: Context, rows: Int) -> dict[tuple[str | None, str], Int]:
+    """Indices into `rows` (forest rows) by module path and by node or outermost operator.
+
+    A row in no operator stands for itself.
+    """
+    analysis, host = context.analysis, context.host
+    operator = _outermost_operators(context)[rows]
+    node = lookup(analysis.nodes.position, analysis.row_node[rows])
+    asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
+    key = np.stack([analysis.attribution.row_module[rows], host.string[asked]], axis=1)
+    distinct, group = np.unique(key, axis=0, return_inverse=True)
+    paths, texts = analysis.modules.path, analysis.trace.strings
+    return {
+        (paths[module] if module >= 0 else None, node_name(texts[string])): np.flatnonzero(
+            group.ravel() == number
+        )
+        for number, (module, string) in enumerate(distinct.tolist())
+    }
+
+
+def _outermost_operators(context: Context) -> Int:
+    """Outermost operator that is, or is around, each forest row; -1 for none."""
+    host, parent = context.host, context.forest.parent
+    operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
+    found, above = nearest(parent, operator), nearest_above(parent, operator)
+    while ((further := lookup(above, found)) >= 0).any():
+        found = np.where(further >= 0, further, found)
+    return found

@@ -1,0 +1,45 @@
+"""`h2d-many-small`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis.rules.drawn import NAMES, causes, findings
+
+
+def picture(copies: int, *, steps: bool = True, wait: str = "[wait corr=999]") -> str:
+    """A step in which so many numbers are copied to the device, 60 us apart."""
+    ops, calls, device = "", "", ""
+    for number in range(copies):
+        ops += "[aten::to                                      ]".ljust(60)
+        calls += f"  [copy corr={number}]   {wait}".ljust(60)
+        device += f"          [p corr={number}]"[:10].ljust(10) + f"[p corr={number}]".ljust(50)
+    rows = [
+        f"main ops    {ops}[aten::mm     ]",
+        f"main calls  {calls}  [launch corr=998]",
+        f"gpu  copy   {device}",
+        f"gpu  kernel {' ' * len(ops)}                 [k corr=998]",
+    ]
+    if steps:
+        rows.insert(0, "main notes  [ProfilerStep#1".ljust(len(ops) + 30) + "]")
+    return "\n".join(rows)
+
+
+SHORT = {"p": NAMES["P2D"]}
+
+
+def test_ten_numbers_in_a_step(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, picture(10), SHORT)["h2d-many-small"]
+    assert finding.count == 10
+    assert [advice.id for advice in finding.advice] == ["host-copy-torch-tensor"]
+
+
+@pytest.mark.parametrize(("copies", "steps"), [(9, True), (10, False)])
+def test_too_few_or_in_no_step(tmp_path: Path, copies: int, steps: bool) -> None:
+    drawn = picture(copies, steps=steps)
+    assert set(causes(tmp_path, drawn, SHORT)) == {"h2d-pageable-blocking"}
+
+
+def test_pinned_memory(tmp_path: Path) -> None:
+    assert "h2d-many-small" not in findings(tmp_path, picture(10), {"p": NAMES["pin2D"]})
