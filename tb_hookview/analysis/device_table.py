@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tb_hookview.analysis import intervals, schema
@@ -28,26 +30,49 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
     ]
 
 
+class Use(NamedTuple):
+    """Time of some device work, nanoseconds."""
+
+    span: int
+    """From the first start to the last end."""
+    busy: int
+    """Any of it ran."""
+    compute: int
+    """Any kernel ran that is no collective's."""
+    communication: int
+    """Any kernel ran that is a collective's."""
+    overlapped: int
+    """Both of them ran."""
+
+
+def find_use(analysis: Analysis, chosen: Bool) -> Use:
+    """Tell what the work chosen (shape (d,), one piece at least) was."""
+    work = analysis.work
+    kernels = chosen & _kernels(analysis)
+    collective = analysis.kinds.kind == COMMUNICATION
+    compute = _time(analysis, kernels & ~collective)
+    communication = _time(analysis, kernels & collective)
+    return Use(
+        span=int(work.end[chosen].max() - work.start[chosen].min()),
+        busy=intervals.length(_time(analysis, chosen)),
+        compute=intervals.length(compute),
+        communication=intervals.length(communication),
+        overlapped=intervals.length(intervals.intersect(compute, communication)),
+    )
+
+
 def _row(
     analysis: Analysis, device: int, mine: Bool, eligible: Bool, window: tuple[int, int]
 ) -> schema.DeviceUse:
-    work = analysis.work
-    kernels = analysis.trace.events.kind[work.event] == Kind.KERNEL
-    collective = kernels & (analysis.kinds.kind == COMMUNICATION)
-    compute = _time(analysis, mine & kernels & ~collective)
-    communication = _time(analysis, mine & collective)
-    cores = analysis.kinds.tensor_core == 1
-    event, start, end = (c[kernels & (work.device == device)] for c in _columns(analysis))
-    events = analysis.trace.events
+    work, events, use = analysis.work, analysis.trace.events, find_use(analysis, mine)
+    kernels = _kernels(analysis)
+    ran = kernels & (work.device == device)
+    event, start, end = work.event[ran], work.start[ran], work.end[ran]
     return schema.DeviceUse(
         device=str(device),
-        span_us=int(work.end[mine].max() - work.start[mine].min()) / 1000,
-        busy_us=intervals.length(_time(analysis, mine)) / 1000,
-        compute_us=intervals.length(compute) / 1000,
-        communication_us=intervals.length(communication) / 1000,
-        overlapped_us=intervals.length(intervals.intersect(compute, communication)) / 1000,
+        **{f"{name}_us": time / 1000 for name, time in use._asdict().items()},
         kernel_us=_sum(analysis, mine & kernels),
-        tensor_core_us=_sum(analysis, mine & kernels & cores),
+        tensor_core_us=_sum(analysis, mine & kernels & (analysis.kinds.tensor_core == 1)),
         tensor_core_eligible_us=_sum(analysis, mine & kernels & eligible),
         utilization=utilization(start, end, window),
         sm_efficiency=sm_efficiency(start, end, events.blocks_per_sm[event], window),
@@ -55,8 +80,8 @@ def _row(
     )
 
 
-def _columns(analysis: Analysis) -> tuple[Int, Int, Int]:
-    return analysis.work.event, analysis.work.start, analysis.work.end
+def _kernels(analysis: Analysis) -> Bool:
+    return np.asarray(analysis.trace.events.kind[analysis.work.event] == Kind.KERNEL)
 
 
 def _time(analysis: Analysis, wanted: Bool) -> Int:
