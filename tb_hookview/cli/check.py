@@ -30,6 +30,23 @@ class Limit(click.FloatRange):
         return number
 
 
+class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in later releases only
+    """PATH=P: a module and a number of percent; "." is the root."""
+
+    name = "PATH=P"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float]:
+        """Return path and number, or fail with click's usual message."""
+        if isinstance(value, tuple):
+            return value
+        path, equals, number = str(value).rpartition("=")
+        if not equals:
+            self.fail(f"{value!r} is not of the form blocks.0=25.", param, ctx)
+        return ("" if path == "." else path), Limit(0, 100).convert(number, param, ctx)
+
+
 @click.command(short_help="Hold a trace to limits.")
 @click.argument("path")
 @click.option("--max-backward-syncs", metavar="N", type=click.IntRange(0), help="In backward.")
@@ -46,21 +63,42 @@ class Limit(click.FloatRange):
     type=Limit(0, 100),
     help="Part of the backward time that belongs to no module.",
 )
+@click.option(
+    "--max-idle-percent",
+    metavar="P",
+    type=Limit(0, 100),
+    help="Part of the steps in which the devices are idle.",
+)
+@click.option(
+    "--max-module-percent",
+    "modules",
+    metavar="PATH=P",
+    type=ModuleLimit(),
+    multiple=True,
+    help="Part of the backward time that a module and those below it take; may be repeated.",
+)
 @worker_option
 @step_option
-def check(path: str, worker: str | None, steps: tuple[str, ...], **limits: float | None) -> None:
+def check(
+    path: str,
+    worker: str | None,
+    steps: tuple[str, ...],
+    modules: tuple[tuple[str, float], ...],
+    **limits: float | None,
+) -> None:
     """Exit 0 if the trace PATH holds to all limits, 1 if not (saying where), 2 if unreadable.
 
     Limits are for the whole trace, or the chosen steps together. The profiler's own call as it
     stops is not counted.
     """
     asked = {name: limit for name, limit in limits.items() if limit is not None}
-    if not asked:
+    if not asked and not modules:
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
     report = read(path, worker=worker, steps=steps).data
-    from tb_hookview.cli.limits import LIMITS
+    from tb_hookview.cli.limits import LIMITS, module_percent
 
     outcomes = [LIMITS[name](report, limit) for name, limit in asked.items()]
+    outcomes += [module_percent(report, module, limit) for module, limit in modules]
     for outcome in outcomes:
         _say(outcome)
     click.get_current_context().exit(0 if all(outcome.holds for outcome in outcomes) else 1)

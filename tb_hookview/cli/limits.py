@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -54,11 +55,53 @@ def unattributed_percent(report: ReportData, limit: float) -> Outcome:
     return _outcome("backward time not attributed", 100 * missing / whole, limit, " %", [])
 
 
+def idle_percent(report: ReportData, limit: float) -> Outcome:
+    """Take the part of the steps' time in which the devices were idle, in percent.
+
+    Raises:
+        UsageError: the trace holds no work of a device.
+    """
+    devices = len(report.trace.devices)
+    idle = [step.device_idle_us for step in report.steps if step.device_idle_us is not None]
+    whole = devices * sum(step.duration_us for step in report.steps)
+    if not idle or not whole:
+        raise UsageError(f"{report.trace.path}: no work of a device, so no idle time to check")
+    return _outcome("device idle", 100 * sum(idle) / whole, limit, " %", [])
+
+
+def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
+    """Take the part of the backward time that one module and those below it need, in percent.
+
+    Raises:
+        UsageError: the trace holds no backward pass, or no such module.
+    """
+    whole, _ = _backward(report.coverage)
+    if not whole:
+        raise UsageError(f"{report.trace.path}: no backward pass, so no share of it to check")
+    found = next((module for module in report.modules if module.path == path), None)
+    if found is None:
+        paths = [module.path for module in report.modules]
+        close = difflib.get_close_matches(path, paths, n=3, cutoff=0.5)
+        hint = f" (close: {', '.join(close)})" if close else ""
+        raise UsageError(f"{report.trace.path}: no module {path!r}{hint}")
+    work = found.backward
+    part = work.device_us if report.coverage.measure == "device" else work.host_us
+    counted = [sync for sync in own_syncs(report.syncs) if _is_below(sync.module, path)]
+    counted = [sync for sync in counted if sync.phase == "backward"]
+    name = f"backward of {path or '(root)'}"
+    return _outcome(name, 100 * (part or 0.0) / whole, limit, " %", counted)
+
+
+def _is_below(path: str | None, above: str) -> bool:
+    return path is not None and (not above or path == above or path.startswith(f"{above}."))
+
+
 LIMITS: dict[str, Callable[[ReportData, float], Outcome]] = {
     "max_backward_syncs": backward_syncs,
     "max_syncs": syncs,
     "max_sync_us": sync_us,
     "max_unattributed_percent": unattributed_percent,
+    "max_idle_percent": idle_percent,
 }
 
 

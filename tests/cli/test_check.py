@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from shared_traces import shared_trace
 
 import tb_hookview
 
@@ -50,13 +49,13 @@ def test_steps_narrow_the_check(hookview: Hookview, annotated: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "code"), [("100", 0), ("50", 0), ("10", 1)])
-def test_the_share_that_is_not_attributed(hookview: Hookview, limit: str, code: int) -> None:
-    """Rows were taken out of this trace at random, so that some nodes have no maker."""
-    sampled = shared_trace("hta_sampled_rank-0")
-    coverage = tb_hookview.analyze(sampled).data.coverage
+def test_the_share_that_is_not_attributed(
+    hookview: Hookview, annotated: Path, limit: str, code: int
+) -> None:
+    coverage = tb_hookview.analyze(annotated).data.coverage
     share = 100 * (coverage.unattributed_us or 0) / (coverage.backward_device_us or 1)
     assert 10 < share < 50
-    done = hookview("check", sampled, "--max-unattributed-percent", limit)
+    done = hookview("check", annotated, "--max-unattributed-percent", limit)
     assert done.returncode == code
     assert f"{share:.6g} %" in done.stdout
 
@@ -68,3 +67,40 @@ def test_a_share_of_nothing_cannot_be_checked(hookview: Hookview, tmp_path: Path
     done = hookview("check", path, "--max-unattributed-percent", "5")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no backward pass" in done.stderr
+
+
+def test_the_share_of_a_module(hookview: Hookview, annotated: Path) -> None:
+    data = tb_hookview.analyze(annotated).data
+    found = max(data.modules, key=lambda module: module.backward.device_us or 0.0)
+    share = 100 * (found.backward.device_us or 0.0) / (data.coverage.backward_device_us or 1.0)
+    assert share > 1
+    for limit, code in ((share + 0.1, 0), (share - 0.1, 1)):
+        name = found.path or "."
+        done = hookview("check", annotated, "--max-module-percent", f"{name}={limit}")
+        assert (done.returncode, f"{share:.6g} %" in done.stdout) == (code, True)
+
+
+def test_a_module_that_is_not_there_is_named(hookview: Hookview, annotated: Path) -> None:
+    done = hookview("check", annotated, "--max-module-percent", "nowhere=5")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no module 'nowhere'" in done.stderr
+    assert hookview("check", annotated, "--max-module-percent", "nowhere").returncode == 2
+
+
+def test_idle_time(hookview: Hookview, annotated: Path) -> None:
+    data = tb_hookview.analyze(annotated).data
+    whole = len(data.trace.devices) * sum(step.duration_us for step in data.steps)
+    share = 100 * sum(step.device_idle_us or 0.0 for step in data.steps) / whole
+    assert 1 < share < 99
+    for limit, code in ((share + 0.1, 0), (share - 0.1, 1)):
+        done = hookview("check", annotated, "--max-idle-percent", str(limit))
+        assert (done.returncode, f"device idle: {share:.6g} %" in done.stdout) == (code, True)
+
+
+def test_idle_time_of_no_device_cannot_be_checked(hookview: Hookview, tmp_path: Path) -> None:
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 1, "tid": 1}
+    path = tmp_path / "host.json"
+    path.write_text(json.dumps({"traceEvents": [{**operator, "ts": 1, "dur": 2}]}))
+    done = hookview("check", path, "--max-idle-percent", "5")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no work of a device" in done.stderr
