@@ -1,0 +1,73 @@
+"""Collectives take time in which nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis import intervals
+from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.sync_batchnorm import of_batch_norms
+from tb_hookview.trace.columns import Bool
+
+_SHARE = 0.1
+_WAITS = (
+    "A collective's time holds the wait for other ranks; one rank's trace cannot tell it from the "
+    "transfer."
+)
+_GRAPHS = "There are CUDA graphs: kernels of theirs that the trace does not list may run meanwhile."
+
+
+def _match(context: Context) -> Iterator[Match]:
+    transfers = context.of_kinds("communication") & ~of_batch_norms(context)
+    exposed = context.per_step(_exposed(context, transfers))
+    if not context.step_us or exposed <= _SHARE * context.step_us:
+        return
+    whole, count = context.device_us(transfers), int(np.count_nonzero(transfers & context.work))
+    yield Match(
+        place="collectives",
+        everywhere=True,
+        evidence=f"{count / len(context.steps):.0f} pieces of communication "
+        f"a step take {whole:.1f} us; for {exposed:.1f} us of it "
+        f"({exposed / context.step_us:.0%} of the step) the device computes nothing",
+        count=count,
+        wasted_us=exposed,
+        claims_gain=False,
+        examples=context.work_starts(transfers),
+        caveats=(_WAITS, _GRAPHS) if context.strings(_is_graph_launch) else (_WAITS,),
+    )
+
+
+def _is_graph_launch(name: str) -> bool:
+    return name in ("cudaGraphLaunch", "hipGraphLaunch")
+
+
+def _exposed(context: Context, transfers: Bool) -> int:
+    """Time with a transfer and no other work on the same device, nanoseconds over all devices."""
+    work, total = context.analysis.work, 0
+    steps = intervals.normal(context.analysis.steps.window[list(context.steps)])
+    computes = ~context.of_kinds("communication")
+    for device in np.unique(work.device[transfers]).tolist():
+        mine = work.device == device
+        moving = intervals.of(work.start[mine & transfers], work.end[mine & transfers])
+        computing = intervals.of(work.start[mine & computes], work.end[mine & computes])
+        exposed = intervals.subtract(moving, computing)
+        total += intervals.length(intervals.intersect(exposed, steps))
+    return total
+
+
+RULE = Rule(
+    id="comm-exposed",
+    family="distributed",
+    title="The device communicates and computes nothing meanwhile",
+    matches="Collectives that no computation overlaps take more than 10 % of the step. Those of "
+    "synchronized batch norms are not counted.",
+    fix="Give each rank a larger batch; sum gradients over several batches under no_sync(); reduce "
+    "them in bfloat16 by a communication hook; look at the size of buckets, at prefetching (FSDP), "
+    "and at links and topology. Waiting earlier in the code does not help.",
+    reference="torch_tb_profiler; Holistic Trace Analysis, communication computation overlap",
+    match=_match,
+    advice=("rank-straggler",),
+)

@@ -1,0 +1,64 @@
+"""Kernels that compute in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.trace.columns import Bool
+
+_DOUBLE = r"<double[,>]|(?<![a-z])dgemm|d884gemm|f64f64|-dtype_Double"
+"""A first template argument of double, or the name of a product in double precision."""
+_SHARE = 0.005
+_KEPT = 0.5
+"""Of the time that stays where memory is the bound; of arithmetic far less does."""
+
+
+def in_float64(context: Context) -> Bool:
+    """Kernels that compute in float64, shape (d,)."""
+    return context.work_matching(_DOUBLE)
+
+
+def _match(context: Context) -> Iterator[Match]:
+    found = in_float64(context) & context.work
+    share, time = context.device_share(found), context.device_us(found)
+    if share < _SHARE:
+        return
+    yield Match(
+        place="kernels of type double",
+        everywhere=True,
+        evidence=f"{time:.1f} us a step ({share:.1%} of the busy time) in {_operators(context)}",
+        count=int(np.count_nonzero(found)),
+        wasted_us=time,
+        saved_us=time * (1 - _KEPT),
+        examples=context.work_starts(found),
+    )
+
+
+def _operators(context: Context) -> str:
+    """The operators whose kernels these are, dearest first."""
+    work = context.analysis.work
+    found = np.flatnonzero(in_float64(context) & context.work)
+    operator = context.operator_of(work.launch[found])
+    string = np.where(operator >= 0, context.host.string[operator], -1)
+    rows, place = np.unique(string, return_inverse=True)
+    time = np.bincount(place, weights=work.duration[found])
+    texts = context.analysis.trace.strings
+    names = [texts[int(rows[i])] if rows[i] >= 0 else "no operator" for i in np.argsort(-time)]
+    return ", ".join(names[:4]) + (", and others" if len(names) > 4 else "")
+
+
+RULE = Rule(
+    id="fp64-kernels",
+    family="precision",
+    title="The device computes in double precision",
+    matches="Kernels whose first template argument is double, or products in double, in 0.5 % of "
+    "the busy time or more.",
+    fix="Cast in the dataset (np.float32) and pass dtype= where tensors are made of Python or "
+    "numpy values. Keep float64 for the few numbers that need it, and sum them seldom.",
+    reference="NVIDIA tables of throughput by precision",
+    match=_match,
+)

@@ -1,0 +1,58 @@
+"""The optimizer updates one parameter after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis import intervals
+from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.rule import Match, Rule
+
+_UPDATES = r"^aten::(add|addcdiv|addcmul|mul|div|sqrt|lerp|sub|maximum|copy)_?$"
+_GROUPED = r"^aten::_(foreach|fused)_|multi_tensor|^fbgemm::"
+_MANY = 20
+"""Updates a step; a model of a few parameters has nothing to group."""
+
+
+def _match(context: Context) -> Iterator[Match]:
+    stepping = context.matching(r"^Optimizer\.step#") & context.rows
+    inside = context.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
+    if (inside & context.matching(_GROUPED)).any():
+        return
+    work = context.work_launched(inside) & context.work
+    updates = context.inside(inside & context.matching(_UPDATES))
+    updates = context.work_launched(updates) & context.work
+    count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
+    if count < _MANY * len(context.steps) or 2 * count < whole:
+        return
+    span = intervals.of(context.forest.start[stepping], context.forest.end[stepping])
+    yield Match(
+        place="Optimizer.step",
+        everywhere=True,
+        evidence=f"{whole / len(context.steps):.0f} kernels a step by operators on single tensors, "
+        "none by operators on lists; the host spends "
+        f"{context.per_step(intervals.length(span)):.1f} us a step in Optimizer.step, the device "
+        f"{context.device_us(work):.1f} us on it",
+        count=count,
+        gaps=context.gaps_at(inside, Cause.LAUNCH),
+        examples=context.work_starts(updates),
+        latent="the device does not idle because of it in this trace; a fused optimizer passes "
+        "over each parameter once instead of several times",
+    )
+
+
+RULE = Rule(
+    id="optimizer-single-tensor",
+    family="optimizer",
+    title="The optimizer updates parameters one by one",
+    matches="At least 20 kernels a step in Optimizer.step, most of them by aten::add_, mul_, "
+    "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel.",
+    fix="Pass fused=True, or foreach=True, to the optimizer, and keep few parameter groups. Put an "
+    "optimizer of your own on torch._foreach_* functions, or compile its step.",
+    reference="torch.optim documentation: foreach, fused; pattern matcher OptimizerSingleTensor",
+    match=_match,
+)

@@ -1,0 +1,51 @@
+"""Gradients are filled with zeros instead of dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.rule import Match, Rule
+
+_SUMS = r"^aten::add_?$"
+_SINK = r"AccumulateGrad"
+
+
+def _match(context: Context) -> Iterator[Match]:
+    inside = context.inside(context.matching(r"^Optimizer\.zero_grad#"))
+    zeroing = inside & context.inside(context.named("aten::zero_", "aten::_foreach_zero_"))
+    fills = context.work_launched(zeroing) & context.work
+    if not fills.any():
+        return
+    adding = context.inside(context.matching(_SINK)) & context.matching(_SUMS)
+    adds = context.work_launched(context.inside(adding)) & context.work
+    filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
+    # With gradients summed over several backward passes only the first sum of each is in vain.
+    in_vain = context.device_us(adds) * (min(1.0, filled / added) if added else 0.0)
+    yield Match(
+        place="Optimizer.zero_grad",
+        everywhere=True,
+        evidence=f"{filled / len(context.steps):.0f} fills a step take "
+        f"{context.device_us(fills):.1f} us, adding to those zeros in the backward "
+        f"{in_vain:.1f} us",
+        count=filled,
+        gaps=context.gaps_at(zeroing, Cause.LAUNCH),
+        wasted_us=context.device_us(fills) + in_vain,
+        examples=context.work_starts(fills),
+    )
+
+
+RULE = Rule(
+    id="zero-grad-fill",
+    family="optimizer",
+    title="Gradients are filled with zeros",
+    matches="Device work of aten::zero_ or aten::_foreach_zero_ inside Optimizer.zero_grad. "
+    "Additions in AccumulateGrad are counted with it, as many as there are fills.",
+    fix="Call zero_grad(set_to_none=True), the default since torch 2.0. With "
+    "DistributedDataParallel also pass gradient_as_bucket_view=True.",
+    reference="PyTorch, Performance Tuning Guide; pattern matcher GradNotSetToNone",
+    match=_match,
+)
