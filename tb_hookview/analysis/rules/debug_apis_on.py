@@ -17,7 +17,7 @@ from tb_hookview.trace.columns import Bool
 _CHECKS = ("aten::_is_any_true", "aten::any")
 _TESTS = ("aten::isnan", "aten::ne")
 _NODES = 0.5
-"""Part of the autograd nodes that anomaly detection must have checked; it checks all that run."""
+"""Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
 _LAUNCHES = 0.98
 _KERNELS = 50
 """So many kernels, and this part of them, must have been waited for by their own launch."""
@@ -32,7 +32,13 @@ def _waits(context: Context) -> Bool:
     test = waits.before(np.where(checked, check, -1))
     node = analysis.row_node[waits.position]
     found = np.asarray((node >= 0) & checked & waits.named(test, *_TESTS))
-    return found & (len(np.unique(node[found])) >= _NODES * max(len(analysis.nodes), 1))
+    return found & (len(np.unique(node[found])) >= _NODES * max(_with_outputs(context), 1))
+
+
+def _with_outputs(context: Context) -> int:
+    """How many nodes hand gradients on; those that only add to a parameter's are not checked."""
+    nodes = context.analysis.nodes.position
+    return len(nodes) - int(context.matching(r"AccumulateGrad$")[nodes].sum())
 
 
 def _match(context: Context) -> Iterator[Match]:
@@ -81,9 +87,9 @@ RULE = Rule(
     id="debug-apis-on",
     family="host",
     title="A debugging mode is on",
-    matches="Anomaly detection: in most autograd nodes aten::isnan, aten::_is_any_true and a wait "
-    "in aten::item. CUDA_LAUNCH_BLOCKING: 98 % of at least 50 kernels end before their launch "
-    "returns.",
+    matches="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
+    "aten::_is_any_true and a wait in aten::item. CUDA_LAUNCH_BLOCKING: 98 % of at least 50 "
+    "kernels end before their launch returns.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",
     reference="PyTorch Performance Tuning Guide: disable debugging APIs",

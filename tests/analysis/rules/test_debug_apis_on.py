@@ -32,6 +32,19 @@ def test_a_node_that_reads_a_value_of_its_own(tmp_path: Path) -> None:
     assert causes(tmp_path, picture, NAMES) == ["sync-scalar-item"]
 
 
+def test_gradients_of_parameters_are_not_tested(tmp_path: Path) -> None:
+    """Two of three nodes are sinks, and the rule holds all the same."""
+    sinks = "[sink F=1] [sink F=1]"
+    picture = (
+        NODE.format(test="isnan", check="any")
+        + f"""
+    autograd ops {" " * 90}{sinks}
+    """
+    )
+    names = {**NAMES, "sink": EVALUATE + "torch::autograd::AccumulateGrad"}
+    assert causes(tmp_path, picture, names) == ["debug-apis-on"]
+
+
 def test_the_loss_is_tested_in_the_loop(tmp_path: Path) -> None:
     picture = """
         main notes [ProfilerStep#1                                          ]
