@@ -47,7 +47,7 @@ def _match(context: Context) -> Iterator[Match]:
 
 def _chains(context: Context) -> Iterator[Int]:
     """Forest rows of each chain, from the first product to the last."""
-    row = _outermost(context)
+    row = _outermost(context) if context.matching(_SOFTMAX).any() else np.zeros(0, np.int64)
     if not len(row):
         return
     product = context.matching(_PRODUCTS)[row] & _batched(context)[row]

@@ -112,12 +112,12 @@ class Context:
 
     def named(self, *names: str) -> Bool:
         """Forest rows of one of these names, in any step."""
-        return np.isin(self.host.string, self.strings(lambda text: text in names))
+        return self._chosen(self.host.string, self._row_names, lambda text: text in names)
 
     def matching(self, pattern: str) -> Bool:
         """Forest rows whose name a regular expression finds a match in, in any step."""
-        found = re.compile(pattern).search
-        return np.isin(self.host.string, self.strings(lambda text: found(text) is not None))
+        search = re.compile(pattern).search
+        return self._chosen(self.host.string, self._row_names, lambda text: bool(search(text)))
 
     def inside(self, wanted: Bool) -> Bool:
         """Forest rows that are, or lie in, one of the wanted rows."""
@@ -126,6 +126,25 @@ class Context:
     def strings(self, test: Callable[[str], bool]) -> list[int]:
         """Indices of the trace's strings that pass a test."""
         return [i for i, text in enumerate(self.analysis.trace.strings.texts) if test(text)]
+
+    def _chosen(self, column: Int, names: list[int], test: Callable[[str], bool]) -> Bool:
+        """Where a column of strings, which holds these `names`, has one that passes a test."""
+        texts = self.analysis.trace.strings
+        passes = np.zeros(len(texts), bool)
+        passes[[name for name in names if test(texts[name])]] = True
+        return passes[column]
+
+    @cached_property
+    def _row_names(self) -> list[int]:
+        return [int(name) for name in np.unique(self.host.string)]
+
+    @cached_property
+    def _work_string(self) -> Int:
+        return self.analysis.trace.events.name[self.analysis.work.event].astype(np.int64)
+
+    @cached_property
+    def _work_names(self) -> list[int]:
+        return [int(name) for name in np.unique(self._work_string)]
 
     def module_path(self, row: int) -> str | None:
         """Path of the module to which work launched at a forest row belongs."""
@@ -156,9 +175,8 @@ class Context:
 
     def work_matching(self, pattern: str) -> Bool:
         """Device work whose name a regular expression finds a match in, in any step."""
-        found = re.compile(pattern).search
-        names = self.analysis.trace.events.name[self.analysis.work.event]
-        return np.isin(names, self.strings(lambda text: found(text) is not None))
+        search = re.compile(pattern).search
+        return self._chosen(self._work_string, self._work_names, lambda text: bool(search(text)))
 
     def work_launched(self, rows: Bool) -> Bool:
         """Device work launched by one of these forest rows (see `inside`)."""

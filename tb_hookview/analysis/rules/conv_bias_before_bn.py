@@ -17,6 +17,8 @@ _ADDED = ("aten::add", "aten::add_")
 
 
 def _match(context: Context) -> Iterator[Match]:
+    if not context.named("aten::batch_norm").any():
+        return
     adding = _biases(context)
     rows = np.flatnonzero(adding)
     work = context.work_launched(context.inside(adding)) & context.work

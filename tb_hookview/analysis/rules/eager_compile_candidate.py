@@ -20,12 +20,12 @@ _WAITS = 2
 
 
 def _match(context: Context) -> Iterator[Match]:
+    waits = int(np.count_nonzero(context.own_waits))
+    if context.strings(_is_compiled) or waits > _WAITS * len(context.steps) or not _alike(context):
+        return
     reasons = (tiny_kernels_launch_bound.RULE, pointwise_unfused.RULE)
     found = [rule.id for rule in reasons if rule.match and any(True for _ in rule.match(context))]
-    if not found or context.strings(_is_compiled) or not _alike(context):
-        return
-    waits = int(np.count_nonzero(context.own_waits))
-    if waits > _WAITS * len(context.steps):
+    if not found:
         return
     yield Match(
         place="the model",

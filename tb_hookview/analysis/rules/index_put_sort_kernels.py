@@ -20,6 +20,8 @@ _SAVED = 0.5
 
 
 def _match(context: Context) -> Iterator[Match]:
+    if not context.work_matching(_SORTS).any():
+        return
     asked = context.work_launched(context.inside(context.matching(_SORTED))) & context.work
     found = asked & context.work_matching(_KERNELS)
     share, time = context.device_share(found), context.device_us(found)

@@ -25,11 +25,13 @@ def float32_products(context: Context) -> Bool:
 
 
 def _match(context: Context) -> Iterator[Match]:
+    if not all_have_tf32(context):
+        return
     asked = context.work_launched(context.inside(context.matching(_OPERATORS))) & context.work
     found = asked & float32_products(context)
     share, time = context.device_share(found), context.device_us(found)
     enabled = (asked & context.work_matching(_TF32)).any()
-    if share >= _SHARE and not enabled and all_have_tf32(context):
+    if share >= _SHARE and not enabled:
         yield Match(
             place="matrix products",
             everywhere=True,

@@ -15,9 +15,12 @@ _SINK = r"AccumulateGrad"
 
 
 def _match(context: Context) -> Iterator[Match]:
-    inside = context.inside(context.matching(r"^Optimizer\.zero_grad#"))
-    zeroing = inside & context.inside(context.named("aten::zero_", "aten::_foreach_zero_"))
-    fills = context.work_launched(zeroing) & context.work
+    zeroing = context.matching(r"^Optimizer\.zero_grad#")
+    if not zeroing.any():
+        return
+    inside = context.inside(zeroing)
+    zeros = inside & context.inside(context.named("aten::zero_", "aten::_foreach_zero_"))
+    fills = context.work_launched(zeros) & context.work
     if not fills.any():
         return
     adding = context.inside(context.matching(_SINK)) & context.matching(_SUMS)
@@ -32,7 +35,7 @@ def _match(context: Context) -> Iterator[Match]:
         f"{context.device_us(fills):.1f} us, adding to those zeros in the backward "
         f"{in_vain:.1f} us",
         count=filled,
-        gaps=context.gaps_at(zeroing, Cause.LAUNCH),
+        gaps=context.gaps_at(zeros, Cause.LAUNCH),
         wasted_us=context.device_us(fills) + in_vain,
         examples=context.work_starts(fills),
     )
