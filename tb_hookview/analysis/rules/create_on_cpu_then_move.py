@@ -28,8 +28,11 @@ def _waits(context: Context) -> Bool:
     moved = waits.outermost(r"aten::(to|cuda|_to_copy)")
     filled = waits.before(moved)
     at_once = lookup(forest.start, moved) - lookup(forest.end, filled) <= _AT_ONCE_NS
-    on_host = waits.named(filled, *_FILLS) & ~_launches(context)[filled] & at_once
-    return copies.waits_for(context, copies.uploads(context, memory)) & on_host
+    found = np.asarray(waits.named(filled, *_FILLS) & at_once)
+    if found.any():
+        found &= copies.waits_for(context, copies.uploads(context, memory))
+        found &= ~_launches(context)[filled]
+    return found
 
 
 def _launches(context: Context) -> Bool:
