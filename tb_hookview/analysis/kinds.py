@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ COMMUNICATION = KINDS.index("communication")
 OTHER = KINDS.index("other")
 _ON_TENSOR_CORES = frozenset({"matrix", "convolution", "attention"})
 """Kinds that tensor cores can do; the others never run on them."""
+_REMEMBERED = 4096
+"""Names; the traces of one run hold the same ones."""
 _TOLD_WITHIN = 200
 """Characters of a name that are looked at: what follows is types of arguments."""
 
@@ -114,18 +116,21 @@ def _verdict(rules: Sequence[_Rule], name: str) -> Any:
     return next((rule.verdict for rule in rules if rule.fits(name)), None)
 
 
+@lru_cache(_REMEMBERED)
 def kind_of_kernel(name: str) -> str | None:
     """Kind by the name of a kernel; None where it tells nothing."""
     kind = _verdict(_knowledge().kernels, _plain(name))
     return None if kind is None else str(kind)
 
 
+@lru_cache(_REMEMBERED)
 def kind_of_operator(name: str) -> str | None:
     """Kind by the name of an operator or annotation; None where it tells nothing."""
     kind = _verdict(_knowledge().operators, name.lower())
     return None if kind is None else str(kind)
 
 
+@lru_cache(_REMEMBERED)
 def on_tensor_cores(name: str, kind: str) -> bool | None:
     """Whether a kernel of this name and kind runs on tensor cores; None where neither tells."""
     if kind == "other":

@@ -11,6 +11,7 @@ from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import RECOMPUTE
 from tb_hookview.analysis.forest import lookup, nearest_above, self_time
+from tb_hookview.analysis.input_shapes import input_shapes
 from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace import Kind
@@ -48,7 +49,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     recomputed = modules.rolled_up(again) > 0
     syncs = _sync_rows(selection)
     count = calls.counts(~calls.again)
-    occupancy = _occupancy(selection)
+    occupancy, shapes = _occupancy(selection), input_shapes(selection)
     return [
         schema.Module(
             path=modules.path[i],
@@ -61,6 +62,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
             sync=syncs[i],
             backward_ratio=_ratio(work["forward"][i], work["backward"][i]),
             occupancy_pct=occupancy[i],
+            shapes=shapes.get(i, []),
         )
         for i in range(len(modules))
     ]

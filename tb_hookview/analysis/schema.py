@@ -147,6 +147,15 @@ class ModuleSync(msgspec.Struct, frozen=True):
     device_idle_us: float | None
 
 
+class InputShapes(msgspec.Struct, frozen=True):
+    """What calls of a module were given, as far as their first operator shows it."""
+
+    operator: str
+    dims: list[Any]
+    """Shapes of the operator's inputs, as the trace writes them: `[]` for what is no tensor."""
+    calls: int
+
+
 class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
     """One module instance."""
 
@@ -163,6 +172,8 @@ class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
     """Backward time divided by forward time, on the device where the trace has one."""
     occupancy_pct: float | None = None
     """Occupancy of the kernels of the module and those below, weighted by their duration."""
+    shapes: list[InputShapes] = []
+    """The most frequent three; empty where the trace was recorded without shapes."""
 
 
 class Node(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.trace.arguments import ARGUMENTS, Argument
+from tb_hookview.trace.arguments import ARGUMENTS, Argument, Form
 from tb_hookview.trace.columns import (
     Bool,
     Events,
@@ -69,6 +68,8 @@ class Builder:
         self._names = Interner()
         self._categories, self._places = Interner(), Interner()
         self._processes, self._rows = Interner(), Interner()
+        self._texts = Interner()
+        self._texts.column([b""])
         self._complete: list[dict[str, Any]] = []
         self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
         self._thread_names: dict[tuple[str, str], str] = {}
@@ -103,6 +104,7 @@ class Builder:
         columns["thread"] = renumbered[columns["thread"]]
         return {
             "strings": strings,
+            "texts": StringTable(tuple(t.decode("utf-8", "replace") for t in self._texts.values())),
             "events": Events(kind=kind, **columns),
             "threads": threads,
             "flows": self._flows(renumbered),
@@ -118,14 +120,43 @@ class Builder:
             starts = starts[timed]
         start, duration = self._times(complete, starts, piece)
         category = self._categories.column([event.cat for event in complete])
+        kind = self._kind_table()[category]
         return {
             "name": self._names.column([event.name for event in complete]),
             "category": category,
             "start": start,
             "duration": duration,
             "thread": self._place(complete),
-            **_arguments(complete, self._kind_table()[category]),
+            **self._arguments(complete, kind),
         }
+
+    def _arguments(self, complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Any]:
+        """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
+        columns = {}
+        everything = [event.args for event in complete]
+        for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
+            carries = _among(kind, kinds)
+            carriers = list(compress(everything, carries.tolist()))
+            for argument in group:
+                columns[argument.column] = self._argument(argument, carriers, carries)
+        return columns
+
+    def _argument(self, argument: Argument, carriers: list[Any], carries: Bool) -> Any:
+        none = argument.missing if argument.form is Form.WHOLE else _NONE[argument.form]
+        column = np.full(len(carries), none, _TYPE[argument.form])
+        for key in reversed(argument.keys):
+            found = map(attrgetter(KEY_FIELDS[key]), carriers)
+            values = self._values(argument.form, found, len(carriers))
+            present = (values != none) & (values == values)  # NaN is no value
+            column[carries] = np.where(present, values, column[carries])
+        return column
+
+    def _values(self, form: Form, found: Iterator[Any], size: int) -> Any:
+        if form is Form.WHOLE:
+            return np.fromiter(found, np.int64, size)
+        if form is Form.TEXT:
+            return self._texts.column(list(map(bytes, found)))
+        return _measured(list(found))
 
     def _times(
         self, events: list[Event], starts: NDArray[np.float64], piece: Piece
@@ -236,24 +267,14 @@ def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
     return joined
 
 
+_TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.TEXT: np.int32}
+_NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
+
 _EMPTY: dict[str, Any] = {
     **dict.fromkeys(("name", "category", "thread"), np.int32),
     **dict.fromkeys(("start", "duration"), np.int64),
-    **{argument.column: np.float64 if argument.measured else np.int64 for argument in ARGUMENTS},
+    **{argument.column: _TYPE[argument.form] for argument in ARGUMENTS},
 }
-
-
-def _arguments(complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Int | Float]:
-    """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
-    columns: dict[str, Int | Float] = {}
-    everything = [event.args for event in complete]
-    for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
-        carries = _among(kind, kinds)
-        carriers = list(compress(everything, carries.tolist()))
-        for argument in group:
-            read = _measured if argument.measured else _argument
-            columns[argument.column] = read(argument, carriers, carries)
-    return columns
 
 
 def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
@@ -266,24 +287,17 @@ def _kinds_of(argument: Argument) -> tuple[int, ...]:
     return tuple(sorted(argument.kinds))
 
 
-def _argument(argument: Argument, carriers: list[Any], carries: Bool) -> Int:
-    column = np.full(len(carries), argument.missing, np.int64)
-    for key in reversed(argument.keys):
-        field = attrgetter(KEY_FIELDS[key])
-        values = np.fromiter(map(field, carriers), np.int64, len(carriers))
-        column[carries] = np.where(values == argument.missing, column[carries], values)
-    return column
+def _measured(found: list[Any]) -> Float:
+    """Numbers as they are, NaN for what is none: infinities and words stand here too."""
+    if not {type(value) for value in found} <= {int, float, type(None)}:
+        found = [value if isinstance(value, int | float) else None for value in found]
+    try:
+        values = np.array(found, np.float64)
+    except OverflowError:  # a number of hundreds of digits
+        values = np.array([value if _small(value) else None for value in found], np.float64)
+    values[~(np.abs(values) < _LARGEST)] = np.nan
+    return values
 
 
-def _measured(argument: Argument, carriers: list[Any], carries: Bool) -> Float:
-    column = np.full(len(carries), np.nan)
-    for key in reversed(argument.keys):
-        values = [_number(value) for value in map(attrgetter(KEY_FIELDS[key]), carriers)]
-        read = np.array(values, np.float64)
-        column[carries] = np.where(np.isnan(read), column[carries], read)
-    return column
-
-
-def _number(value: object) -> float:
-    """A number, or NaN: infinities and words stand here too."""
-    return float(value) if isinstance(value, int | float) and abs(value) < _LARGEST else math.nan
+def _small(value: float | None) -> bool:
+    return value is not None and abs(value) < _LARGEST

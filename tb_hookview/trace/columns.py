@@ -63,6 +63,8 @@ class Events:
     """Blocks of a kernel per multiprocessor of the device, NaN where not in the file."""
     occupancy: Float
     """Estimated achieved occupancy of a kernel, percent, NaN where not in the file."""
+    shapes: Index
+    """Shapes of an operator's inputs, as an index into `Trace.texts`; 0 for none."""
 
     def __len__(self) -> int:
         return len(self.name)
@@ -111,6 +113,8 @@ class Trace:
     event_count: int
     """Events in the file, of every phase."""
     strings: StringTable
+    texts: StringTable
+    """Arguments kept as JSON text, such as `[[8, 16], []]`; the first is empty."""
     events: Events
     threads: tuple[Thread, ...]
     flows: Flows

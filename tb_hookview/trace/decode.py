@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from tb_hookview.markers import MANIFEST_KEY
-from tb_hookview.trace.arguments import ARGUMENTS
+from tb_hookview.trace.arguments import ARGUMENTS, Argument, Form
 
 INT64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -23,14 +23,20 @@ KEY_FIELDS: dict[str, str] = {
 }
 """Spelling of an argument in the file -> field of `Event.args`."""
 
+_TEXTS = [key for argument in ARGUMENTS if argument.form is Form.TEXT for key in argument.keys]
+
+
+def _field(argument: Argument) -> tuple[Any, Any]:
+    """Type and default of the field of an argument."""
+    if argument.form is Form.WHOLE:
+        return INT64, argument.missing
+    return (Any, None) if argument.form is Form.MEASURED else (msgspec.Raw, msgspec.Raw(b""))
+
+
 _Args = msgspec.defstruct(
     "_Args",
     [
-        *(
-            (KEY_FIELDS[key], *((Any, None) if argument.measured else (INT64, argument.missing)))
-            for argument in ARGUMENTS
-            for key in argument.keys
-        ),
+        *((KEY_FIELDS[key], *_field(argument)) for argument in ARGUMENTS for key in argument.keys),
         ("label", Any, None),
     ],
     rename={**{field: key for key, field in KEY_FIELDS.items()}, "label": "name"},
@@ -73,6 +79,7 @@ class _TimeText(msgspec.Struct, gc=False):
 
 _events = msgspec.json.Decoder(list[Event], strict=False)
 _any_list = msgspec.json.Decoder(list[Any])
+_text = msgspec.json.Encoder().encode
 _head = msgspec.json.Decoder(Head)
 _time_texts = msgspec.json.Decoder(list[_TimeText])
 
@@ -119,6 +126,9 @@ def _shape(raw: object) -> tuple[Event | None, bool]:
     """Bring one untyped event into shape; tell also whether all of it could be kept."""
     if not isinstance(raw, dict):
         return None, False
+    if isinstance(raw.get("args"), dict):
+        texts = {key: msgspec.Raw(_text(raw["args"][key])) for key in _TEXTS if key in raw["args"]}
+        raw = {**raw, "args": {**raw["args"], **texts}}
     try:
         return msgspec.convert(raw, Event, strict=False), True
     except msgspec.ValidationError:

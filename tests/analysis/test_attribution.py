@@ -386,6 +386,27 @@ def test_a_graphs_kernels_belong_to_where_it_was_launched(tmp_path: Path) -> Non
     assert [kernel.graph_count for kernel in data.kernels] == [1, 1]
 
 
+def test_calls_are_shown_with_the_shapes_of_their_first_operator(tmp_path: Path) -> None:
+    """The most frequent first; a recomputed call, and an operator without shapes, do not count."""
+    traced = grid.events(
+        """
+        main ops   [root                                                              ]
+        main ops    [fc                 ] [fc           ] [fc           ] [relu       ]
+        main ops     [empty] [linear a=1]  [linear a=2 ]   [linear a=2 ]   [empty    ]
+        """,
+        NAMES,
+    )
+    dims = {1: [[8, 16], []], 2: [[4, 16], []]}
+    for event in traced:
+        if event["name"] == "linear":
+            event["args"] = {"Input Dims": dims[event["args"]["a"]]}
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    shown = [(shape.operator, shape.dims, shape.calls) for shape in module(data, "fc").shapes]
+    assert shown == [("linear", [[4, 16], []], 2), ("linear", [[8, 16], []], 1)]
+    assert module(data, "").shapes[0].dims == [[8, 16], []]
+    assert module(data, "relu").shapes == []
+
+
 def test_a_nested_evaluation_is_not_counted_twice(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,

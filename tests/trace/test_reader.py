@@ -199,3 +199,23 @@ def test_columns_equal_a_plain_reading(path: Path) -> None:
 def _ns(written: object) -> int:
     whole, _, fraction = str(written).partition(".")
     return int(whole) * 1000 + int((fraction + "000")[:3])
+
+
+def test_shapes_are_kept_as_text_and_one_text_once(tmp_path: Path) -> None:
+    shaped = event(cat="cpu_op", args={"Input Dims": [[8, 16], []]})
+    trace = read(tmp_path, shaped, event(cat="cpu_op"), shaped)
+    assert trace.events.shapes.tolist() == [1, 0, 1]
+    assert [json.loads(text) for text in trace.texts.texts[1:]] == [[[8, 16], []]]
+
+
+def test_shapes_survive_values_of_unexpected_type(tmp_path: Path) -> None:
+    args = {"Input Dims": [[8, 16], []], "Sequence number": "many"}
+    trace = read(tmp_path, event(cat="cpu_op", args=args), event(cat="cpu_op", args=None))
+    assert [trace.texts[number] for number in trace.events.shapes.tolist()] == ["[[8,16],[]]", ""]
+
+
+@pytest.mark.parametrize("odd", ["inf", "N/A", [1], {"a": 1}, 10**400, 1e300, None])
+def test_a_measure_that_is_no_number_costs_only_itself(tmp_path: Path, odd: Any) -> None:
+    kernels = [event(cat="kernel", args={"blocks per SM": value}) for value in (odd, 2, 0.5)]
+    events = read(tmp_path, *kernels).events
+    assert np.array_equal(events.blocks_per_sm, [np.nan, 2.0, 0.5], equal_nan=True)

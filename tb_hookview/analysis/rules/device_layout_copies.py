@@ -56,9 +56,9 @@ def _within_device(context: Context) -> Bool:
     kind = context.analysis.trace.events.kind[context.analysis.work.event]
     found = (kind == Kind.KERNEL) | context.work_matching(_TO_ITSELF)
     found &= context.of_kinds("copy") & ~context.work_matching(_OTHERS)
-    if context.device_share(found) > _SHARE:
-        found &= ~context.work_launched(context.inside(context.matching(_CONVOLUTION)))
-    return np.asarray(found)
+    return np.asarray(
+        found & ~context.work_launched(context.inside(context.matching(_CONVOLUTION)))
+    )
 
 
 RULE = Rule(

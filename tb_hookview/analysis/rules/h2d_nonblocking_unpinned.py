@@ -46,10 +46,9 @@ def _long_calls(context: Context) -> Int:
     work, forest = context.analysis.work, context.forest
     counted = _unpinned(context) & context.work & (work.duration > copies.SMALL_NS)
     found = np.setdiff1d(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
-    launch = work.launch[found]
-    call = forest.end[launch] - forest.start[launch]
+    call = forest.duration[work.launch[found]]
     long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
-    return np.asarray(found[long & context.on_busy_thread(launch)])
+    return np.asarray(found[long & context.on_busy_thread(work.launch[found])])
 
 
 RULE = Rule(

@@ -38,7 +38,7 @@ def _match(context: Context) -> Iterator[Match]:
         f"{context.per_step(intervals.length(span)):.1f} us a step in Optimizer.step, the device "
         f"{context.device_us(work):.1f} us on it",
         count=count,
-        gaps=context.gaps_within(span, Cause.LAUNCH),
+        gaps=context.gaps_at(inside, Cause.LAUNCH),
         examples=context.work_starts(updates),
         latent="the device does not idle because of it in this trace; a fused optimizer passes "
         "over each parameter once instead of several times",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.forest import lookup, nearest, nearest_above
 from tb_hookview.analysis.names import Role, node_name
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.trace import Kind
@@ -16,10 +16,8 @@ def places_of(context: Context, rows: Int) -> dict[tuple[str | None, str], Int]:
 
     A row in no operator stands for itself.
     """
-    if not len(rows):
-        return {}
     analysis, host = context.analysis, context.host
-    operator = _outermost_operators(context, rows)
+    operator = _outermost_operators(context)[rows]
     node = lookup(analysis.nodes.position, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     key = np.stack([analysis.attribution.row_module[rows], host.string[asked]], axis=1)
@@ -33,11 +31,11 @@ def places_of(context: Context, rows: Int) -> dict[tuple[str | None, str], Int]:
     }
 
 
-def _outermost_operators(context: Context, rows: Int) -> Int:
-    """Outermost operator that is, or is around, each row; -1 for none."""
-    host, found = context.host, np.full(len(rows), -1, np.int64)
-    while (rows >= 0).any():
-        operator = (host.kind[rows] == Kind.OPERATOR) & (host.role[rows] == Role.NONE)
-        found = np.where((rows >= 0) & operator, rows, found)
-        rows = lookup(context.forest.parent, rows)
+def _outermost_operators(context: Context) -> Int:
+    """Outermost operator that is, or is around, each forest row; -1 for none."""
+    host, parent = context.host, context.forest.parent
+    operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
+    found, above = nearest(parent, operator), nearest_above(parent, operator)
+    while ((further := lookup(above, found)) >= 0).any():
+        found = np.where(further >= 0, further, found)
     return found

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.analysis import intervals
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -51,17 +50,19 @@ def _match(context: Context) -> Iterator[Match]:
 
 
 def _one(context: Context, module: str | None, repeats: int, group: list[_Loop]) -> Match:
+    inside = np.zeros(len(context.forest), bool)
+    for loop in group:
+        inside[loop.first : loop.behind] = True
     start = context.forest.start[[loop.first for loop in group]]
-    spans = intervals.of(start, context.forest.start[[loop.behind for loop in group]])
+    length = context.forest.start[[loop.behind for loop in group]] - start
     lead = context.host.name(group[0].first)
     return Match(
         place=f"a loop around {lead}",
         module=module,
         evidence=f"{repeats} times in a row the same operators, each time from {lead} on, and then "
-        "a stack or cat; this takes the host "
-        f"{context.per_step(intervals.length(spans)):.1f} us a step",
+        f"a stack or cat; this takes the host {context.per_step(length.sum()):.1f} us a step",
         count=len(group),
-        gaps=context.gaps_within(spans, Cause.LAUNCH),
+        gaps=context.gaps_at(inside, Cause.LAUNCH),
         examples=start,
         latent="the device did not idle in it in this trace; all the same its kernels work on one "
         "sample at a time",

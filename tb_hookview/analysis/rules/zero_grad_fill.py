@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis import intervals
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -19,8 +18,7 @@ def _match(context: Context) -> Iterator[Match]:
     zeroing = context.matching(r"^Optimizer\.zero_grad#")
     if not zeroing.any():
         return
-    forest, inside = context.forest, context.inside(zeroing)
-    spans = intervals.of(forest.start[zeroing], forest.end[zeroing])
+    inside = context.inside(zeroing)
     zeros = inside & context.inside(context.named("aten::zero_", "aten::_foreach_zero_"))
     fills = context.work_launched(zeros) & context.work
     if not fills.any():
@@ -37,7 +35,7 @@ def _match(context: Context) -> Iterator[Match]:
         f"{context.device_us(fills):.1f} us, adding to those zeros in the backward "
         f"{in_vain:.1f} us",
         count=filled,
-        gaps=context.gaps_within(spans, Cause.LAUNCH),
+        gaps=context.gaps_at(zeros, Cause.LAUNCH),
         wasted_us=context.device_us(fills) + in_vain,
         examples=context.work_starts(fills),
     )

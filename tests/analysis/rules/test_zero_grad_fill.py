@@ -24,13 +24,6 @@ def test_fills_and_the_sums_onto_them(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(2 * 13 + 2 * 4 + 7 + 7)
 
 
-def test_idle_time_that_began_before(tmp_path: Path) -> None:
-    """Without the fill the device would have idled all the same."""
-    before = operators([("aten::mm", "gemm")], start=900)
-    finding = findings(tmp_path, before, operators([("aten::zero_", FILL)]), [ZERO])[RULE]
-    assert finding.cost_us_per_step == pytest.approx(4), "the fill alone"
-
-
 @pytest.mark.parametrize("operator", ["aten::zero_", "aten::_foreach_zero_"])
 def test_a_fill(tmp_path: Path, operator: str) -> None:
     assert RULE in findings(tmp_path, operators([(operator, FILL)]), [ZERO])
