@@ -33,6 +33,12 @@ def training() -> Path:
 
 
 @pytest.fixture
+def sampled() -> Path:
+    """A part of a training, of whose backward a third cannot be attributed."""
+    return shared_trace("hta_sampled_rank-0.json.gz")
+
+
+@pytest.fixture
 def annotated() -> Path:
     """Six training steps on a V100 whose annotations serve as modules; 60 waits."""
     return shared_trace("hta_v100_training.json.gz")
