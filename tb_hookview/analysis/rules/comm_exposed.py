@@ -29,9 +29,9 @@ def _match(context: Context) -> Iterator[Match]:
     yield Match(
         place="collectives",
         everywhere=True,
-        evidence=f"{count / len(context.steps):.0f} pieces of communication a step take {whole:.1f} "
-        f"us; for {exposed:.1f} us of a step ({exposed / context.step_us:.0%}) the device "
-        "communicates and computes nothing",
+        evidence=f"{count / len(context.steps):.0f} pieces of communication a step take "
+        f"{whole:.1f} us; for {exposed:.1f} us of a step ({exposed / context.step_us:.0%}) the "
+        "device communicates and computes nothing",
         count=count,
         wasted_us=exposed,
         claims_gain=False,
