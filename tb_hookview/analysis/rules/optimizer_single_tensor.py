@@ -27,7 +27,7 @@ def _match(context: Context) -> Iterator[Match]:
     updates = context.inside(inside & context.matching(_UPDATES))
     updates = context.work_launched(updates) & context.work
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
-    if count < _MANY * len(context.steps) or 2 * count < whole:
+    if not count or count < _MANY * len(context.steps) or 2 * count < whole:
         return
     span = intervals.of(context.forest.start[stepping], context.forest.end[stepping])
     yield Match(
