@@ -1,0 +1,55 @@
+"""Our figures beside those of other tools on the same traces, and why they differ where they do.
+
+    python benchmarks/agreement.py [--write docs/agreement.md]
+
+Prints Markdown, and with --write puts it between the markers of that file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from analyzer import machine
+from analyzer.peers import peers_python
+from analyzer.traces import FOLDER
+from comparison import hta, tb_profiler
+
+BEGIN, END = "<!-- agreement:begin -->", "<!-- agreement:end -->"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Ask, compare, print, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--write", type=Path, help="Markdown file with the markers")
+    parser.add_argument("--peers-python", type=Path, help="Python with the peers installed")
+    arguments = parser.parse_args(argv)
+    samples, traces = sorted(FOLDER.glob("kineto_*/*")), sorted(FOLDER.glob("hta_*"))
+    if not samples:
+        where = f"{FOLDER.parent.name}/{FOLDER.name}"
+        print(f"agreement.py: no {where} beside the checkout", file=sys.stderr)
+        return 0
+    python = arguments.peers_python or peers_python()
+    today = datetime.datetime.now(datetime.timezone.utc)
+    parts = [
+        f"{today:%Y-%m-%d}. {machine.describe()}. `python benchmarks/agreement.py`",
+        "### torch_tb_profiler 0.4.3 on its samples",
+        tb_profiler.compare(python, samples),
+        "### HolisticTraceAnalysis 0.5.0 on its test traces",
+        hta.compare(python, traces),
+    ]
+    block = "\n\n".join(parts)
+    print(block)
+    if arguments.write:
+        text = arguments.write.read_text(encoding="utf-8")
+        before, rest = text.split(BEGIN, 1)
+        after = rest.split(END, 1)[1]
+        arguments.write.write_text(f"{before}{BEGIN}\n\n{block}\n\n{END}{after}", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Parts of `benchmarks/agreement.py`: one file per peer."""
