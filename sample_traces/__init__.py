@@ -1,0 +1,1 @@
+"""Small real traces, and the program that records them."""

@@ -1,0 +1,188 @@
+"""Records small traces of training steps with a known fault, before and after its remedy.
+
+    python sample_traces/record.py [--only NAME]... [--out DIR] [--quick] [--overhead] [--list]
+
+Needs torch, and timm or torchvision for the scenarios that name them. Times every variant without
+the profiler, records it, and writes traces, measured.json and the tables of README.md: into this
+folder on a GPU, into cpu/ below it elsewhere, into quick/ with --quick. Takes ten minutes at most.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import torch
+
+from sample_traces import libraries, measured, processes
+from sample_traces.scenario import Scenario
+from sample_traces.scenarios import SCENARIOS
+
+_FOLDER = Path(__file__).resolve().parent
+_MOST_BYTES_OF_ONE = 2_000_000
+_MOST_BYTES = 24_000_000
+_CHECK_SECONDS = 300
+_START = 60
+"""Seconds for a process to import torch and its libraries, to find the device, and to end."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says; 1 where a scenario failed, 2 for a command that is wrong."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.list:
+        for scenario in SCENARIOS:
+            print(f"{scenario.name:<24}{scenario.title}")
+        return 0
+    chosen = _choose(options.only, parser)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    out = options.out or _default_folder(device, quick=options.quick)
+    content = measured.read(out)
+    _refuse_mixing(content, device, out, parser)
+    print(f"recording on {device} into {out}", flush=True)
+    session = Session(out, device, options.quick, time.monotonic() + options.seconds, content)
+    if options.overhead:
+        session.check()
+    else:
+        session.record(chosen)
+    return 1 if session.failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", metavar="NAME", help="a scenario; repeatable")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write into")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few steps, to try it")
+    parser.add_argument("--list", action="store_true", help="list the scenarios and stop")
+    parser.add_argument(
+        "--overhead",
+        action="store_true",
+        help="instead check the recorder: what it costs, attribution by a truth, gradients",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=570, help="for all scenarios together (570)"
+    )
+    return parser
+
+
+def _choose(names: list[str] | None, parser: argparse.ArgumentParser) -> list[Scenario]:
+    known = {scenario.name: scenario for scenario in SCENARIOS}
+    for name in names or []:
+        if name not in known:
+            parser.error(f"no scenario is called {name}; --list lists them")
+    return [scenario for name, scenario in known.items() if names is None or name in names]
+
+
+def _default_folder(device: str, *, quick: bool) -> Path:
+    if quick:
+        return _FOLDER / "quick"
+    return _FOLDER if device == "cuda" else _FOLDER / "cpu"
+
+
+def _refuse_mixing(
+    content: dict[str, Any], device: str, out: Path, parser: argparse.ArgumentParser
+) -> None:
+    kinds = {entry.get("kind", device) for entry in content["scenarios"].values()}
+    if kinds - {device}:
+        parser.error(f"{out} holds what was recorded on {'/'.join(kinds)}; choose another --out")
+
+
+class Session:
+    """One run of the program."""
+
+    def __init__(
+        self, out: Path, device: str, quick: bool, end: float, content: dict[str, Any]
+    ) -> None:
+        self.out, self.device, self.quick, self.end = out, device, quick, end
+        self.content = content
+        self.failed: list[str] = []
+        out.mkdir(parents=True, exist_ok=True)
+
+    def record(self, chosen: list[Scenario]) -> None:
+        """Record scenarios one after another; what is done is written after each."""
+        for place, scenario in enumerate(chosen):
+            start = time.monotonic()
+            result = self._record(scenario, chosen[place:])
+            self.content["scenarios"][scenario.name] = result
+            self._keep_order()
+            measured.write(self.out, self.content)
+            if "error" in result:
+                self.failed.append(scenario.name)
+            said = result.get("error") or result.get("skipped") or "recorded"
+            print(f"{scenario.name}: {said} ({time.monotonic() - start:.0f} s)", flush=True)
+
+    def _record(self, scenario: Scenario, coming: list[Scenario]) -> dict[str, Any]:
+        lacking = libraries.missing(scenario.needs)
+        left = self.end - time.monotonic()
+        nothing = {"title": scenario.title, "kind": self.device, "variants": {}}
+        if lacking:
+            return {**nothing, "skipped": f"{' and '.join(lacking)} not installed"}
+        if left < _START / 2:
+            return {**nothing, "skipped": f"out of time; run it with --only {scenario.name}"}
+        with tempfile.TemporaryDirectory() as scratch:
+            task = {
+                "scenario": scenario.name,
+                "out": str(self.out.resolve()),
+                "result": str(Path(scratch, "result.json")),
+                "device": self.device,
+                "quick": self.quick,
+                "seconds": min(scenario.seconds, left - _START / 2),
+                "most_bytes": self._room(coming),
+            }
+            environment = scenario.environment
+            result = processes.run(
+                "worker",
+                task,
+                seconds=min(scenario.seconds + _START, left),
+                environment=environment,
+            )
+        return {**nothing, **result}
+
+    def _room(self, coming: list[Scenario]) -> int:
+        """Return how large each trace may be, those that are there and those to come in mind."""
+        names = {f"{s.name}.{v.name}.pt.trace.json.gz" for s in coming for v in s.variants}
+        there = sum(
+            path.stat().st_size
+            for path in self.out.glob("*.pt.trace.json.gz")
+            if path.name not in names
+        )
+        return min(_MOST_BYTES_OF_ONE, max(0, _MOST_BYTES - there) // len(names))
+
+    def check(self) -> None:
+        """Run the checks of the recorder."""
+        with tempfile.TemporaryDirectory() as scratch:
+            task = {
+                "out": str(self.out.resolve()),
+                "result": str(Path(scratch, "result.json")),
+                "device": self.device,
+                "quick": self.quick,
+            }
+            environment = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+            checks = processes.run(
+                "gpu_checks", task, seconds=_CHECK_SECONDS, environment=environment
+            )
+        self.content["checks"] = checks
+        measured.write(self.out, self.content)
+        if "error" in checks:
+            self.failed.append("checks")
+        print(f"checks: {checks.get('error', 'done')}", flush=True)
+
+    def _keep_order(self) -> None:
+        found = self.content["scenarios"]
+        ordered = [scenario.name for scenario in SCENARIOS if scenario.name in found]
+        self.content["scenarios"] = {name: found[name] for name in ordered}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""What a scenario is: a training step in several variants, and what a report should say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class UnavailableError(Exception):
+    """This variant cannot run here; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a scenario runs, and how large it is."""
+
+    device: torch.device
+    small: bool
+    """On the CPU and in quick runs: sizes at which a step takes milliseconds there."""
+
+    def pick(self, large: Any, small: Any) -> Any:
+        """Return the size that fits."""
+        return small if self.small else large
+
+    @property
+    def cuda(self) -> bool:
+        """Whether the device is a GPU."""
+        return self.device.type == "cuda"
+
+
+@dataclass(frozen=True)
+class Training:
+    """One variant, built: what is wrapped, and one step of it."""
+
+    step: Callable[[], torch.Tensor]
+    """Does one whole training step and returns its loss, detached, still on the device."""
+    model: nn.Module
+    """Wrapped as the root without a name while it is recorded."""
+    parts: dict[str, nn.Module] = field(default_factory=dict)
+    """Other modules that are wrapped, by the name they are wrapped under."""
+    close: Callable[[], None] = lambda: None
+    """Called once after the last step."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A finding that a report on the variant's trace should hold."""
+
+    any_of: tuple[str, ...]
+    """Ids of rules; one of them is to fire. Where a gap has two names, either is right."""
+    module: str | None = None
+    """Path of the module it is to name; None where it is of no one module."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to write the step."""
+
+    name: str
+    build: Callable[[Setting], Training]
+    expected: tuple[Expected, ...] = ()
+    partly: bool = False
+    """Whether it cures only a part, so that what is expected of the first variant may fire too."""
+    conditions: Callable[[Setting], AbstractContextManager[Any]] = lambda _: nullcontext()
+    """Entered around everything that is done with the variant: torch's own switches."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A cause of lost time and its remedy, or a healthy step."""
+
+    name: str
+    title: str
+    """What the first variant does wrong and the others do instead, in a phrase."""
+    variants: tuple[Variant, ...]
+    needs: tuple[str, ...] = ()
+    """Libraries it needs besides torch."""
+    stacks: bool = False
+    """Whether Python stacks are recorded, where they fit."""
+    profile_memory: bool = False
+    seconds: float = 40
+    """How long it may take, its process's start not counted."""
+    healthy: bool = False
+    """Whether no finding of high confidence may fire on any variant."""
+    tolerance: float | None = 0.0
+    """How far the losses of the variants may lie apart, relative; None where they draw different
+    random numbers, or compute at another precision."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables that its process is started with."""
+    further: Callable[[Setting, float], Iterator[dict[str, Any]]] | None = None
+    """Measures more than steps: given the seconds it may take, yields rows for measured.json."""
+
+
+def endless(batches: Any) -> Iterator[Any]:
+    """Go through batches again and again, a new pass of a loader each time."""
+    while True:
+        yield from batches

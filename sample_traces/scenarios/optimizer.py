@@ -1,0 +1,39 @@
+"""Adam one parameter at a time, in lists of parameters, and in one kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from sample_traces import models
+from sample_traces.scenario import Expected, Scenario, Setting, Training, Variant
+
+
+def _build(setting: Setting, **options: Any) -> Training:
+    vocabulary, length = setting.pick(4096, 64), setting.pick(128, 16)
+    model = models.Gpt(vocabulary, setting.pick(512, 64), setting.pick(12, 2), length)
+    model.to(setting.device)
+    batch = models.tokens(setting, setting.pick(8, 2), length, vocabulary)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **options)
+    step = models.training_step(
+        model, optimizer, lambda: batch, models.token_loss, models.bf16(setting)
+    )
+    return Training(step, model)
+
+
+UNFUSED_OPTIMIZER = Scenario(
+    "unfused_optimizer",
+    "AdamW one parameter at a time, against foreach and fused",
+    (
+        Variant(
+            "for_loop",
+            lambda setting: _build(setting, foreach=False),
+            (Expected(("optimizer-single-tensor",)),),
+        ),
+        # A report may still advise the fused form.
+        Variant("foreach", lambda setting: _build(setting, foreach=True), partly=True),
+        Variant("fused", lambda setting: _build(setting, fused=True)),
+    ),
+    tolerance=1e-2,
+)

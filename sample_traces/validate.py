@@ -1,0 +1,214 @@
+"""Holds the reports on recorded traces against what was measured, and writes docs/validation.md.
+
+    python sample_traces/validate.py [DIR] [--write docs/validation.md]
+
+Needs the analyzer. DIR is this folder by default.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import tb_hookview as hookview
+from sample_traces import measured
+
+BEGIN, END = "<!-- validation:begin -->", "<!-- validation:end -->"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a report says of one variant, and what it should say."""
+
+    scenario: str
+    variant: str
+    trace: Path
+    findings: tuple[Any, ...]
+    """Those of the report."""
+    expected: tuple[dict[str, Any], ...]
+    """As measured.json has them."""
+    cured: tuple[str, ...]
+    """Rules that the first variant is expected to fire and this one is not."""
+    healthy: bool
+    measured_gain_us: float | None
+    """How much shorter than this variant's the fastest variant's step is; None for the fastest."""
+
+    def found(self, expected: dict[str, Any]) -> list[Any]:
+        """Return the findings that are what was expected."""
+        return [
+            finding
+            for finding in self.findings
+            if finding.rule in expected["any_of"] and expected["module"] in (None, finding.module)
+        ]
+
+    @property
+    def missed(self) -> list[dict[str, Any]]:
+        """What was expected and is not there."""
+        return [each for each in self.expected if not self.found(each)]
+
+    @property
+    def unwanted(self) -> list[Any]:
+        """Findings that should not be there: of what was cured, or in a healthy step."""
+        return [
+            finding
+            for finding in self.findings
+            if finding.rule in self.cured or (self.healthy and finding.confidence == "high")
+        ]
+
+    @property
+    def predicted_gain_us(self) -> float | None:
+        """What the findings that were expected say a step gains; None where none says so."""
+        found = {id(f): f for each in self.expected for f in self.found(each)}
+        gains = [f.gain_us_per_step for f in found.values() if f.gain_us_per_step is not None]
+        return sum(gains) if gains else None
+
+
+def verdicts(folder: Path) -> Iterator[Verdict]:
+    """Analyze every trace that a folder's measured.json names."""
+    for name, entry in measured.read(folder)["scenarios"].items():
+        variants = entry.get("variants", {})
+        first = next(iter(variants.values()), {"expected": []})
+        for variant, found in variants.items():
+            path = folder / found.get("trace", "")
+            if not path.is_file():
+                continue
+            cured = () if found["expected"] or found.get("partly") else _rules(first)
+            yield Verdict(
+                name,
+                variant,
+                path,
+                tuple(hookview.analyze(path).data.findings),
+                tuple(found["expected"]),
+                cured,
+                bool(entry.get("healthy")),
+                _gain(variants, variant),
+            )
+
+
+def _rules(variant: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(rule for each in variant["expected"] for rule in each["any_of"])
+
+
+def _gain(variants: dict[str, Any], variant: str) -> float | None:
+    times = {name: each["step_ms"] for name, each in variants.items() if "step_ms" in each}
+    if variant not in times or times[variant] == min(times.values()):
+        return None
+    return float((times[variant] - min(times.values())) * 1000)
+
+
+def attribution_rows(folder: Path) -> list[tuple[str, str, float, float]]:
+    """Return path, class, the milliseconds of the backward alone, and what the report gives.
+
+    Empty where the check was not run. On a GPU the report's figure is device time, elsewhere the
+    host's.
+    """
+    check = measured.read(folder).get("checks", {}).get("attribution", {})
+    path = folder / check.get("trace", "")
+    if not path.is_file():
+        return []
+    times: defaultdict[str, list[float]] = defaultdict(list)
+    for step in hookview.analyze(path).data.steps[: check["steps"]]:
+        for module in hookview.analyze(path, steps=[step.name]).data.modules:
+            times[module.path].append(_backward_us(module, check["clock"]) / 1000)
+    return [
+        (row["path"], row["class"], row["alone_ms"], statistics.median(times[row["path"]]))
+        for row in check["modules"]
+    ]
+
+
+def _backward_us(module: Any, clock: str) -> float:
+    backward = module.backward
+    return (backward.self_device_us if clock == "CUDA events" else backward.self_host_us) or 0.0
+
+
+def table(folder: Path) -> str:
+    """Return everything as Markdown."""
+    found = list(verdicts(folder))
+    if not found:
+        return "Nothing was recorded yet."
+    places = {
+        measured.place_of(entry): None
+        for entry in measured.read(folder)["scenarios"].values()
+        if entry.get("variants")
+    }
+    rows = [
+        "| scenario | variant | expected | found | unwanted | predicted gain, us a step "
+        "| measured gain, us a step |",
+        "| --- | --- | --- | --- | --- | ---: | ---: |",
+        *(_row(verdict) for verdict in found),
+    ]
+    parts = [f"{'; '.join(places)}.", "\n".join(rows)]
+    attribution = attribution_rows(folder)
+    if attribution:
+        parts.append(_attribution_table(attribution))
+    return "\n\n".join(parts)
+
+
+def _row(verdict: Verdict) -> str:
+    wanted = "; ".join(_expectation(each) for each in verdict.expected)
+    if verdict.healthy:
+        wanted = "nothing of high confidence"
+    got = "; ".join(
+        f"`{finding.rule}`" for each in verdict.expected for finding in verdict.found(each)[:1]
+    )
+    missed = "; ".join(f"missed {_expectation(each)}" for each in verdict.missed)
+    unwanted = "; ".join(f"`{finding.rule}`" for finding in verdict.unwanted)
+    gains = [
+        "" if gain is None else f"{gain:.0f}"
+        for gain in (verdict.predicted_gain_us, verdict.measured_gain_us)
+    ]
+    said = "; ".join(part for part in (got, missed) if part)
+    return (
+        f"| {verdict.scenario} | {verdict.variant} | {wanted} | {said} | {unwanted} "
+        f"| {gains[0]} | {gains[1]} |"
+    )
+
+
+def _expectation(expected: dict[str, Any]) -> str:
+    rules = " or ".join(f"`{rule}`" for rule in expected["any_of"])
+    return rules if expected["module"] is None else f"{rules} in `{expected['module']}`"
+
+
+def _attribution_table(rows: list[tuple[str, str, float, float]]) -> str:
+    lines = [
+        "Backward of each module of a chain: timed alone, and as the report on a recorded step "
+        "gives it; ms a step.",
+        "",
+        "| module | class | alone | report |",
+        "| --- | --- | ---: | ---: |",
+    ]
+    lines += [f"| {path} | {kind} | {alone:.4f} | {said:.4f} |" for path, kind, alone, said in rows]
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the tables, or write them between the markers of a page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).resolve().parent)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="a page with the markers")
+    options = parser.parse_args(argv)
+    block = table(options.folder)
+    if options.write is None:
+        print(block)
+        return 0
+    page = options.write.read_text(encoding="utf-8") if options.write.is_file() else ""
+    if not 0 <= page.find(BEGIN) < page.find(END):
+        parser.error(f"{options.write}: has no lines {BEGIN} and {END} to write between")
+    before, rest = page.split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    options.write.write_text(f"{before}{BEGIN}\n\n{block}\n\n{END}{after}", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+"""The folder of samples is a package beside the installed one, found from the checkout's root."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="the samples are recorded with torch")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

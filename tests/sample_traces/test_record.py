@@ -1,0 +1,209 @@
+"""The program itself, on the CPU: files, tables, and what it does when something is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import tb_hookview as hookview
+from sample_traces import measured, processes, record, recording, validate
+from sample_traces.measuring import Clock, summary, time_calls
+from sample_traces.recording import Recording, TooLargeError
+from sample_traces.scenario import Training
+
+PROGRAM = Path(record.__file__)
+NAMES = ("created_on_cpu", "masked_loss")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory) -> Path:
+    """A folder into which two scenarios were recorded, without a GPU even where there is one."""
+    folder = tmp_path_factory.mktemp("samples")
+    done = run("--quick", "--out", folder, *(part for name in NAMES for part in ("--only", name)))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(PROGRAM), *(str(argument) for argument in arguments)],
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_every_variant_is_recorded_and_can_be_analyzed(out):
+    traces = sorted(path.name for path in out.glob("*.pt.trace.json.gz"))
+    assert traces == sorted(
+        f"{name}.{variant}.pt.trace.json.gz" for name in NAMES for variant in ("before", "after")
+    )
+    for name in traces:
+        report = hookview.analyze(out / name).data
+        assert len(report.steps) >= 2
+        assert report.coverage.unattributed_host_us is not None
+        paths = {module.path for module in report.modules}
+        assert ("loss" if name.startswith("masked") else "0") in paths
+
+
+def test_a_trace_names_no_machine_and_no_folder(out):
+    for path in out.glob("*.pt.trace.json.gz"):
+        text = gzip.decompress(path.read_bytes()).decode()
+        root = json.loads(text)
+        assert root["traceName"] == "sample"
+        assert root.get("host_name", "sample") == "sample"
+        assert str(PROGRAM.parents[1]) not in text
+
+
+def test_python_stacks_are_kept_where_they_fit(out):
+    text = gzip.decompress((out / "masked_loss.before.pt.trace.json.gz").read_bytes()).decode()
+    assert "sample_traces/scenarios/waits.py" in text
+
+
+def test_measured_json_says_what_was_measured(out):
+    content = measured.read(out)
+    assert list(content["scenarios"]) == list(NAMES)  # in the order of the table of scenarios
+    for entry in content["scenarios"].values():
+        assert entry["kind"] == "cpu"
+        assert entry["device"] == "CPU"
+        assert entry["quick"] is True
+        assert entry["torch"] == torch.__version__
+        assert entry["losses_agree"] is True
+        for variant in entry["variants"].values():
+            low, high = variant["spread_ms"]
+            assert 0 < low <= variant["step_ms"] <= high
+            assert (out / variant["trace"]).stat().st_size == variant["trace_bytes"] <= 2_000_000
+    expected = content["scenarios"]["masked_loss"]["variants"]["before"]["expected"]
+    assert expected == [{"any_of": ["sync-mask-index"], "module": "loss"}]
+
+
+def test_the_readme_gets_a_table(out):
+    page = (out / "README.md").read_text()
+    assert page.count("| masked_loss |") == 2
+    assert "CPU, torch" in page
+    assert "small sizes and few steps" in page
+
+
+def test_text_around_the_table_stays(tmp_path):
+    page = f"above\n{measured.BEGIN}\nold\n{measured.END}\nbelow\n"
+    (tmp_path / "README.md").write_text(page)
+    measured.write(tmp_path, {"version": 1, "scenarios": {}})
+    written = (tmp_path / "README.md").read_text()
+    assert written.startswith(f"above\n{measured.BEGIN}\n")
+    assert written.endswith(f"{measured.END}\nbelow\n")
+    assert "old" not in written
+
+
+def test_validation_tells_what_was_missed_on_a_trace_without_a_gpu(out):
+    found = {(v.scenario, v.variant): v for v in validate.verdicts(out)}
+    before, after = found["masked_loss", "before"], found["masked_loss", "after"]
+    assert before.missed == list(before.expected)  # nothing waits where there is no device
+    assert before.predicted_gain_us is None
+    assert after.expected == ()
+    assert after.cured == ("sync-mask-index",)
+    assert "missed `sync-mask-index` in `loss`" in validate.table(out)
+
+
+def test_only_the_scenario_asked_for_is_replaced(out):
+    before = measured.read(out)
+    done = run("--quick", "--out", out, "--only", "created_on_cpu", "--seconds", 5)
+    assert done.returncode == 0
+    after = measured.read(out)
+    assert "out of time" in after["scenarios"]["created_on_cpu"]["skipped"]
+    assert after["scenarios"]["masked_loss"] == before["scenarios"]["masked_loss"]
+    assert "created_on_cpu: skipped, out of time" in (out / "README.md").read_text()
+    measured.write(out, before)
+
+
+def test_what_a_gpu_recorded_is_not_mixed_with_what_a_cpu_would(tmp_path):
+    measured.write(tmp_path, {"version": 1, "scenarios": {"x": {"kind": "cuda", "variants": {}}}})
+    done = run("--out", tmp_path)
+    assert done.returncode == 2
+    assert "holds what was recorded on cuda; choose another --out" in done.stderr
+
+
+def test_an_unknown_name_is_one_clear_line():
+    done = run("--only", "nothing")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("no scenario is called nothing; --list lists them")
+
+
+def test_a_part_that_fails_keeps_what_it_had_written(tmp_path):
+    result = tmp_path / "result.json"
+    result.write_text('{"done": 1}')
+    task = {"result": str(result), "scenario": "no such scenario"}
+    found = processes.run("worker", task, seconds=60)
+    assert found == {"done": 1, "error": "its process ended with code 1"}
+
+
+def test_a_part_that_takes_too_long_is_ended(tmp_path):
+    task = {"result": str(tmp_path / "result.json"), "scenario": "precision"}
+    assert processes.run("worker", task, seconds=0.01)["error"] == "not done after 0 s"
+
+
+class Noise(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(50):
+            x = x.sin()
+        return x
+
+
+def make_training() -> Training:
+    model, x = Noise(), torch.ones(3, requires_grad=True)
+
+    def step():
+        loss = model(x).sum()
+        loss.backward()
+        return loss.detach()
+
+    return Training(step, model)
+
+
+def test_a_trace_that_is_too_large_is_recorded_with_less(tmp_path):
+    wanted = Recording(16, stacks=True)
+    sizes = {}
+    for most in (10_000_000, 20_000):
+        path = tmp_path / f"{most}.gz"
+        sizes[most] = recording.record(make_training(), path, wanted, most)
+        assert path.stat().st_size <= most
+    assert sizes[10_000_000] == wanted
+    assert sizes[20_000].steps < 16
+    with pytest.raises(TooLargeError, match="one step takes"):
+        recording.record(make_training(), tmp_path / "none.gz", wanted, 100)
+    assert not (tmp_path / "none.gz").exists()
+
+
+def test_less_is_tried_in_the_order_of_its_worth():
+    tries = [(r.steps, r.stacks, r.shapes) for r in recording.ways(Recording(4, stacks=True))]
+    assert tries == [
+        (4, True, True),
+        (2, True, True),
+        (2, False, True),
+        (2, False, False),
+        (1, False, False),
+    ]
+
+
+def test_as_many_calls_are_timed_as_fit():
+    calls = []
+    clock = Clock(torch.device("cpu"))
+    times = time_calls(lambda: calls.append(1), clock, seconds=0.0, at_least=5)
+    assert len(times) == 5
+    assert len(calls) == 5 + 3  # three before them are not counted
+    assert all(ms >= 0 for ms in times)
+
+
+def test_a_summary_is_of_all_rounds():
+    found = summary([[1.0, 2.0, 3.0], [2.0, 2.0, 90.0]])
+    assert found["step_ms"] == 2.0
+    assert found["rounds_ms"] == [2.0, 2.0]
+    assert found["steps"] == 6

@@ -1,0 +1,80 @@
+"""The traces that a GPU recorded, as far as they are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sample_traces import measured, validate
+from tb_hookview.analysis.rules import RULES
+
+FOLDER = Path(validate.__file__).parent
+KNOWN = {rule.id for rule in RULES}
+VERDICTS = list(validate.verdicts(FOLDER))
+OF_A_KIND = 4.0
+"""How many times too much or too little a predicted gain may be where the gain is a large one."""
+LARGE = 0.1
+"""Part of the step that a gain must be for the measurements to say it with certainty."""
+
+pytestmark = pytest.mark.skipif(
+    not VERDICTS, reason="nothing recorded on a GPU is in sample_traces/ yet"
+)
+each_verdict = pytest.mark.parametrize(
+    "verdict", VERDICTS, ids=lambda verdict: f"{verdict.scenario}-{verdict.variant}"
+)
+
+
+def test_they_are_of_a_gpu_and_small():
+    content = measured.read(FOLDER)
+    assert {entry["kind"] for entry in content["scenarios"].values()} == {"cuda"}
+    sizes = [path.stat().st_size for path in FOLDER.glob("*.pt.trace.json.gz")]
+    assert max(sizes) <= 2_000_000
+    assert sum(sizes) <= 24_000_000
+
+
+@each_verdict
+def test_what_is_wrong_is_found_in_the_right_module(verdict):
+    if not verdict.expected:
+        pytest.skip("nothing is wrong with it")
+    for expected in verdict.expected:
+        if not KNOWN & set(expected["any_of"]):
+            pytest.skip(f"no rule is called {' or '.join(expected['any_of'])} yet")
+    assert verdict.missed == []
+
+
+@each_verdict
+def test_what_was_cured_is_not_found_and_nothing_in_healthy_steps(verdict):
+    assert [(finding.rule, finding.where) for finding in verdict.unwanted] == []
+
+
+@each_verdict
+def test_predicted_gains_are_like_measured_ones(verdict):
+    predicted, gained = verdict.predicted_gain_us, verdict.measured_gain_us
+    if predicted is None or gained is None:
+        pytest.skip("no gain is predicted or none was measured")
+    content = measured.read(FOLDER)["scenarios"][verdict.scenario]
+    step_us = content["variants"][verdict.variant]["step_ms"] * 1000
+    assert predicted >= 0
+    if gained < LARGE * step_us:
+        pytest.skip(f"the measured gain, {gained:.0f} us, is a small part of the step")
+    assert gained / OF_A_KIND <= predicted <= gained * OF_A_KIND
+
+
+def test_attribution_is_that_of_modules_timed_alone():
+    rows = validate.attribution_rows(FOLDER)
+    if not rows:
+        pytest.skip("the checks of record.py --overhead were not run yet")
+    total = sum(alone for _, _, alone, _ in rows)
+    apart = sum(abs(alone - said) for _, _, alone, said in rows)
+    assert apart < 0.1 * total, rows
+
+
+def test_the_recorder_changed_no_gradient():
+    checks = measured.read(FOLDER).get("checks", {})
+    if "gradients" not in checks:
+        pytest.skip("the checks of record.py --overhead were not run yet")
+    different = {
+        name: each for name, each in checks["gradients"].items() if not each.get("equal", True)
+    }
+    assert different == {}
