@@ -33,6 +33,8 @@ def test_invariants(path: Path) -> None:
     check_steps(data)
     check_idle(analysis)
     check_syncs(data)
+    check_operators(data)
+    check_devices(data)
     check_kinds(data)
     check_kernels(data)
     check_finite(json.loads(report.to_json()))
@@ -146,6 +148,41 @@ def check_kernels(data: ReportData) -> None:
         assert by_kind == pytest.approx(data.totals.device_us_by_kind, abs=NEAR)
     listed = sum(by_kind.values()) + (omitted.total_us if omitted else 0.0)
     assert listed == pytest.approx(sum(data.totals.device_us_by_kind.values()), abs=NEAR)
+
+
+def check_operators(data: ReportData) -> None:
+    for row in data.operators:
+        assert row.calls > 0
+        assert 0 <= row.self_host_us <= row.host_us + NEAR
+        if row.device_us is not None:
+            assert 0 <= (row.self_device_us or 0.0) <= row.device_us + NEAR
+    own = sum(row.self_device_us or 0.0 for row in data.operators)
+    assert own <= sum(row.total_us for row in data.kernels) + _omitted_us(data) + NEAR
+
+
+def _omitted_us(data: ReportData) -> float:
+    return data.kernels_omitted.total_us if data.kernels_omitted else 0.0
+
+
+def check_devices(data: ReportData) -> None:
+    for row in data.breakdown:
+        parts = (row.kernel_us, row.copy_us, row.set_us, row.communication_us, row.runtime_us)
+        rest = (row.data_us, row.host_us, row.other_us)
+        assert min(*parts, *rest) >= 0
+        assert sum(parts) + sum(rest) == pytest.approx(row.duration_us, abs=NEAR)
+    assert [row.device for row in data.devices] == list(data.totals.device_busy_us)
+    for device in data.devices:
+        either = device.compute_us + device.communication_us - device.overlapped_us
+        assert either <= device.busy_us + NEAR
+        assert device.busy_us <= device.span_us + NEAR
+        assert device.busy_us == pytest.approx(data.totals.device_busy_us[device.device], abs=NEAR)
+        assert device.tensor_core_us <= device.kernel_us + NEAR
+        assert device.tensor_core_eligible_us <= device.kernel_us + NEAR
+        shares = (device.utilization or 0.0, device.sm_efficiency or 0.0)
+        assert all(0 <= share <= 1 for share in shares)
+        assert 0 <= (device.occupancy_pct or 0.0) <= 100
+    omitted = data.kernels_omitted.count if data.kernels_omitted else 0
+    assert sum(row.count for row in data.streams) == omitted + sum(k.count for k in data.kernels)
 
 
 def check_finite(value: Any) -> None:

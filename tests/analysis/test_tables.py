@@ -16,7 +16,10 @@ PICTURE = """
     main ops   [fc                   ]
     main ops     [aten::mm seq=4]       [mm' seq=4 F=1]
     """
-TABLES = ("kernels", "modules", "syncs", "findings", "nodes", "steps")
+TABLES = (
+    *("kernels", "modules", "syncs", "findings", "nodes", "steps"),
+    *("operators", "breakdown", "devices", "streams"),
+)
 
 
 def made(folder: Path, picture: str) -> Report:
