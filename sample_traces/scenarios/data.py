@@ -14,6 +14,8 @@ from torch.utils.data import DataLoader, Dataset
 from sample_traces import models
 from sample_traces.scenario import Expected, Scenario, Setting, Training, Variant, endless
 
+_STORED_SIDE = 128
+
 
 def _pageable_copy(setting: Setting, *, pinned: bool) -> Training:
     """Batches that lie ready in memory, as a loader's pinning thread would leave them or not."""
@@ -82,8 +84,8 @@ class CompressedImages(Dataset[tuple[torch.Tensor, int]]):
         generator = torch.Generator().manual_seed(0)
         self.data = []
         for _ in range(16):
-            coarse = torch.rand(1, 3, 24, 24, generator=generator)
-            pixels = F.interpolate(coarse, scale_factor=12, mode="bicubic").clamp(0, 1)
+            coarse = torch.rand(1, 3, 12, 12, generator=generator)
+            pixels = F.interpolate(coarse, size=_STORED_SIDE, mode="bicubic").clamp(0, 1)
             values = (pixels * 255).to(torch.uint8).flatten().tolist()
             self.data.append(zlib.compress(bytes(values)))
         self.count = count
@@ -93,8 +95,8 @@ class CompressedImages(Dataset[tuple[torch.Tensor, int]]):
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         raw = bytearray(zlib.decompress(self.data[index % len(self.data)]))
-        pixels = torch.frombuffer(raw, dtype=torch.uint8).view(1, 3, 288, 288).float() / 255
-        scaled = F.interpolate(pixels, size=(self.side, self.side), mode="bilinear")[0]
+        pixels = torch.frombuffer(raw, dtype=torch.uint8).view(1, 3, _STORED_SIDE, _STORED_SIDE)
+        scaled = F.interpolate(pixels.float() / 255, size=self.side, mode="bilinear")[0]
         return (scaled - 0.5) / 0.25, index % 16
 
 
@@ -108,7 +110,8 @@ def _loader_bound(setting: Setting, *, workers: int) -> Training:
         persistent_workers=workers > 0,
     )
     batches: Iterator[tuple[torch.Tensor, torch.Tensor]] = endless(loader)
-    model = models.ConvNet(setting.pick(64, 8)).to(setting.device)
+    # Enough work on the device that a dozen workers keep up with it.
+    model = models.ConvNet(setting.pick(128, 8)).to(setting.device)
 
     def batch() -> tuple[torch.Tensor, torch.Tensor]:
         pixels, labels = next(batches)
