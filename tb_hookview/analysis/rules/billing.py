@@ -26,6 +26,8 @@ _STACKS = (
 
 def find(context: Context) -> list[schema.Finding]:
     """Every place where a rule holds, dearest first; those that cost nothing now come last."""
+    if not context.steps:
+        return []
     by_id = {rule.id: rule for rule in context.rules}
     gaps = context.analysis.gaps
     billed = np.zeros(len(gaps), bool)

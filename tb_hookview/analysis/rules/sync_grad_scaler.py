@@ -24,7 +24,8 @@ def _waits(context: Context) -> Bool:
     read = waits.outermost("|".join(_READS))
     decided = waits.after(read, *_MOVES)
     decides = waits.named(decided, _UPDATE)
-    decides |= [name.startswith("Optimizer.step#") for name in waits.names(decided)]
+    names = waits.names(decided)
+    decides |= np.array([name.startswith("Optimizer.step#") for name in names], bool)
     return np.asarray((read >= 0) & decides & _checked(context))
 
 
