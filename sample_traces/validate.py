@@ -41,7 +41,8 @@ class Verdict:
     """Rules that the first variant is expected to fire and this one is not."""
     healthy: bool
     measured_gain_us: float | None
-    """How much shorter than this variant's the fastest variant's step is; None for the fastest."""
+    """How much shorter than this variant's step that of the fastest other variant is, negative
+    where the remedies lose; None where nothing is wrong with this one."""
 
     def found(self, expected: dict[str, Any]) -> list[Any]:
         """Return the findings that are what was expected."""
@@ -91,7 +92,7 @@ def verdicts(folder: Path) -> Iterator[Verdict]:
                 tuple(found["expected"]),
                 cured,
                 bool(entry.get("healthy")),
-                _gain(variants, variant),
+                _gain(variants, variant) if found["expected"] else None,
             )
 
 
@@ -101,9 +102,10 @@ def _rules(variant: dict[str, Any]) -> tuple[str, ...]:
 
 def _gain(variants: dict[str, Any], variant: str) -> float | None:
     times = {name: each["step_ms"] for name, each in variants.items() if "step_ms" in each}
-    if variant not in times or times[variant] == min(times.values()):
+    others = [step_ms for name, step_ms in times.items() if name != variant]
+    if variant not in times or not others:
         return None
-    return float((times[variant] - min(times.values())) * 1000)
+    return float((times[variant] - min(others)) * 1000)
 
 
 def attribution_rows(folder: Path) -> list[tuple[str, str, float, float]]:

@@ -113,6 +113,19 @@ def test_validation_tells_what_was_missed_on_a_trace_without_a_gpu(out):
     assert "missed `sync-mask-index` in `loss`" in validate.table(out)
 
 
+def test_a_measured_gain_is_against_the_fastest_other_variant(out):
+    content = measured.read(out)
+    changed = json.loads(json.dumps(content))
+    variants = changed["scenarios"]["masked_loss"]["variants"]
+    for before_ms, after_ms, gain_us in ((5.0, 3.0, 2000.0), (3.0, 5.0, -2000.0)):
+        variants["before"]["step_ms"], variants["after"]["step_ms"] = before_ms, after_ms
+        measured.write(out, changed)
+        found = {(v.scenario, v.variant): v.measured_gain_us for v in validate.verdicts(out)}
+        assert found["masked_loss", "before"] == gain_us
+        assert found["masked_loss", "after"] is None
+    measured.write(out, content)
+
+
 def test_only_the_scenario_asked_for_is_replaced(out):
     before = measured.read(out)
     done = run("--quick", "--out", out, "--only", "created_on_cpu", "--seconds", 5)
