@@ -50,7 +50,8 @@ def find_breakdown(analysis: Analysis) -> Breakdown:
     window = window[:kept]
     taken, covered = intervals.EMPTY, [np.zeros(kept, np.int64)]
     for claim in _claims(analysis):
-        taken = intervals.normal(np.concatenate([taken, claim]))
+        if len(claim):
+            taken = intervals.normal(np.concatenate([taken, claim]))
         covered.append(intervals.lengths_within(taken, window))
     covered.append(window[:, 1] - window[:, 0])
     return Breakdown(window, np.asarray(np.diff(np.stack(covered, axis=1)), np.int64))
@@ -126,7 +127,8 @@ def _of_work(analysis: Analysis, wanted: Bool) -> Int:
 
 def _of_rows(analysis: Analysis, wanted: Bool) -> Int:
     """The rows wanted, but not those that lie within another one and so add no time."""
-    forest = analysis.forest
-    within = lookup(wanted.astype(np.int64), forest.parent) > 0
-    outer = wanted & ~(within & (forest.end <= lookup(forest.end, forest.parent)))
+    forest, rows = analysis.forest, np.flatnonzero(wanted)
+    parent = forest.parent[rows]
+    around = (parent >= 0) & wanted[parent]
+    outer = rows[~(around & (forest.end[rows] <= forest.end[parent]))]
     return np.stack([forest.start[outer], forest.end[outer]], axis=1)

