@@ -15,10 +15,11 @@ import numpy as np
 
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import Forest, lookup, nearest
+from tb_hookview.analysis.forest import Forest, lookup, nearest, nearest_above
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.kinds import KINDS
+from tb_hookview.analysis.names import Role
 from tb_hookview.analysis.rules.rule import Rule
 from tb_hookview.analysis.rules.waits import Waits
 from tb_hookview.analysis.selection import Selection
@@ -158,6 +159,16 @@ class Context:
     @cached_property
     def _operators(self) -> Int:
         return operators_around(self.host)
+
+    @cached_property
+    def outermost_operators(self) -> Int:
+        """Outermost operator that is, or is around, each forest row; -1 for none."""
+        parent = self.forest.parent
+        operator = (self.host.kind == Kind.OPERATOR) & (self.host.role == Role.NONE)
+        found, above = nearest(parent, operator), nearest_above(parent, operator)
+        while ((further := lookup(above, found)) >= 0).any():
+            found = np.where(further >= 0, further, found)
+        return found
 
     def common_module(self, rows: Int) -> str | None:
         """Path of the module that work launched at all of these forest rows belongs to, or None."""

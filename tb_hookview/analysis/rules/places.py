@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.forest import lookup, nearest, nearest_above
-from tb_hookview.analysis.names import Role, node_name
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.rules.context import Context
-from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
 
@@ -17,7 +16,7 @@ def places_of(context: Context, rows: Int) -> dict[tuple[str | None, str], Int]:
     A row in no operator stands for itself.
     """
     analysis, host = context.analysis, context.host
-    operator = _outermost_operators(context)[rows]
+    operator = context.outermost_operators[rows]
     node = lookup(analysis.nodes.position, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     key = np.stack([analysis.attribution.row_module[rows], host.string[asked]], axis=1)
@@ -29,13 +28,3 @@ def places_of(context: Context, rows: Int) -> dict[tuple[str | None, str], Int]:
         )
         for number, (module, string) in enumerate(distinct.tolist())
     }
-
-
-def _outermost_operators(context: Context) -> Int:
-    """Outermost operator that is, or is around, each forest row; -1 for none."""
-    host, parent = context.host, context.forest.parent
-    operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
-    found, above = nearest(parent, operator), nearest_above(parent, operator)
-    while ((further := lookup(above, found)) >= 0).any():
-        found = np.where(further >= 0, further, found)
-    return found
