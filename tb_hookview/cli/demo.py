@@ -92,5 +92,7 @@ def _add_samples(served: Path) -> None:
     # TensorBoard serves one folder, and what lies outside it is not looked at, links included.
     samples = Path(tb_hookview.__file__).resolve().parents[1] / "sample_traces"
     target = served / samples.name
-    if samples.is_dir() and samples != target:
-        shutil.copytree(samples, target, dirs_exist_ok=True)
+    if samples != target:
+        for trace in samples.glob("*.pt.trace.json.gz"):
+            target.mkdir(exist_ok=True)
+            shutil.copy2(trace, target)
