@@ -1,6 +1,6 @@
 """What recording costs: the time of a training step under each way to mark it, side by side.
 
-    python benchmarks/recorder.py [--rounds N] [--steps N]
+    python benchmarks/recorder.py [--rounds N] [--steps N] [--width N] [--patch N]
 
 One process, one thread, on the CPU; timm's vision transformer with 188 modules and almost no work
 in any of them, which is the worst case for marks. Each round runs every variant in turn. What is
@@ -41,10 +41,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rounds", type=int, default=9)
     arguments.add_argument("--steps", type=int, default=20, help="steps per variant and round")
+    arguments.add_argument("--width", type=int, default=32, help="of the model's embedding")
+    arguments.add_argument("--patch", type=int, default=16, help="size of an image's patches")
     options = arguments.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model = make_model()
+    model = make_model(options.width, options.patch)
     size = sum(1 for _ in model.modules())
     print(f"torch {torch.__version__}, one thread, {size} modules, batch 2\n")
     report("not recording", measure(model, IDLE, options.rounds, options.steps))
@@ -57,7 +59,7 @@ def main() -> None:
     report("recording", measure(model, recording, options.rounds, options.steps))
 
 
-def make_model() -> nn.Module:
+def make_model(width: int = 32, patch: int = 16) -> nn.Module:
     """Return the model; timm and the operators that it needs come from what the tests use."""
     sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
     from support import torchvision_ops
@@ -67,8 +69,8 @@ def make_model() -> nn.Module:
 
     model: nn.Module = VisionTransformer(
         img_size=64,
-        patch_size=16,
-        embed_dim=32,
+        patch_size=patch,
+        embed_dim=width,
         depth=8,
         num_heads=2,
         num_classes=10,
