@@ -72,7 +72,9 @@ def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:
     on_device = forward.device_us is not None
     before = forward.device_us if on_device else forward.host_us
     after = backward.device_us if on_device else backward.host_us
-    return after / before if before and after is not None else None
+    if not before or after is None:
+        return None
+    return (after - (backward.by_kind or {}).get("communication", 0.0)) / before
 
 
 class _Calls:

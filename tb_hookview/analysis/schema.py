@@ -169,7 +169,8 @@ class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
     recompute: Work | None
     sync: ModuleSync
     backward_ratio: float | None = None
-    """Backward time divided by forward time, on the device where the trace has one."""
+    """Backward time without communication divided by forward time, on the device where the trace
+    has one."""
     occupancy_pct: float | None = None
     """Occupancy of the kernels of the module and those below, weighted by their duration."""
     shapes: list[InputShapes] = []

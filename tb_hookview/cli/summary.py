@@ -149,9 +149,12 @@ def _modules(report: ReportData, rows: int) -> RenderableType | None:
         return None
     whole = report.coverage.backward_device_us if on_device else report.coverage.backward_host_us
     per_step = max(len(report.steps), 1)
+    collectives = bool(report.coverage.communication_device_us)
     made = table(
         f"Modules by their own backward ({measure} time per step)",
-        *("module", "class", "backward", "share", "with below", "forward", "kernels", "syncs"),
+        *("module", "class", "backward", "share", "with below"),
+        *(["of it comm."] if collectives else []),
+        *("forward", "kernels", "syncs"),
         text_columns=2,
     )
     for module in dear[:rows]:
@@ -161,11 +164,17 @@ def _modules(report: ReportData, rows: int) -> RenderableType | None:
             _per_step(self_time(module.backward), per_step),
             share(self_time(module.backward), whole),
             _per_step(total_time(module.backward), per_step),
+            *([_communication(module, per_step)] if collectives else []),
             _per_step(self_time(module.forward), per_step),
             _kernels(module, per_step),
             _sync_cell(module),
         )
     return _closed(made, len(dear), rows)
+
+
+def _communication(module: Module, per_step: int) -> str:
+    time = (module.backward.by_kind or {}).get("communication", 0.0)
+    return _per_step(time, per_step) if time else ""
 
 
 def _kernels(module: Module, per_step: int) -> str:

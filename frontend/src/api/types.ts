@@ -80,6 +80,8 @@ export interface WireWork {
   self_host_us: number | null;
   self_device_us: number | null;
   kernels: number | null;
+  /** Device time by kind of work; sums to device_us. */
+  by_kind: Record<string, number> | null;
 }
 
 export interface WireModule {
@@ -125,6 +127,8 @@ export interface WireCoverage {
   measure: string;
   by_evidence_host: Record<string, number>;
   unattributed_by_reason: Record<string, number>;
+  /** What of the backward's device time is communication. */
+  communication_device_us: number | null;
 }
 
 export interface WireFinding {

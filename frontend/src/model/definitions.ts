@@ -28,11 +28,18 @@ export const MODULE_DEFINITIONS = {
     "Host time of the autograd nodes that belong to this module alone.",
   ),
   share: define("share", "The total, as a share of all backward time of the selected steps."),
+  communication: define(
+    "of it comm.",
+    "The part of the total that is communication: collectives on this module's gradients.",
+  ),
   host: define(
     "host",
     "Host time of the autograd nodes that belong to this module and to all modules below it.",
   ),
-  ratio: define("bwd / fwd", "Backward time of this module divided by its forward time."),
+  ratio: define(
+    "bwd / fwd",
+    "Backward time of this module, communication left out, divided by its forward time.",
+  ),
   kernels: define(
     "kernels",
     "Kernels launched in the backward of this module and below it; copies and sets not counted.",
@@ -73,7 +80,7 @@ export const FIGURE_DEFINITIONS = {
   backwardHost: define("backward, host", "Host time of all autograd node evaluations."),
   ratioDevice: define(
     "backward / forward",
-    "Device time of the backward over that of the forward.",
+    "Device time of the backward, communication left out, over that of the forward.",
   ),
   ratioHost: define(
     "backward / forward",

@@ -5,6 +5,7 @@ import {
   measureOf,
   over,
   ratio,
+  without,
   stepsLength,
   type Averaging,
   type Measure,
@@ -58,7 +59,10 @@ export function attributedShare(report: WireReport): number | null {
 
 function backwardRatio(report: WireReport): number | null {
   return measureOf(report) === "device"
-    ? ratio(report.totals.backward_device_us, report.totals.forward_device_us)
+    ? ratio(
+        without(report.totals.backward_device_us, report.coverage.communication_device_us),
+        report.totals.forward_device_us,
+      )
     : ratio(phaseSum(report, "backward_us"), phaseSum(report, "forward_us"));
 }
 

@@ -76,3 +76,10 @@ test("no backward work is nothing, not all attributed", () => {
   const coverage = { ...report().coverage, backward_device_us: 0, unattributed_us: 0 };
   expect(headline(report({ coverage, steps: [] }), "mean").attributed).toBeNull();
 });
+
+test("communication is a part of the total, and none of the ratio", () => {
+  const backward = { ...work(10), by_kind: { matrix: 4, communication: 6 } };
+  const given = report({ modules: [module("a", null, { forward: work(2), backward })] });
+  const [numbers] = moduleNumbers(given, buildTree(given.modules), "total");
+  expect([numbers?.total, numbers?.communication, numbers?.ratio]).toEqual([10, 6, 2]);
+});

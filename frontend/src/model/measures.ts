@@ -13,6 +13,8 @@ export interface ModuleNumbers {
   total: number | null;
   self: number | null;
   share: number | null;
+  /** The part of the total that is communication; null where there is no device time. */
+  communication: number | null;
   host: number | null;
   ratio: number | null;
   kernels: number | null;
@@ -66,6 +68,7 @@ export function moduleNumbers(
     const below = (tree.nodes[index]?.children ?? []).map((child) => report.modules[child]);
     const belowWait = below.reduce((sum, child) => sum + (child?.sync.blocked_us ?? 0), 0);
     const total = totalOf(module, "backward", measure);
+    const communication = communicationOf(module, measure);
     return {
       calls: module.calls / by,
       total: over(total, by),
@@ -75,7 +78,8 @@ export function moduleNumbers(
       ),
       share: ratio(total, whole),
       host: over(module.backward.host_us, by),
-      ratio: ratio(total, totalOf(module, "forward", measure)),
+      communication: over(communication, by),
+      ratio: ratio(without(total, communication), totalOf(module, "forward", measure)),
       kernels: over(module.backward.kernels, by),
       syncs: module.sync.count / by,
       wait: module.sync.blocked_us / by,
@@ -93,6 +97,17 @@ export function ratio(a: number | null, b: number | null): number | null {
 /** value / by, null where there is no value. */
 export function over(value: number | null, by: number): number | null {
   return value === null ? null : value / by;
+}
+
+/** Device time of the collectives in a module's backward: of its gradients, not of its work. */
+export function communicationOf(module: WireModule, measure: Measure): number | null {
+  const kinds = module.backward.by_kind;
+  return measure === "host" || kinds === null ? null : (kinds.communication ?? 0);
+}
+
+/** total - part, null where there is no total. */
+export function without(total: number | null, part: number | null): number | null {
+  return total === null ? null : total - (part ?? 0);
 }
 
 function totalOf(

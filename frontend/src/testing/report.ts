@@ -9,6 +9,7 @@ export function work(totalUs: number | null, selfUs: number | null = totalUs): W
     self_host_us: selfUs,
     self_device_us: selfUs,
     kernels: totalUs === null ? null : 1,
+    by_kind: totalUs === null ? null : { matrix: totalUs },
   };
 }
 
@@ -109,6 +110,7 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
       by_evidence: { sequence_number: 9 },
       measure: "device",
       by_evidence_host: {},
+      communication_device_us: null,
       unattributed_by_reason: { graph_launch: 1 },
     },
     findings: [],

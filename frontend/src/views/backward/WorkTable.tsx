@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { WireModule, WireWork } from "../../api/types";
 import { count, duration, times } from "../../model/formats";
-import { over, ratio } from "../../model/measures";
+import { communicationOf, over, ratio, without } from "../../model/measures";
 
 interface WorkTableProps {
   module: WireModule;
@@ -23,7 +23,8 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
     ...(recompute === null ? [] : [["recompute", recompute] as [string, WireWork]]),
   ];
   const ratioText = times(
-    ratio(backward.device_us, forward.device_us) ?? ratio(backward.host_us, forward.host_us),
+    ratio(without(backward.device_us, communicationOf(module, "device")), forward.device_us) ??
+      ratio(backward.host_us, forward.host_us),
   );
   return (
     <table className="small-table">

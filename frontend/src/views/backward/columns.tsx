@@ -43,6 +43,10 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     column("self", device ? D.deviceSelf : D.hostSelf, 78, bar("self")),
     column("share", D.share, 54, (n) => percent(n.share)),
   ];
+  if (settings.numbers.some((n) => (n.communication ?? 0) > 0)) {
+    const render = plainDuration(settings, "communication");
+    columns.push(column("communication", D.communication, 80, render));
+  }
   if (device) columns.push(column("host", D.host, 70, plainDuration(settings, "host")));
   columns.push(column("ratio", D.ratio, 74, (n) => times(n.ratio)));
   if (device) columns.push(column("kernels", D.kernels, 56, (n) => count(n.kernels)));
