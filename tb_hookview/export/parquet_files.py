@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -33,6 +34,7 @@ class ParquetWriter:
         import pyarrow
         import pyarrow.parquet
 
+        self._types = table.types
         self._schema = pyarrow.schema([(n, _type(hint)) for n, hint in table.types.items()])
         self._file = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
 
@@ -46,15 +48,23 @@ class ParquetWriter:
         """Write some rows."""
         import pyarrow
 
-        columns = {name: [_plain(value) for value in values] for name, values in batch.items()}
+        columns = {
+            name: [_plain(value, self._types[name]) for value in values]
+            for name, values in batch.items()
+        }
         self._file.write_table(pyarrow.Table.from_pydict(columns, self._schema))
 
 
 def _type(hint: Any) -> Any:
-    """Parquet's type for one of Python's; rows within rows are structs, mappings are maps."""
+    """Parquet's type for one of Python's; rows within rows are structs, mappings are maps.
+
+    A list whose items are of no one type (shapes, of which some are lists of shapes) is JSON text.
+    """
     import pyarrow
 
     hint, inner = without_none(hint), get_args(without_none(hint))
+    if hint == list[Any]:
+        return pyarrow.string()
     if is_struct(hint):
         return pyarrow.struct([(name, _type(hint)) for name, _, hint in fields_of(hint)])
     if get_origin(hint) is list:
@@ -65,10 +75,20 @@ def _type(hint: Any) -> Any:
     return types[hint]()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, hint: Any) -> Any:
     """The value as pyarrow takes it: a mapping as pairs, a row as a dict."""
-    if isinstance(value, msgspec.Struct):
-        return {name: _plain(getattr(value, field)) for name, field, _ in fields_of(type(value))}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    return list(value.items()) if isinstance(value, dict) else value
+    hint = without_none(hint)
+    if value is None:
+        return None
+    if hint == list[Any]:
+        return msgspec.json.encode(value).decode()
+    if is_struct(hint):
+        return {name: _plain(getattr(value, field), inner) for name, field, inner in _fields(hint)}
+    if get_origin(hint) is list:
+        return [_plain(item, get_args(hint)[0]) for item in value]
+    return list(value.items()) if get_origin(hint) is dict else value
+
+
+@cache
+def _fields(row_type: Any) -> tuple[tuple[str, str, Any], ...]:
+    return tuple(fields_of(row_type))
