@@ -45,7 +45,8 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   ];
   if (settings.numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");
-    columns.push(column("communication", D.communication, 80, render));
+    const cell: Render = (n) => (n.communication === 0 ? "—" : render(n));
+    columns.push(column("communication", D.communication, 92, cell));
   }
   if (device) columns.push(column("host", D.host, 70, plainDuration(settings, "host")));
   columns.push(column("ratio", D.ratio, 74, (n) => times(n.ratio)));
