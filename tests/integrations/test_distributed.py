@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import torch
+from support.ranks import run_ranks
 from support.recording import Trace
 
 LIBRARIES = ("lightning", "pytorch_lightning", "transformers", "accelerate")
@@ -28,30 +25,10 @@ EXPECTED = {
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that both processes wrote into."""
-    if not torch.distributed.is_gloo_available():
-        pytest.skip("this torch has no gloo")
     folder = tmp_path_factory.mktemp("ranks")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    shared |= {"GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, WORKER],
-            cwd=folder,
-            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    try:
-        said = [process.communicate(timeout=300) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()  # one waits for ever where the other has failed
-    assert [process.returncode for process in processes] == [0, 0], said
+    run_ranks([WORKER], folder, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
     return folder / "runs"
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from support import distributed_worker
+from support.ranks import run_ranks
 
 Reports = list[dict[str, Any]]
 
@@ -19,28 +16,9 @@ Reports = list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     """What the process of each rank says."""
-    if not torch.distributed.is_gloo_available():
-        pytest.skip("this torch has no gloo")
     folder = tmp_path_factory.mktemp("ranks")
-    loopback = "lo0" if sys.platform == "darwin" else "lo"
-    environment = {**os.environ, "WORLD_SIZE": "2", "GLOO_SOCKET_IFNAME": loopback}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, Path(distributed_worker.__file__), folder],
-            env={**environment, "RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    try:
-        said = [process.communicate(timeout=300) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()  # one waits for ever where the other has failed
-    assert [process.returncode for process in processes] == [0, 0], said
-    return [json.loads(out.splitlines()[-1]) for out, _ in said]
+    said = run_ranks([Path(distributed_worker.__file__), folder], folder)
+    return [json.loads(out.splitlines()[-1]) for out in said]
 
 
 @pytest.mark.parametrize("method", distributed_worker.METHODS)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from support.ranks import run_ranks
 
 WORKER = """
 import json, sys
@@ -68,28 +66,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def answers(folder: Path) -> Answers:
     """What each rank says; the process group is made when the profiler has been entered."""
-    if not torch.distributed.is_gloo_available():
-        pytest.skip("this torch has no gloo")
-    loopback = "lo0" if sys.platform == "darwin" else "lo"
     paths = os.pathsep.join(map(str, (Path(__file__).parents[1], Path(__file__).parents[2])))
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": loopback, "PYTHONPATH": paths}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, folder, str(rank)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    try:
-        said = [process.communicate(timeout=120) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()  # one waits for ever where the other has failed
-    assert [process.returncode for process in processes] == [0, 0], said
-    return [json.loads(out.splitlines()[-1]) for out, _ in said]
+    said = run_ranks(["-c", WORKER, folder], folder, launched=False, PYTHONPATH=paths)
+    return [json.loads(out.splitlines()[-1]) for out in said]
 
 
 @pytest.mark.parametrize(("case", "ranks"), [("all", {0, 1}), ("second", {1}), ("first", {0})])

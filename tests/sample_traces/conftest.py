@@ -9,3 +9,12 @@ import pytest
 
 pytest.importorskip("torch", reason="the samples are recorded with torch")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+import torch
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

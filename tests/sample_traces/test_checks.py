@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import nn
 
@@ -10,14 +9,6 @@ from sample_traces import gpu_checks, measured, validate
 from sample_traces.scenario import Setting
 
 SMALL = Setting(torch.device("cpu"), small=True)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def test_gradients_are_compared_bit_for_bit():

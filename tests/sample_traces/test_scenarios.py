@@ -22,14 +22,6 @@ COMPARED = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def first_losses(scenario: Scenario, name: str) -> list[float]:
     (variant,) = (each for each in scenario.variants if each.name == name)
     torch.manual_seed(0)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.places import places_of
 from tb_hookview.analysis.rules.rule import Confidence, Match
 from tb_hookview.trace.columns import Bool, Int
 
@@ -39,8 +38,10 @@ def by_place(
         confidence: where it differs from the rule's.
     """
     found = np.flatnonzero(waits & context.own_waits)
-    for (module, place), members in _groups(context, found).items():
-        group = np.array(members, np.int64)
+    operator = _operators(context, found)
+    rows = context.waits.position[found]
+    for (module, place), members in places_of(context, rows, operator).items():
+        group = found[members]
         yield Match(
             place=place,
             module=module,
@@ -54,24 +55,10 @@ def by_place(
         )
 
 
-def _groups(context: Context, found: Int) -> dict[tuple[str | None, str], list[int]]:
-    """Waits by module, and by the node or operator that asked for them."""
-    groups: dict[tuple[str | None, str], list[int]] = {}
-    asked = _askers(context, found)
-    for wait, row in zip(found.tolist(), asked.tolist(), strict=True):
-        module = context.module_path(int(context.waits.position[wait]))
-        groups.setdefault((module, node_name(context.host.name(row))), []).append(wait)
-    return groups
-
-
-def _askers(context: Context, found: Int) -> Int:
-    """Row to name for each wait: the node or outermost operator that asked; else the call."""
-    waits, analysis = context.waits, context.analysis
-    operator = waits.outermost(_OPERATOR)[found]
-    operator = np.where(operator >= 0, operator, waits.operator[found])
-    node = lookup(analysis.nodes.position, analysis.row_node[waits.position[found]])
-    asked = np.where(node >= 0, node, operator)
-    return np.where(waits.operator[found] >= 0, asked, waits.position[found])
+def _operators(context: Context, found: Int) -> Int:
+    """Outermost operator of a library around each wait; else the innermost of any; -1 for none."""
+    outermost, innermost = context.waits.outermost(_OPERATOR), context.waits.operator
+    return np.where((innermost >= 0) & (outermost >= 0), outermost, innermost)[found]
 
 
 def _evidence(context: Context, group: Int) -> str:

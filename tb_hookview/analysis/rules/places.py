@@ -10,13 +10,21 @@ from tb_hookview.analysis.rules.context import Context
 from tb_hookview.trace.columns import Int
 
 
-def places_of(context: Context, rows: Int) -> dict[tuple[str | None, str], Int]:
-    """Indices into `rows` (forest rows) by module path and by node or outermost operator.
+def places_of(
+    context: Context, rows: Int, operator: Int | None = None
+) -> dict[tuple[str | None, str], Int]:
+    """Indices into `rows` (forest rows) by module path and by node or operator.
 
     A row in no operator stands for itself.
+
+    Args:
+        context: the trace.
+        rows: forest rows.
+        operator: the operator around each that is to name it, -1 for none; the outermost unless
+            told.
     """
     analysis, host = context.analysis, context.host
-    operator = context.outermost_operators[rows]
+    operator = context.outermost_operators[rows] if operator is None else operator
     node = lookup(analysis.nodes.position, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     key = np.stack([analysis.attribution.row_module[rows], host.string[asked]], axis=1)

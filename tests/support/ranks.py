@@ -1,0 +1,54 @@
+"""The processes of one distributed run on this machine: gloo over the loopback, on the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+SIZE = 2
+LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo"}
+
+
+def run_ranks(
+    command: Sequence[str | Path], folder: Path, *, launched: bool = True, **environment: str
+) -> list[str]:
+    """Run Python once for each rank; return what each printed, all of them having ended well.
+
+    Args:
+        command: Python's arguments.
+        folder: where the processes run.
+        launched: tell the ranks by RANK, LOCAL_RANK and WORLD_SIZE, as a launcher does; else by
+            one more argument, and by no variable.
+        environment: more variables.
+    """
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("this torch has no gloo")
+    shared = {**os.environ, **LOOPBACK, **environment}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, *command, *([] if launched else [str(rank)])],
+            cwd=folder,
+            env={**shared, **_launcher(rank)} if launched else shared,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(SIZE)
+    ]
+    try:
+        said = [process.communicate(timeout=300) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()  # one waits for ever where the other has failed
+    assert [process.returncode for process in processes] == [0] * SIZE, said
+    return [out for out, _ in said]
+
+
+def _launcher(rank: int) -> dict[str, str]:
+    return {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(SIZE)}
