@@ -7,7 +7,6 @@ trainer = Trainer(callbacks=[HookviewCallback("runs/vit", schedule=...)])
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
@@ -16,8 +15,7 @@ from typing import Any
 from torch import nn
 
 from tb_hookview.errors import UsageError
-from tb_hookview.integrations.recording import TWO_PROFILERS, Recording
-from tb_hookview.recorder.selection import Patterns
+from tb_hookview.integrations.recording import TWO_PROFILERS, RecordingCallback
 
 
 def _installed() -> list[ModuleType]:
@@ -40,42 +38,16 @@ _PACKAGES = _installed()
 
 # The two packages have a Callback each and take no other's. One that is of both can be given to
 # either's Trainer; the second package takes a tenth of a second to load.
-class HookviewCallback(*(package.Callback for package in _PACKAGES)):  # type: ignore[misc]
+class HookviewCallback(
+    RecordingCallback,
+    *(package.Callback for package in _PACKAGES),  # type: ignore[misc]
+):
     """Wraps the LightningModule, records its `fit` and unwraps it: one trace file per recording.
 
     A step of the schedule is a batch of training. Recording begins with the first of them, after
     the sanity check of the validation, and ends with the training or with an exception in it. A
     module that is wrapped already stays wrapped, under its own options.
     """
-
-    def __init__(
-        self,
-        logdir: str | os.PathLike[str],
-        *,
-        include: Patterns | None = None,
-        exclude: Patterns | None = None,
-        depth: int | None = None,
-        markers: str = "auto",
-        **profiler_options: Any,
-    ) -> None:
-        """Keep the options for every `fit` to come.
-
-        Args:
-            logdir: folder for the traces, made if missing.
-            include: as in `wrap`, like the three that follow.
-            exclude: see there.
-            depth: see there.
-            markers: see there.
-            **profiler_options: every keyword of `profile`. Without `schedule` the third, fourth
-                and fifth step are recorded; with None, everything.
-
-        Raises:
-            TypeError: `profile` has no such keyword.
-            UsageError: `profile` refuses one.
-        """
-        super().__init__()
-        wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
-        self._recording = Recording(logdir, wrap_options, profiler_options)
 
     def setup(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
         """Refuse a Trainer that has torch's profiler record for itself.

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from tb_hookview.recorder import profile, roots, unwrap, wrap
+from tb_hookview.recorder.selection import Patterns
 
 TWO_PROFILERS = "two profilers cannot record at once (torch loses a recording, or crashes)"
 
@@ -30,8 +31,7 @@ class Recording:
         Args:
             logdir: folder for the traces.
             wrap_options: keywords of `wrap`.
-            profiler_options: keywords of `profile`. Without a schedule among them the third,
-                fourth and fifth step are recorded; with None for one, everything.
+            profiler_options: keywords of `profile`; see `RecordingCallback` for its schedule.
 
         Raises:
             TypeError: `profile` has no such keyword.
@@ -82,6 +82,39 @@ class Recording:
             _running = None
         self._profiler = None
         self._undo.close()
+
+
+class RecordingCallback:
+    """What the callbacks of all libraries can be told."""
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        *,
+        include: Patterns | None = None,
+        exclude: Patterns | None = None,
+        depth: int | None = None,
+        markers: str = "auto",
+        **profiler_options: Any,
+    ) -> None:
+        """Keep the options for every training to come.
+
+        Args:
+            logdir: folder for the traces, made if missing.
+            include: as in `wrap`, like the three that follow.
+            exclude: see there.
+            depth: see there.
+            markers: see there.
+            **profiler_options: every keyword of `profile`. Without `schedule` the third, fourth
+                and fifth step are recorded; with None, everything.
+
+        Raises:
+            TypeError: `profile` has no such keyword.
+            UsageError: `profile` refuses one.
+        """
+        super().__init__()
+        wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
+        self._recording = Recording(logdir, wrap_options, profiler_options)
 
 
 def _warn(text: str) -> None:

@@ -8,17 +8,15 @@ with HookviewCallback("runs/bert", schedule=...) as callback:
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from torch import nn
 from transformers import TrainerCallback
 
-from tb_hookview.integrations.recording import Recording
-from tb_hookview.recorder.selection import Patterns
+from tb_hookview.integrations.recording import RecordingCallback
 
 
-class HookviewCallback(TrainerCallback):
+class HookviewCallback(RecordingCallback, TrainerCallback):
     """Wraps the model, records `train()` and unwraps it: one trace file per recording.
 
     A step of the schedule is a step of the optimizer, all the batches whose gradients it
@@ -27,34 +25,6 @@ class HookviewCallback(TrainerCallback):
     The Trainer does not tell its callbacks of an exception. As a context manager the callback
     learns of it; otherwise call `stop`, or else the recording ends when the next one begins.
     """
-
-    def __init__(
-        self,
-        logdir: str | os.PathLike[str],
-        *,
-        include: Patterns | None = None,
-        exclude: Patterns | None = None,
-        depth: int | None = None,
-        markers: str = "auto",
-        **profiler_options: Any,
-    ) -> None:
-        """Keep the options for every `train()` to come.
-
-        Args:
-            logdir: folder for the traces, made if missing.
-            include: as in `wrap`, like the three that follow.
-            exclude: see there.
-            depth: see there.
-            markers: see there.
-            **profiler_options: every keyword of `profile`. Without `schedule` the third, fourth
-                and fifth step are recorded; with None, everything.
-
-        Raises:
-            TypeError: `profile` has no such keyword.
-            UsageError: `profile` refuses one.
-        """
-        wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
-        self._recording = Recording(logdir, wrap_options, profiler_options)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Wrap and begin.
