@@ -57,6 +57,27 @@ export interface WireTotals {
   sync_count: number;
   sync_blocked_us: number;
   backward_sync_count: number;
+  device_wait_count: number;
+  queue_full_count: number | null;
+  queue_full_us: number | null;
+  /** By kind of device work ("matrix", "convolution", ...); kinds without any are left out. */
+  device_us_by_kind: Record<string, number>;
+  communication_device_us: number | null;
+  tensor_core_us: number | null;
+  tensor_core_unknown_us: number | null;
+}
+
+/** Idle time of the devices by its cause; the parts sum to the step's device_idle_us. */
+export interface WireIdle {
+  sync: number;
+  data_loading: number;
+  copy: number;
+  allocator: number;
+  launch: number;
+  communication: number;
+  profiler: number;
+  device: number;
+  unknown: number;
 }
 
 export interface WireStep {
@@ -71,6 +92,8 @@ export interface WireStep {
   device_busy_us: number | null;
   device_idle_us: number | null;
   sync_blocked_us: number;
+  idle: WireIdle | null;
+  queue_full_us: number | null;
 }
 
 /** Work of one direction (forward, backward, recompute) of one module. */
@@ -82,6 +105,14 @@ export interface WireWork {
   kernels: number | null;
   /** Device time by kind of work; sums to device_us. */
   by_kind: Record<string, number> | null;
+  tensor_core_us: number | null;
+}
+
+/** What calls of a module were given, as far as their first operator shows it. */
+export interface WireInputShapes {
+  operator: string;
+  dims: unknown[];
+  calls: number;
 }
 
 export interface WireModule {
@@ -93,6 +124,9 @@ export interface WireModule {
   backward: WireWork;
   recompute: WireWork | null;
   sync: { count: number; blocked_us: number; device_idle_us: number | null };
+  backward_ratio: number | null;
+  occupancy_pct: number | null;
+  shapes: WireInputShapes[];
 }
 
 export interface WireNode {
@@ -100,6 +134,95 @@ export interface WireNode {
   count: number;
   host_us: number;
   device_us: number | null;
+}
+
+export interface WireOperator {
+  name: string;
+  calls: number;
+  host_us: number;
+  self_host_us: number;
+  device_us: number | null;
+  self_device_us: number | null;
+}
+
+export interface WireDeviceUse {
+  device: string;
+  span_us: number;
+  busy_us: number;
+  compute_us: number;
+  communication_us: number;
+  overlapped_us: number;
+  kernel_us: number;
+  tensor_core_us: number;
+  tensor_core_eligible_us: number;
+  utilization: number | null;
+  sm_efficiency: number | null;
+  occupancy_pct: number | null;
+}
+
+export interface WireStream {
+  device: string;
+  stream: string;
+  count: number;
+  busy_us: number;
+  host_us: number | null;
+  kernel_us: number | null;
+  other_us: number | null;
+  queue_mean: number | null;
+  queue_max: number | null;
+}
+
+/** One step with its device work, by torch_tb_profiler's categories, which sum to it. */
+export interface WireBreakdown {
+  step: string;
+  start_us: number;
+  duration_us: number;
+  kernel_us: number;
+  copy_us: number;
+  set_us: number;
+  communication_us: number;
+  runtime_us: number;
+  data_us: number;
+  host_us: number;
+  other_us: number;
+}
+
+export interface WireKernel {
+  name: string;
+  kind: string;
+  /** "kernel", "copy" or "set". */
+  event: string;
+  count: number;
+  graph_count: number;
+  total_us: number;
+  mean_us: number;
+  max_us: number;
+  by_phase: Record<string, number>;
+  tensor_core: boolean | null;
+  blocks_per_sm: number | null;
+  occupancy_pct: number | null;
+}
+
+export interface WireKernelsOmitted {
+  names: number;
+  count: number;
+  total_us: number;
+}
+
+/** All calls of one name that take or give back memory of a device, or pin memory. */
+export interface WireAllocation {
+  api: string;
+  count: number;
+  blocked_us: number;
+  device_idle_us: number | null;
+}
+
+/** The device work that took the longer part of a wait. */
+export interface WireWaitedFor {
+  name: string;
+  device: string;
+  stream: string;
+  duration_us: number;
 }
 
 export interface WireSync {
@@ -116,6 +239,8 @@ export interface WireSync {
   /** Python frames, innermost first. */
   stack: string[];
   thread: string;
+  /** null: no work ended during the wait. */
+  waited_for: WireWaitedFor | null;
 }
 
 export interface WireCoverage {
@@ -129,6 +254,23 @@ export interface WireCoverage {
   unattributed_by_reason: Record<string, number>;
   /** What of the backward's device time is communication. */
   communication_device_us: number | null;
+  unattributed_communication_us: number | null;
+}
+
+/** Something to look at that no trace shows. */
+export interface WireAdvice {
+  id: string;
+  title: string;
+  fix: string;
+}
+
+/** What the recorder left in the selected steps, and what that cost. */
+export interface WireRecorder {
+  version: number | null;
+  markers: string[];
+  marks: { forward: number; gradient: number; backward: number; function: number };
+  own_host_us: number | null;
+  own_share: number | null;
 }
 
 export interface WireFinding {
@@ -143,6 +285,13 @@ export interface WireFinding {
   evidence: string;
   fix: string;
   confidence: string;
+  reference: string;
+  advice: WireAdvice[];
+  /** How often it was seen in the steps that count. */
+  count: number;
+  /** Starts of what was seen; the first 20. Of waits: the `start_us` of the wait. */
+  examples: number[];
+  caveats: string[];
 }
 
 export interface WireReport {
@@ -153,8 +302,16 @@ export interface WireReport {
   modules: WireModule[];
   nodes: WireNode[];
   syncs: WireSync[];
+  allocations: WireAllocation[];
   coverage: WireCoverage;
   findings: WireFinding[];
+  recorder: WireRecorder | null;
+  kernels: WireKernel[];
+  kernels_omitted: WireKernelsOmitted | null;
+  operators: WireOperator[];
+  breakdown: WireBreakdown[];
+  devices: WireDeviceUse[];
+  streams: WireStream[];
 }
 
 /** The version of the report this page understands. */

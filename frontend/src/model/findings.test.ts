@@ -1,31 +1,15 @@
 import { expect, test } from "vitest";
 
-import type { WireFinding } from "../api/types";
-import { report, sync } from "../testing/report";
+import { finding, report, sync } from "../testing/report";
 import { findingsOfModule, findingsOfSync } from "./findings";
-
-function finding(rule: string, where: string, module: string | null): WireFinding {
-  return {
-    rule,
-    where,
-    module,
-    severity: "high",
-    title: "The host waits",
-    cost_us_per_step: 1,
-    gain_us_per_step: 1,
-    evidence: "",
-    fix: "",
-    confidence: "high",
-  };
-}
 
 const given = report({
   findings: [
-    finding("scalar-read", "head, IndexBackward0", "head"),
-    finding("scalar-read", "header, IndexBackward0", "header"),
-    finding("blocking-copy", "head, ToCopyBackward0", "head"),
-    finding("scalar-read", "(root), aten::item", ""),
-    finding("scalar-read", "outside every module, aten::item", null),
+    finding({ rule: "scalar-read", where: "head, IndexBackward0", module: "head" }),
+    finding({ rule: "scalar-read", where: "header, IndexBackward0", module: "header" }),
+    finding({ rule: "blocking-copy", where: "head, ToCopyBackward0", module: "head" }),
+    finding({ rule: "scalar-read", where: "(root), aten::item", module: "" }),
+    finding({ rule: "scalar-read", where: "outside every module, aten::item", module: null }),
   ],
 });
 

@@ -1,4 +1,12 @@
-import type { WireModule, WireReport, WireRun, WireStep, WireSync, WireWork } from "../api/types";
+import type {
+  WireFinding,
+  WireModule,
+  WireReport,
+  WireRun,
+  WireStep,
+  WireSync,
+  WireWork,
+} from "../api/types";
 
 /** Small reports for tests: say what matters, the rest is filled in. */
 
@@ -10,6 +18,7 @@ export function work(totalUs: number | null, selfUs: number | null = totalUs): W
     self_device_us: selfUs,
     kernels: totalUs === null ? null : 1,
     by_kind: totalUs === null ? null : { matrix: totalUs },
+    tensor_core_us: totalUs === null ? null : 0,
   };
 }
 
@@ -27,6 +36,9 @@ export function module(
     backward: work(2),
     recompute: null,
     sync: { count: 0, blocked_us: 0, device_idle_us: 0 },
+    backward_ratio: null,
+    occupancy_pct: null,
+    shapes: [],
     ...rest,
   };
 }
@@ -44,6 +56,8 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
     device_busy_us: 80,
     device_idle_us: 20,
     sync_blocked_us: 0,
+    idle: null,
+    queue_full_us: null,
     ...rest,
   };
 }
@@ -62,6 +76,28 @@ export function sync(rest: Partial<WireSync> = {}): WireSync {
     device_idle_us: 2,
     stack: [],
     thread: "thread 1",
+    waited_for: null,
+    ...rest,
+  };
+}
+
+export function finding(rest: Partial<WireFinding> = {}): WireFinding {
+  return {
+    rule: "scalar-read",
+    severity: "medium",
+    title: "a number is read",
+    where: "head",
+    module: "head",
+    cost_us_per_step: 10,
+    gain_us_per_step: 5,
+    evidence: "",
+    fix: "",
+    confidence: "high",
+    reference: "",
+    advice: [],
+    count: 1,
+    examples: [],
+    caveats: [],
     ...rest,
   };
 }
@@ -91,6 +127,13 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
       sync_count: 0,
       sync_blocked_us: 0,
       backward_sync_count: 0,
+      device_wait_count: 0,
+      queue_full_count: 0,
+      queue_full_us: 0,
+      device_us_by_kind: { matrix: 16 },
+      communication_device_us: 0,
+      tensor_core_us: 0,
+      tensor_core_unknown_us: 0,
     },
     steps: [step("ProfilerStep#1")],
     modules: [
@@ -102,6 +145,7 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
     ],
     nodes: [],
     syncs: [],
+    allocations: [],
     coverage: {
       backward_device_us: 10,
       unattributed_us: 1,
@@ -111,9 +155,17 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
       measure: "device",
       by_evidence_host: {},
       communication_device_us: null,
+      unattributed_communication_us: null,
       unattributed_by_reason: { graph_launch: 1 },
     },
     findings: [],
+    recorder: null,
+    kernels: [],
+    kernels_omitted: null,
+    operators: [],
+    breakdown: [],
+    devices: [],
+    streams: [],
     ...rest,
   };
 }
