@@ -23,6 +23,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 import tb_hookview as hookview
+from tb_hookview.analysis.schema import Module
 
 EVALUATE = "autograd::engine::evaluate_function: "
 NOBODYS = {f"{EVALUATE}torch::autograd::{name}" for name in ("AccumulateGrad", "GraphRoot")}
@@ -81,11 +82,18 @@ def compare(run: Callable[[], object], truth: Truth, profile: Options) -> Verdic
     threads = truth.threads(profiler)
     nodes = evaluations(trace)
     wanted = true_times(nodes, truth, threads)
-    found = Counter({m.path: m.backward.self_host_us for m in report.modules})
-    found[OUTSIDE] = report.coverage.unattributed_host_us or 0.0
+    found = Counter({m.path: m.backward.self_host_us for m in report.modules if is_module(m)})
+    found[OUTSIDE] = (report.coverage.unattributed_host_us or 0.0) + sum(
+        m.backward.self_host_us for m in report.modules if not is_module(m)
+    )
     total = wanted.total()
     agreeing = sum(min(found[path], time) for path, time in wanted.items())
     return Verdict(len(nodes), agreeing / total, 1 - wanted[OUTSIDE] / total, found, wanted)
+
+
+def is_module(row: Module) -> bool:
+    """Say whether a row is a module's: annotations around forward work have rows of their own."""
+    return row.module_class != "annotation"
 
 
 class Truth:
