@@ -21,6 +21,10 @@ test("every part of a place survives its address", () => {
     cause: "x=y",
     search: "مرحبا ?",
     sort: { key: "total", descending: true },
+    shown: { from: 0.001, to: 2_300_000.5 },
+    range: { from: 12.25, to: 13 },
+    mark: { from: 0, to: 1e9 },
+    event: "812",
   };
   expect(placeFromHash(placeToHash(place))).toEqual(place);
 });
@@ -30,9 +34,13 @@ test("an unnamed root is not the same as none", () => {
   expect(placeFromHash("#/backward").module).toBeNull();
 });
 
-test.each(["", "#", "#/", "#/nowhere?sort=--&per=%", "#backward?=&&"])(
-  "a poor address %j leads to the start",
-  (hash) => {
-    expect(placeFromHash(hash)).toEqual(START);
-  },
-);
+test.each([
+  "",
+  "#",
+  "#/",
+  "#/nowhere?sort=--&per=%",
+  "#backward?=&&",
+  "#/?from=5&to=4&range=1..x&mark=..",
+])("a poor address %j leads to the start", (hash) => {
+  expect(placeFromHash(hash)).toEqual(START);
+});

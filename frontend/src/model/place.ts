@@ -1,7 +1,8 @@
 import type { Averaging } from "./measures";
+import { spanFrom, spanOf, spanText, timeText, type Span } from "./timeline/span";
 import type { Sort } from "./treeRows";
 
-export const VIEWS = ["backward", "syncs"] as const;
+export const VIEWS = ["backward", "syncs", "timeline"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** Everything that a shared address brings back. */
@@ -22,6 +23,14 @@ export interface Place {
   cause: string | null;
   search: string;
   sort: Sort | null;
+  /** What of the timeline is in view; null all of it. */
+  shown: Span | null;
+  /** What of the timeline is selected, apart from an event. */
+  range: Span | null;
+  /** What of the timeline is marked. */
+  mark: Span | null;
+  /** Id of the event selected in the timeline. */
+  event: string | null;
 }
 
 export const START: Place = {
@@ -38,6 +47,10 @@ export const START: Place = {
   cause: null,
   search: "",
   sort: null,
+  shown: null,
+  range: null,
+  mark: null,
+  event: null,
 };
 
 const NAMED = [
@@ -50,6 +63,7 @@ const NAMED = [
   "sync",
   "phase",
   "cause",
+  "event",
 ] as const;
 
 /** `#/syncs?run=vit&step=ProfilerStep%235`; what is at its default is left out. */
@@ -63,6 +77,12 @@ export function placeToHash(place: Place): string {
   if (place.search !== "") query.set("q", place.search);
   if (place.sort !== null)
     query.set("sort", `${place.sort.descending ? "-" : ""}${place.sort.key}`);
+  if (place.shown !== null) {
+    query.set("from", timeText(place.shown.from));
+    query.set("to", timeText(place.shown.to));
+  }
+  if (place.range !== null) query.set("range", spanText(place.range));
+  if (place.mark !== null) query.set("mark", spanText(place.mark));
   const text = query.toString();
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
 }
@@ -77,6 +97,9 @@ export function placeFromHash(hash: string): Place {
   place.averaging = query.get("per") === "total" ? "total" : "mean";
   place.search = query.get("q") ?? "";
   place.sort = sortFrom(query.get("sort"));
+  place.shown = spanFrom(query.get("from"), query.get("to"));
+  place.range = spanOf(query.get("range"));
+  place.mark = spanOf(query.get("mark"));
   return place;
 }
 

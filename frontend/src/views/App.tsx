@@ -16,10 +16,12 @@ import { ErrorCard } from "./states/ErrorCard";
 import { Loading } from "./states/Loading";
 import { Missing } from "./states/Missing";
 import { SyncsView } from "./syncs/SyncsView";
+import { TimelineView } from "./timeline/TimelineView";
 
 const PAGES: Readonly<Record<View, (props: { report: WireReport }) => ReactElement>> = {
   backward: BackwardView,
   syncs: SyncsView,
+  timeline: TimelineView,
 };
 
 export function App(): ReactElement {

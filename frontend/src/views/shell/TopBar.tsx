@@ -8,6 +8,16 @@ import { CoverageNote } from "./CoverageNote";
 import { Picker } from "./Picker";
 import { StepPicker } from "./StepPicker";
 
+/** What means nothing in another trace. */
+const OF_A_TRACE = {
+  step: null,
+  sync: null,
+  shown: null,
+  range: null,
+  mark: null,
+  event: null,
+} as const;
+
 interface TopBarProps {
   runs: WireRuns;
   choice: Extract<Choice, { found: true }>;
@@ -40,7 +50,7 @@ export function TopBar({ runs, choice, whole, shown, onRefresh }: TopBarProps): 
         value={worker.name}
         options={named(run.workers)}
         onChange={(name) => {
-          go({ run: run.name, worker: name, trace: null, step: null, sync: null });
+          go({ ...OF_A_TRACE, run: run.name, worker: name, trace: null });
         }}
       />
       {worker.traces.length > 1 && (
@@ -52,7 +62,7 @@ export function TopBar({ runs, choice, whole, shown, onRefresh }: TopBarProps): 
             text: traceText(one.modified, one.id),
           }))}
           onChange={(id) => {
-            go({ run: run.name, worker: worker.name, trace: id, step: null, sync: null });
+            go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id });
           }}
         />
       )}
