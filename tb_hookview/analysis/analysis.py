@@ -20,6 +20,7 @@ from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.idle import find_gaps
 from tb_hookview.analysis.kinds import COMMUNICATION, WorkKinds, work_kinds
 from tb_hookview.analysis.launches import DeviceWork, device_work
+from tb_hookview.analysis.module_sources import module_sources
 from tb_hookview.analysis.modules import Modules, Ranges, find_modules
 from tb_hookview.analysis.names import Role, roles
 from tb_hookview.analysis.phases import Phases, Steps, find_phases, find_steps
@@ -72,6 +73,11 @@ class Analysis:
     def sync_idle(self) -> Int | None:
         """Device idle time that each wait caused, nanoseconds; None without launched work."""
         return self.gaps.by_sync(len(self.syncs)) if (self.work.launch >= 0).any() else None
+
+    @cached_property
+    def module_sources(self) -> tuple[str | None, ...]:
+        """`file.py:line` of each module; None where the trace does not tell."""
+        return module_sources(self.host, self.modules, self.ranges)
 
     @cached_property
     def launches_known(self) -> bool:

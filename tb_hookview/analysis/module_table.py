@@ -63,6 +63,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
             backward_ratio=_ratio(work["forward"][i], work["backward"][i]),
             occupancy_pct=occupancy[i],
             shapes=shapes.get(i, []),
+            source=analysis.module_sources[i],
         )
         for i in range(len(modules))
     ]

@@ -175,6 +175,8 @@ class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
     """Occupancy of the kernels of the module and those below, weighted by their duration."""
     shapes: list[InputShapes] = []
     """The most frequent three; empty where the trace was recorded without shapes."""
+    source: str | None = None
+    """`file.py:line` where the class, or else its `forward`, is defined."""
 
 
 class Node(msgspec.Struct, frozen=True):

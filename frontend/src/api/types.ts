@@ -137,6 +137,8 @@ export interface WireModule {
   backward_ratio: number | null;
   occupancy_pct: number | null;
   shapes: WireInputShapes[];
+  /** "file.py:line" where the module is defined. */
+  source: string | null;
 }
 
 export interface WireNode {

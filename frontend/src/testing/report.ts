@@ -39,6 +39,7 @@ export function module(
     backward_ratio: null,
     occupancy_pct: null,
     shapes: [],
+    source: null,
     ...rest,
   };
 }
