@@ -28,25 +28,11 @@ def rules(rule_id: str | None, as_json: bool) -> None:
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode([_plain(rule) for rule in chosen]))
+        click.echo(msgspec.json.encode([rule.described() for rule in chosen]))
     elif rule_id is None:
         output().print(_listed(chosen))
     else:
         output().print(_in_full(chosen[0]))
-
-
-def _plain(rule: Rule) -> dict[str, object]:
-    return {
-        "id": rule.id,
-        "family": rule.family,
-        "title": rule.title,
-        "visible": rule.visible,
-        "matches": rule.matches,
-        "fix": rule.fix,
-        "reference": rule.reference,
-        "confidence": rule.confidence,
-        "advice": list(rule.advice),
-    }
 
 
 def _listed(rules: list[Rule]) -> RenderableType:

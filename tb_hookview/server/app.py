@@ -9,6 +9,7 @@ from flask import Flask, Response, request
 
 import tb_hookview
 from tb_hookview.analysis import build_report
+from tb_hookview.analysis.rules import RULES
 from tb_hookview.server import answers, page
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
@@ -40,6 +41,10 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     def report() -> Response:
         analysis = store.get(select(listed.read(), request.args).path)
         return answers.json(build_report(analysis, request.args.getlist("step") or None).data)
+
+    @app.get("/api/rules")
+    def rules() -> Response:
+        return answers.json([rule.described() for rule in RULES])
 
     @app.get("/api/progress")
     def progress() -> Response:

@@ -12,6 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 
 import tb_hookview
+from tb_hookview.analysis.rules import RULES
 from tb_hookview.server import create_app
 
 NEWEST = {"run": "rank2", "worker": "host_1"}
@@ -73,6 +74,15 @@ def test_steps_narrow_the_report(client: FlaskClient) -> None:
     assert steps([]) == both
     assert steps(["ProfilerStep#2"]) == ["ProfilerStep#2"]
     assert steps(both) == both
+
+
+def test_the_rules_are_those_that_traces_are_held_against(client: FlaskClient) -> None:
+    told = client.get("/api/rules").get_json()
+    assert [rule["id"] for rule in told] == [rule.id for rule in RULES]
+    assert all(rule["title"] and rule["fix"] and rule["reference"] for rule in told)
+    assert [rule["id"] for rule in told if not rule["visible"]] == [
+        rule.id for rule in RULES if not rule.visible
+    ]
 
 
 def test_progress_is_waiting_until_asked_for_and_done_afterwards(client: FlaskClient) -> None:

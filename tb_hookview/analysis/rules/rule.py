@@ -93,3 +93,17 @@ class Rule:
     def visible(self) -> bool:
         """Whether a trace can show it."""
         return self.waits is not None or self.match is not None
+
+    def described(self) -> dict[str, object]:
+        """Everything about it that can be told without a trace, ready for JSON."""
+        return {
+            "id": self.id,
+            "family": self.family,
+            "title": self.title,
+            "visible": self.visible,
+            "matches": self.matches,
+            "fix": self.fix,
+            "reference": self.reference,
+            "confidence": self.confidence,
+            "advice": list(self.advice),
+        }
