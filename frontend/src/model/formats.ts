@@ -100,6 +100,22 @@ export function bytes(value: Amount): string {
   return `${unit === 0 ? size : size.toFixed(1)} ${BYTE_UNITS[unit] ?? ""}`;
 }
 
+/** What the numbers of a column count. */
+export type Unit = "us" | "bytes" | "count" | "fraction" | "times" | "percent";
+
+/** A number on its own, with its unit. */
+export function written(value: Amount, unit: Unit): string {
+  if (unit === "us") return duration(value);
+  if (unit === "bytes") return bytes(value);
+  if (unit === "fraction") return percent(value);
+  if (unit === "percent") return percent(over100(value));
+  return unit === "times" ? times(value) : count(value);
+}
+
+function over100(value: Amount): Amount {
+  return value === null || value === undefined ? value : value / 100;
+}
+
 /** Cut a text for places with little room; the rest is counted, not hidden. */
 export function clip(text: string, most: number): string {
   return text.length <= most

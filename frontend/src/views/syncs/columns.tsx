@@ -55,14 +55,20 @@ function text(
   };
 }
 
+const AMOUNTS = {
+  start: (row: SyncRow) => row.start,
+  blocked: ({ sync }: SyncRow) => sync.duration_us,
+  idle: ({ sync }: SyncRow) => sync.device_idle_us,
+} as const;
+
 function amount(
-  key: "start" | "blocked" | "idle",
+  key: keyof typeof AMOUNTS,
   width: number,
   render: (row: SyncRow) => ReactNode,
 ): Column<SyncRow> {
   return {
     id: key,
-    accessorFn: (row) => row.start,
+    accessorFn: AMOUNTS[key],
     meta: { definition: D[key], width, align: "end" },
     cell: ({ row }) => render(row.original),
   };

@@ -1,14 +1,21 @@
-import { useTable, type Updater, type SortingState } from "@tanstack/react-table";
+import {
+  useTable,
+  type Row as ModelRow,
+  type SortingState,
+  type Updater,
+} from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useId, useRef, type ReactElement } from "react";
 
 import type { Sort } from "../../model/treeRows";
-import { features } from "./features";
+import { features, type Column } from "./features";
 import { HeaderRow } from "./HeaderRow";
 import { keyTarget } from "./keys";
+import { TableBar, type TableContent } from "./TableBar";
 import { tableStyle } from "./tableStyle";
 import type { DataTableProps } from "./props";
 import { useCursor } from "./useCursor";
+import { useWidths } from "./useWidths";
 import { BodyRow } from "./BodyRow";
 
 export const ROW_HEIGHT = 28;
@@ -42,41 +49,56 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
     scrollPaddingStart: HEAD_HEIGHT,
     scrollPaddingEnd: props.footer === undefined ? 0 : ROW_HEIGHT,
   });
+  const [widths, setWidth] = useWidths(props.label);
   const modelRows = table.getRowModel().rows;
   const { cursor, setCursor } = useCursor(props, virtualizer.scrollToIndex);
   const cursorId = rows[cursor] === undefined ? undefined : `${domId}${rowId(rows[cursor])}`;
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   return (
-    <div
-      ref={scroller}
-      className="table"
-      role={branch === undefined ? "grid" : "treegrid"}
-      aria-label={props.label}
-      aria-rowcount={rows.length + 1 + (props.footer === undefined ? 0 : 1)}
-      aria-colcount={columns.length}
-      aria-activedescendant={cursor <= last ? cursorId : undefined}
-      tabIndex={0}
-      style={tableStyle(columns)}
-      onKeyDown={(event) => {
-        if (keyTarget(event, props, cursor, setCursor)) event.preventDefault();
-      }}
-    >
-      <HeaderRow table={table} />
-      <div role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
-        {items.map((item) => {
-          const row = modelRows[item.index];
-          const top = item.start - HEAD_HEIGHT;
-          const place = { domId, index: item.index, top, atCursor: item.index === cursor };
-          return row === undefined ? null : (
-            <BodyRow key={row.id} {...place} row={row} table={props} />
-          );
-        })}
+    <div className="table-box">
+      <div
+        ref={scroller}
+        className="table"
+        role={branch === undefined ? "grid" : "treegrid"}
+        aria-label={props.label}
+        aria-rowcount={rows.length + 1 + (props.footer === undefined ? 0 : 1)}
+        aria-colcount={columns.length}
+        aria-activedescendant={cursor <= last ? cursorId : undefined}
+        tabIndex={0}
+        style={tableStyle(columns, widths)}
+        onKeyDown={(event) => {
+          if (keyTarget(event, props, cursor, setCursor)) event.preventDefault();
+        }}
+      >
+        <HeaderRow table={table} onResize={setWidth} />
+        <div role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
+          {items.map((item) => {
+            const row = modelRows[item.index];
+            const top = item.start - HEAD_HEIGHT;
+            const place = { domId, index: item.index, top, atCursor: item.index === cursor };
+            return row === undefined ? null : (
+              <BodyRow key={row.id} {...place} row={row} table={props} />
+            );
+          })}
+        </div>
+        {rows.length === 0 && <p className="table-empty">{props.empty}</p>}
+        {props.footer}
       </div>
-      {rows.length === 0 && <p className="table-empty">{props.empty}</p>}
-      {props.footer}
+      <TableBar count={rows.length} content={() => contentOf(columns, modelRows)} />
     </div>
   );
+}
+
+/** The rows as values, whether they are in sight or not. */
+function contentOf<Row extends object>(
+  columns: Column<Row>[],
+  rows: ModelRow<typeof features, Row>[],
+): TableContent {
+  return {
+    columns: columns.map(({ meta }) => meta?.definition ?? { title: "" }),
+    rows: rows.map((row) => row.getAllCells().map((cell) => cell.getValue())),
+  };
 }
 
 function firstOf(updater: Updater<SortingState>, sort: Sort): Sort | null {

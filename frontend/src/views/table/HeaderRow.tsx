@@ -1,30 +1,37 @@
 import type { Header, Table } from "@tanstack/react-table";
-import type { ReactElement } from "react";
+import type { KeyboardEvent, ReactElement } from "react";
 
 import type { features } from "./features";
+import { ResizeHandle } from "./ResizeHandle";
+
+const SMALL_STEP = 8;
+
+type Resize = (column: string, width: number | null) => void;
 
 interface HeaderRowProps<Row extends object> {
   table: Pick<Table<typeof features, Row>, "getHeaderGroups">;
+  onResize: Resize;
 }
 
-export function HeaderRow<Row extends object>({ table }: HeaderRowProps<Row>): ReactElement {
-  const headers = table.getHeaderGroups()[0]?.headers ?? [];
+export function HeaderRow<Row extends object>(props: HeaderRowProps<Row>): ReactElement {
+  const headers = props.table.getHeaderGroups()[0]?.headers ?? [];
   return (
     <div role="rowgroup" className="table-head">
       <div role="row" aria-rowindex={1} className="table-row">
         {headers.map((header) => (
-          <HeaderCell key={header.id} header={header} />
+          <HeaderCell key={header.id} header={header} onResize={props.onResize} />
         ))}
       </div>
     </div>
   );
 }
 
-function HeaderCell<Row extends object>({
-  header,
-}: {
+interface HeaderCellProps<Row extends object> {
   header: Header<typeof features, Row>;
-}): ReactElement {
+  onResize: Resize;
+}
+
+function HeaderCell<Row extends object>({ header, onResize }: HeaderCellProps<Row>): ReactElement {
   const notes = header.column.columnDef.meta;
   const sorted = header.column.getIsSorted();
   return (
@@ -37,8 +44,12 @@ function HeaderCell<Row extends object>({
         type="button"
         className="sort"
         title={notes?.definition.text}
+        aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight Shift+Home"
         onClick={() => {
           header.column.toggleSorting(sorted === false ? notes?.align === "end" : sorted === "asc");
+        }}
+        onKeyDown={(event) => {
+          resizeByKey(event, header.id, onResize);
         }}
       >
         {sorted !== false && (
@@ -48,6 +59,20 @@ function HeaderCell<Row extends object>({
         )}
         {notes?.definition.title}
       </button>
+      <ResizeHandle column={header.id} onResize={onResize} />
     </div>
   );
+}
+
+/** Shift with an arrow widens or narrows a column, with Home gives it its own width again. */
+function resizeByKey(
+  event: KeyboardEvent<HTMLElement>,
+  column: string,
+  onResize: HeaderCellProps<object>["onResize"],
+): void {
+  const by = { ArrowLeft: -SMALL_STEP, ArrowRight: SMALL_STEP, Home: null }[event.key];
+  if (!event.shiftKey || by === undefined) return;
+  event.preventDefault();
+  const width = event.currentTarget.parentElement?.offsetWidth ?? 0;
+  onResize(column, by === null ? null : width + by);
 }

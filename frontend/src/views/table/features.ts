@@ -10,7 +10,7 @@ import type { Definition } from "../../model/definitions";
 /** What our tables know of a column beyond TanStack's own. */
 export interface ColumnNotes {
   definition: Definition;
-  /** Width in pixels; 0 takes what is left. */
+  /** Width in pixels until the reader chooses another; 0 takes what is left. */
   width: number;
   align: "start" | "end";
 }

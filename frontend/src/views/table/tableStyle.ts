@@ -1,12 +1,16 @@
 import type { CSSProperties } from "react";
 
 import type { Column } from "./features";
+import type { Widths } from "./useWidths";
 
 const LEAST_FREE_WIDTH = 172;
 
 /** The columns as tracks of a grid, which all rows share. */
-export function tableStyle<Row extends object>(columns: Column<Row>[]): CSSProperties {
-  const widths = columns.map((column) => column.meta?.width ?? 0);
+export function tableStyle<Row extends object>(
+  columns: Column<Row>[],
+  chosen: Widths,
+): CSSProperties {
+  const widths = columns.map(({ id, meta }) => chosen[id ?? ""] ?? meta?.width ?? 0);
   const track = (width: number): string =>
     width === 0 ? `minmax(${LEAST_FREE_WIDTH}px,1fr)` : `${width}px`;
   const least = widths.reduce((sum, width) => sum + (width === 0 ? LEAST_FREE_WIDTH : width), 0);

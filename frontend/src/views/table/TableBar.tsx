@@ -1,0 +1,54 @@
+import { useState, type ReactElement } from "react";
+
+import { copyText } from "../../browser/clipboard";
+import { counted } from "../../model/formats";
+import { tableCsv, tableMarkdown, type TextColumn } from "../../model/tableText";
+
+export interface TableContent {
+  columns: TextColumn[];
+  rows: unknown[][];
+}
+
+interface TableBarProps {
+  count: number;
+  /** What is shown, as values; asked for when somebody copies it. */
+  content: () => TableContent;
+}
+
+const FORMATS = [
+  { name: "CSV", write: tableCsv },
+  { name: "Markdown", write: tableMarkdown },
+] as const;
+
+/** Below a table: how many rows it has, and buttons that copy them. */
+export function TableBar({ count, content }: TableBarProps): ReactElement {
+  const [said, setSaid] = useState("");
+  const copy = async ({ name, write }: (typeof FORMATS)[number]): Promise<void> => {
+    const { columns, rows } = content();
+    const copied = await copyText(write(columns, rows));
+    setSaid(copied ? `Copied as ${name}` : "The browser forbids copying from this address");
+  };
+  return (
+    <div className="table-bar">
+      <span className="muted">{counted(count, "row")}</span>
+      <span className="spring" />
+      <span className="muted" role="status">
+        {said}
+      </span>
+      {FORMATS.map((format) => (
+        <button
+          key={format.name}
+          type="button"
+          className="quiet"
+          disabled={count === 0}
+          onClick={() => void copy(format)}
+          onBlur={() => {
+            setSaid("");
+          }}
+        >
+          Copy {format.name}
+        </button>
+      ))}
+    </div>
+  );
+}
