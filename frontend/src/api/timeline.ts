@@ -38,7 +38,7 @@ export interface WireBlocks {
   /** Events in the block. */
   count: number[];
   /** The event, -1 for a merged block. */
-  id_of: number[];
+  event: number[];
 }
 
 export interface WireCurve {

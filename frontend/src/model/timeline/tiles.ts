@@ -86,7 +86,7 @@ function cover<T>(
   return larger === undefined ? [] : [{ tile: larger, clip }];
 }
 
-function hasParts<T>(key: TileKey, find: (key: TileKey) => T | undefined, depth: number): boolean {
+function hasParts(key: TileKey, find: (key: TileKey) => unknown, depth: number): boolean {
   if (depth === 0) return false;
   return halves(key).some((half) => find(half) !== undefined || hasParts(half, find, depth - 1));
 }
