@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "trace": {"trace", *SHARED},
     "analysis": {"analysis", "trace", *SHARED},
     "export": {"export", "analysis", "trace", "errors", ""},
-    "server": {"server", "analysis", "trace", *SHARED},
+    "timeline": {"timeline", "analysis", "trace", *SHARED},
+    "server": {"server", "timeline", "analysis", "trace", *SHARED},
     "plugin": {"server", *SHARED},
     "cli": {"cli", "server", "export", "analysis", "trace", "recorder", *SHARED},
 }
@@ -33,6 +34,7 @@ OUTSIDE = {
     "trace": {"numpy", "msgspec", "isal"},
     "analysis": {"numpy", "msgspec", "pandas", "polars"},
     "export": {"numpy", "msgspec", "perfetto", "pyarrow"},
+    "timeline": {"numpy"},
     "server": {"flask", "werkzeug", "msgspec", "isal"},
     "plugin": {"tensorboard", "flask", "_typeshed"},
     "cli": {"click", "rich", "msgspec", "tensorboard"},

@@ -10,7 +10,7 @@ from flask import Flask, Response, request
 import tb_hookview
 from tb_hookview.analysis import build_report
 from tb_hookview.analysis.rules import RULES
-from tb_hookview.server import answers, page
+from tb_hookview.server import answers, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 
@@ -26,6 +26,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     store, listed = AnalysisStore(), RunList(logdir)
     answers.install(app, hosts)
     page.install(app)
+    timeline.install(app, store, listed)
 
     @app.get("/api/runs")
     def runs() -> Response:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ KEPT_BYTES = 2 << 30
 INFLATION = 16
 """How many times larger a trace is than its gzip file, about (torch's: 13 to 29)."""
 
+Derived = TypeVar("Derived")
 Show = Callable[[str, float | None], None]
 """Called with the stage a reading is in and the fraction of it done, or None."""
 
@@ -47,6 +48,8 @@ class _Key(NamedTuple):
 class _Entry:
     analysis: Future[Analysis] = field(default_factory=Future)
     progress: Progress = WAITING
+    derived: dict[Any, Any] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
 
 
 class AnalysisStore:
@@ -70,6 +73,24 @@ class AnalysisStore:
             NotFoundError: the file is gone.
             TraceError: it cannot be read as a trace.
         """
+        return self._entry(path).analysis.result()
+
+    def derived(self, path: Path, make: Callable[[Analysis], Derived]) -> Derived:
+        """Return what `make` makes of the analysis of a trace file; it is made once, and kept as
+        long as the analysis is.
+
+        Raises:
+            NotFoundError, TraceError: as `get`.
+        """
+        entry = self._entry(path)
+        analysis = entry.analysis.result()
+        with entry.lock:
+            if make not in entry.derived:
+                entry.derived[make] = make(analysis)
+            made: Derived = entry.derived[make]
+        return made
+
+    def _entry(self, path: Path) -> _Entry:
         key = _key(path)
         with self._lock:
             entry = self._entries.get(key)
@@ -79,7 +100,7 @@ class AnalysisStore:
             self._entries.move_to_end(key)
         if mine:
             self._fill(key, entry)
-        return entry.analysis.result()
+        return entry
 
     def progress(self, path: Path) -> Progress:
         """Return how far the reading of a trace file is; "waiting" if nobody asked for it."""

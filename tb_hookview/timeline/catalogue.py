@@ -1,0 +1,144 @@
+"""Which lanes a trace has, in the order in which they are shown, and what each is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.timeline.curves import Curve
+from tb_hookview.timeline.device_lanes import idle_items, queue_curve
+from tb_hookview.timeline.lanes import Items
+from tb_hookview.timeline.module_lanes import (
+    backward_items,
+    backward_threads,
+    forward_items,
+    forward_rows,
+)
+from tb_hookview.timeline.names import Names
+from tb_hookview.timeline.step_lane import step_items
+from tb_hookview.timeline.trace_lanes import Sort, TraceRows
+from tb_hookview.trace.columns import Int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A lane before it is made."""
+
+    kind: str
+    """ "steps", "forward", "backward", "host", "device", "idle", "queue" or "annotations"."""
+    group: str
+    title: str
+    subtitle: str
+    items: Callable[[], Items] | None = None
+    curve: Callable[[], Curve] | None = None
+    """Of a queue, which is a curve and has no items."""
+    thread: int = -1
+    """Thread of the trace whose rows the lane holds, -1 for none."""
+    sort: Sort | None = None
+
+
+def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]:
+    """All lanes of a trace."""
+    steps = partial(step_items, analysis, names)
+    return [
+        Entry("steps", "", "Steps", "phases below", steps),
+        *_modules(analysis, names),
+        *_threads(analysis, rows),
+        *_devices(analysis, names, rows),
+        *_rest(analysis, rows),
+    ]
+
+
+def _modules(analysis: Analysis, names: Names) -> Iterator[Entry]:
+    forward = np.unique(analysis.forest.thread[forward_rows(analysis)])
+    backward = backward_threads(analysis)
+    for kind, threads, items in (
+        ("forward", forward, forward_items),
+        ("backward", backward, backward_items),
+    ):
+        for thread in threads.tolist():
+            label = _label(analysis, thread) if len(threads) > 1 else ""
+            title = f"{kind}, {label}" if label else kind
+            yield Entry(kind, "Modules", title, "", partial(items, analysis, names, thread))
+
+
+def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
+    host, python = rows.groups(Sort.HOST), rows.groups(Sort.PYTHON)
+    autograd = _autograd_threads(analysis)
+    ranked = sorted(
+        {*host, *python}, key=lambda t: (t in autograd, -host.get(t, 0), -python.get(t, 0))
+    )
+    for place, thread in enumerate(ranked):
+        title = (
+            "autograd thread" if thread in autograd else "main thread" if not place else "thread"
+        )
+        label = _label(analysis, thread)
+        for sort, subtitle in ((Sort.HOST, label), (Sort.PYTHON, f"{label}, Python stack")):
+            if thread in rows.groups(sort):
+                yield _trace_lane("host", "Host", title, subtitle, rows, thread, sort)
+
+
+def _autograd_threads(analysis: Analysis) -> set[int]:
+    """Threads on which most of the nodes' time is, and no forward."""
+    nodes = analysis.forest.thread[analysis.nodes.position]
+    makers = analysis.nodes.by_sequence
+    forward = analysis.forest.thread[makers[makers >= 0]]
+    return set(np.unique(nodes).tolist()) - set(np.unique(forward).tolist())
+
+
+def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entry]:
+    work, threads = analysis.work, analysis.trace.threads
+    labels = {device.id: device.name for device in analysis.trace.devices}
+    thread_of_work = analysis.trace.events.thread[work.event]
+    devices = np.unique(work.device).tolist()
+    streams = {
+        device: np.unique(thread_of_work[work.device == device]).tolist() for device in devices
+    }
+    shown: set[int] = set()
+    for device, found in streams.items():
+        for thread in sorted(found, key=lambda t: -rows.groups(Sort.DEVICE)[t]):
+            if thread not in shown:
+                shown.add(thread)
+                stream = f"stream {threads[thread].tid.removeprefix('stream ')}"
+                group = f"Device {device}"
+                yield _trace_lane("device", group, group, stream, rows, thread, Sort.DEVICE)
+    for device in devices:
+        items = partial(idle_items, analysis, names, device)
+        subtitle = f"by cause, device {device} {labels.get(device, '')}".rstrip()
+        yield Entry("idle", f"Device {device}", "device idle", subtitle, items)
+    for device in devices:
+        if ((work.device == device) & (work.launch >= 0)).any():
+            curve = partial(queue_curve, analysis, device)
+            subtitle = f"outstanding launches, device {device}"
+            yield Entry("queue", f"Device {device}", "queue depth", subtitle, curve=curve)
+
+
+def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
+    for thread in rows.groups(Sort.REST):
+        title, place = _label(analysis, thread), analysis.trace.threads[thread].pid
+        yield _trace_lane("annotations", "Other", title, place, rows, thread, Sort.REST)
+
+
+def _trace_lane(
+    kind: str, group: str, title: str, subtitle: str, rows: TraceRows, thread: int, sort: Sort
+) -> Entry:
+    items = partial(rows.items, thread, sort)
+    return Entry(kind, group, title, subtitle, items, thread=thread, sort=sort)
+
+
+def _label(analysis: Analysis, thread: int) -> str:
+    place = analysis.trace.threads[thread]
+    return (place.name or place.tid).strip()
+
+
+def lane_of_rows(entries: list[Entry], rows: TraceRows, count: int) -> Int:
+    """Lane that holds each row of `Events`, shape (count,)."""
+    lane = np.full(count, -1, np.int64)
+    for number, entry in enumerate(entries):
+        if entry.sort is not None:
+            lane[rows.rows(entry.thread, entry.sort)] = number
+    return lane

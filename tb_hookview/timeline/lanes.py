@@ -1,0 +1,104 @@
+"""A lane as it is kept: its items row by row, with the running sums that merging asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.timeline.colours import Colour, Colours
+from tb_hookview.timeline.layout import depths
+from tb_hookview.trace.columns import Int
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a lane shows, in any order; arrays of shape (n,)."""
+
+    start: Int
+    end: Int
+    """Nanoseconds on the trace's clock."""
+    name: Int
+    """Row of the timeline's names."""
+    colour: Colours
+    source: Int
+    """What the item is in the table that the lane was made from."""
+
+
+class Lane:
+    """Items by row, then by start; arrays of shape (n,).
+
+    Within a row starts and ends both ascend, so that what touches a window is one stretch of it.
+    """
+
+    def __init__(self, items: Items) -> None:
+        order = np.lexsort((-(items.end - items.start), items.start))
+        depth = depths(items.start[order], items.end[order])
+        by_row = np.argsort(depth, kind="stable")
+        order, self.depth = order[by_row], depth[by_row].astype(np.int32)
+        self.start = items.start[order]
+        self.end = items.end[order]
+        self.name = items.name[order].astype(np.int32)
+        self.colour = items.colour[order]
+        self.source = items.source[order]
+        rows = int(self.depth[-1]) + 1 if len(order) else 0
+        self.bounds = np.searchsorted(self.depth, np.arange(rows + 1))
+        """Where each row begins, and behind the last one the end; shape (rows + 1,)."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def rows(self) -> int:
+        """Rows that nest."""
+        return len(self.bounds) - 1
+
+    @cached_property
+    def until(self) -> Int:
+        """End of each item as a window sees it: one without length takes a nanosecond."""
+        return np.maximum(self.end, self.start + 1)
+
+    @cached_property
+    def alone_until(self) -> Int:
+        """End of each item, or where the next of its row begins if rounding made them overlap."""
+        until = self.end.copy()
+        same = self.depth[1:] == self.depth[:-1]
+        until[:-1][same] = np.minimum(until[:-1], self.start[1:])[same]
+        return until
+
+    @cached_property
+    def changes(self) -> NDArray[np.int32]:
+        """How often the name changed up to each item: equal where all between have one name."""
+        changed = np.zeros(len(self), np.int32)
+        changed[1:] = self.name[1:] != self.name[:-1]
+        return np.cumsum(changed, dtype=np.int32)
+
+    @cached_property
+    def waits(self) -> NDArray[np.int32] | None:
+        """Waits before each item, shape (n + 1,); None where the lane holds none."""
+        return _before(self.colour == Colour.WAIT) if Colour.WAIT in self.palette else None
+
+    @cached_property
+    def palette(self) -> Colours:
+        """The colours that items have, ascending."""
+        return np.unique(self.colour)
+
+    @cached_property
+    def time(self) -> Int:
+        """Time of the items before each, by colour of `palette`; shape (n + 1, colours).
+
+        An item without length counts as a nanosecond, so that it has a colour too.
+        """
+        total = np.zeros((len(self) + 1, len(self.palette)), np.int64)
+        for column, colour in enumerate(self.palette):
+            spent = (self.until - self.start) * (self.colour == colour)
+            np.cumsum(spent, out=total[1:, column])
+        return total
+
+
+def _before(wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
+    total = np.zeros(len(wanted) + 1, np.int32)
+    np.cumsum(wanted, out=total[1:])
+    return total

@@ -1,0 +1,34 @@
+"""The texts that lanes show: those of the trace, and some of our own behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.phases import Phase
+
+ROOT = "(root)"
+"""How the root module is called, whose path is empty."""
+
+
+class Names:
+    """All names, and where each group of our own begins among them.
+
+    Attributes:
+        texts: names of the trace, steps, phases, causes of idle time, modules, modules again.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        paths = [path or ROOT for path in analysis.modules.path]
+        groups = (
+            analysis.trace.strings.texts,
+            analysis.steps.name,
+            [phase.name.lower() for phase in Phase],
+            [cause.name.lower() for cause in Cause],
+            paths,
+            [f"{path}, recomputed" for path in paths],
+        )
+        self.texts = tuple(text for group in groups for text in group)
+        begins = np.cumsum([0, *map(len, groups)]).tolist()
+        _, self.step, self.phase, self.cause, self.module, self.recomputed, _ = begins

@@ -1,0 +1,106 @@
+"""The timeline as `docs/http_api.md` sends it: microseconds from the start of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.timeline import colours
+from tb_hookview.timeline.timeline import LaneBlocks, Timeline
+from tb_hookview.trace.columns import Int
+
+LONGEST_LABEL = 256
+"""Characters of a name in a window: more than a screen is wide. The event's detail has it all."""
+
+
+def overview(timeline: Timeline) -> dict[str, Any]:
+    """The bounds, the lanes, the minimap and what colours mean."""
+    first, last = timeline.analysis.bounds
+    minimap = timeline.minimap()
+    return {
+        "start_us": first / 1000,
+        "duration_us": (last - first) / 1000,
+        "events": timeline.analysis.trace.event_count,
+        "lanes": [_lane(timeline, number) for number in range(len(timeline.entries))],
+        "minimap": {
+            "start": microseconds(minimap.start - first),
+            "duration": microseconds(minimap.end - minimap.start),
+            "colour": minimap.colour.tolist(),
+        },
+        "colours": colours.NAMES,
+    }
+
+
+def window(
+    timeline: Timeline, lanes: Iterable[int], start: int, end: int, width: int
+) -> dict[str, Any]:
+    """What to draw of some lanes between two times, nanoseconds from the start of the trace."""
+    asked = timeline.window(start, end, width)
+    numbers = list(lanes)
+    drawn = [timeline.blocks(n, asked) for n in numbers if timeline.entries[n].items]
+    used = np.unique(np.concatenate([np.zeros(0, np.int64), *(d.blocks.name for d in drawn)]))
+    used = used[used >= 0]
+    return {
+        "start": start / 1000,
+        "end": end / 1000,
+        "names": [label(timeline.names.texts[name]) for name in used.tolist()],
+        "lanes": [_blocks(timeline, lane, used) for lane in drawn],
+        "curves": [
+            _curve(timeline, n, asked.start, asked.end, asked.resolution)
+            for n in numbers
+            if timeline.entries[n].curve
+        ],
+    }
+
+
+def microseconds(nanoseconds: Int) -> list[float]:
+    """Nanoseconds as microseconds."""
+    times: list[float] = (nanoseconds / 1000).tolist()
+    return times
+
+
+def label(name: str) -> str:
+    """A name as a block can show it."""
+    return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
+
+
+def _lane(timeline: Timeline, number: int) -> dict[str, Any]:
+    entry = timeline.entries[number]
+    lane = timeline.lane(number) if entry.items else None
+    return {
+        "id": str(number),
+        "group": entry.group,
+        "title": entry.title,
+        "subtitle": entry.subtitle,
+        "kind": entry.kind,
+        "depth": max(lane.rows, 1) if lane else 1,
+        "events": len(lane) if lane else timeline.curve(number).points,
+    }
+
+
+def _blocks(timeline: Timeline, lane: LaneBlocks, used: Int) -> dict[str, Any]:
+    found = lane.blocks
+    name = np.where(found.name >= 0, np.searchsorted(used, found.name), -1)
+    return {
+        "id": str(lane.lane),
+        "start": microseconds(found.start - timeline.origin),
+        "duration": microseconds(found.end - found.start),
+        "depth": found.depth.tolist(),
+        "name": name.tolist(),
+        "colour": found.colour.tolist(),
+        "count": found.count.tolist(),
+        "id_of": lane.ids.tolist(),
+    }
+
+
+def _curve(
+    timeline: Timeline, number: int, start: int, end: int, resolution: int
+) -> dict[str, Any]:
+    time, value = timeline.curve(number).within(start, end, resolution)
+    return {
+        "id": str(number),
+        "start": microseconds(time - timeline.origin),
+        "value": value.tolist(),
+    }
