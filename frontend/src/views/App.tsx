@@ -18,7 +18,12 @@ import { Missing } from "./states/Missing";
 import { SyncsView } from "./syncs/SyncsView";
 import { TimelineView } from "./timeline/TimelineView";
 
-const PAGES: Readonly<Record<View, (props: { report: WireReport }) => ReactElement>> = {
+interface PageProps {
+  report: WireReport;
+  target: Target;
+}
+
+const PAGES: Readonly<Record<View, (props: PageProps) => ReactElement>> = {
   backward: BackwardView,
   syncs: SyncsView,
   timeline: TimelineView,
@@ -78,7 +83,11 @@ function TracePage({ runs, choice, onRefresh }: TracePageProps): ReactElement {
         )}
         {shown.status === "loading" && <Loading target={target} file={choice.trace.file} />}
         {shown.status === "ready" && (
-          <Page key={`${run}\n${worker}\n${trace}\n${place.view}`} report={shown.value} />
+          <Page
+            key={`${run}\n${worker}\n${trace}\n${place.view}`}
+            report={shown.value}
+            target={target}
+          />
         )}
       </main>
     </div>
