@@ -38,7 +38,7 @@ export interface WireBlocks {
   /** Events in the block. */
   count: number[];
   /** The event, -1 for a merged block. */
-  event: number[];
+  id_of: number[];
 }
 
 export interface WireCurve {
@@ -55,20 +55,87 @@ export interface WireWindow {
   curves: WireCurve[];
 }
 
+/** One event, and where it is drawn. */
+export interface WireSpot {
+  id: number;
+  lane: string;
+  depth: number;
+  name: string;
+  colour: number;
+  start: number;
+  duration: number;
+}
+
+/** What an event has to do with another. */
+export interface WireLink extends WireSpot {
+  /** "launches", "launched by", "backward of", "forward of", "waits for", ... */
+  relation: string;
+}
+
+/** One link of the chain that led to an event, the innermost first. */
+export interface WireChainLink {
+  /** "call", "operator", "node", "module", "line". */
+  kind: string;
+  text: string;
+  /** null where it is no event. */
+  id: number | null;
+}
+
+export interface WireEvent extends WireSpot {
+  category: string;
+  step: string | null;
+  phase: string | null;
+  module: string | null;
+  chain: WireChainLink[];
+  args: Record<string, unknown>;
+  links: WireLink[];
+}
+
+export interface WireSearch {
+  /** How many events fit; more than `hits` where there are too many to send. */
+  total: number;
+  /** By start. */
+  hits: WireSpot[];
+}
+
+/** What host and devices did in a stretch of the timeline. */
+export interface WireStatistics {
+  start: number;
+  end: number;
+  events: number;
+  host_blocked_us: number;
+  waits: number;
+  devices: {
+    id: string;
+    name: string;
+    busy_us: number;
+    idle_us: number;
+    /** Idle time by cause; sums to idle_us. */
+    idle_by_cause: Record<string, number>;
+  }[];
+  /** The names that take most, by lane kind. */
+  top: { kind: LaneKind; name: string; count: number; total_us: number; self_us: number | null }[];
+}
+
 /** What part of the timeline is asked for, and for how many pixels. */
 export interface WindowQuery {
   from: number;
   to: number;
   width: number;
+  /** Ids of the lanes that are wanted; all of them without. */
+  lanes?: readonly string[];
 }
 
 export interface TimelineApi {
   readonly overview: (target: Target, signal: AbortSignal) => Promise<WireTimeline>;
-  readonly window: (
+  readonly window: (target: Target, query: WindowQuery, signal: AbortSignal) => Promise<WireWindow>;
+  readonly event: (target: Target, id: string, signal: AbortSignal) => Promise<WireEvent>;
+  readonly search: (target: Target, text: string, signal: AbortSignal) => Promise<WireSearch>;
+  readonly statistics: (
     target: Target,
-    query: WindowQuery,
+    span: { from: number; to: number },
     signal: AbortSignal,
-  ) => Promise<WireWindow>;
+  ) => Promise<WireStatistics>;
 }
 
 export function createTimelineApi(base: URL): TimelineApi {
@@ -79,7 +146,9 @@ export function createTimelineApi(base: URL): TimelineApi {
   };
   return {
     overview: (target, signal) => getJson(at("", target), signal),
-    window: (target, { from, to, width }, signal) =>
-      getJson(at("/window", target, { start: from, end: to, width }), signal),
+    window: (target, { from, to, width, lanes }, signal) => {
+      const wanted = lanes === undefined ? {} : { lanes: lanes.join(",") };
+      return getJson(at("/window", target, { start: from, end: to, width, ...wanted }), signal);
+    },
   };
 }

@@ -10,7 +10,7 @@ export interface Blocks {
   /** Events in the block. */
   readonly count: Int32Array;
   /** The event, -1 for a merged block. */
-  readonly event: Int32Array;
+  readonly event: Float64Array;
   /** First block of each depth, and behind the last one the end. */
   readonly first: Int32Array;
 }
@@ -42,7 +42,7 @@ export function tileFrom(wire: WireWindow): Tile {
       name: new Int32Array(lane.name),
       colour: new Uint8Array(lane.colour),
       count: new Int32Array(lane.count),
-      event: new Int32Array(lane.event),
+      event: new Float64Array(lane.id_of),
       first: firstOfDepths(lane.depth),
     });
     weight += start.length;
