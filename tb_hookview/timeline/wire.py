@@ -91,7 +91,7 @@ def _blocks(timeline: Timeline, lane: LaneBlocks, used: Int) -> dict[str, Any]:
         "name": name.tolist(),
         "colour": found.colour.tolist(),
         "count": found.count.tolist(),
-        "id_of": lane.ids.tolist(),
+        "event": lane.ids.tolist(),
     }
 
 
