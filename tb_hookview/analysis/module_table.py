@@ -38,7 +38,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     """One row per module instance, parents before children."""
     analysis = selection.analysis
     modules = analysis.modules
-    calls = _Calls(selection)
+    calls = Calls(selection)
     directions = {
         "forward": _forward(selection, calls),
         "backward": _backward(selection),
@@ -78,7 +78,7 @@ def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:
     return (after - (backward.by_kind or {}).get("communication", 0.0)) / before
 
 
-class _Calls:
+class Calls:
     """Calls of modules: forest rows in the selection, with the host time of each."""
 
     def __init__(self, selection: Selection) -> None:
@@ -90,6 +90,7 @@ class _Calls:
         index[position] = np.arange(len(position))
         above = lookup(index, nearest_above(forest.parent, is_call)[position])
         chosen = selection.rows[position]
+        self.position: Int = position[chosen]
         self.module: Int = ranges.module[position][chosen]
         self.again: Bool = analysis.attribution.row_recompute[position][chosen]
         self.self_host: Int = self_time(forest.start[position], forest.end[position], above)[chosen]
@@ -104,12 +105,12 @@ class _Calls:
         return _sum(self.module, self.self_host, wanted, self._size)
 
 
-def _forward(selection: Selection, calls: _Calls) -> _Sums:
+def _forward(selection: Selection, calls: Calls) -> _Sums:
     owners = selection.analysis.owners
     return _device_sums(selection, (owners.node < 0), calls.host(~calls.again))
 
 
-def _recompute(selection: Selection, calls: _Calls) -> _Sums:
+def _recompute(selection: Selection, calls: Calls) -> _Sums:
     analysis = selection.analysis
     host = calls.host(calls.again) + _outside_calls(selection)
     return _device_sums(selection, analysis.owners.recompute, host)

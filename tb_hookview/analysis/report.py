@@ -277,6 +277,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
     busy, idle = _device_time(analysis, windows)
     by_cause = _idle_by_cause(analysis, windows)
     queue_full = _queue_full(analysis, windows)
+    backward_idle = _backward_idle(analysis, windows)
     return [
         schema.Step(
             name=name,
@@ -292,6 +293,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             sync_blocked_us=microseconds(blocked[i]),
             idle=None if by_cause is None else by_cause[i],
             queue_full_us=None if queue_full is None else microseconds(queue_full[i]),
+            backward_idle_us=None if backward_idle is None else microseconds(backward_idle[i]),
         )
         for i, name in enumerate(names)
     ]
@@ -313,6 +315,19 @@ def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | No
         rows = work.device == device
         busy += intervals.lengths_within(intervals.of(work.start[rows], work.end[rows]), windows)
     return busy, (windows[:, 1] - windows[:, 0]) * len(devices) - busy
+
+
+def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
+    """Time of each window in which the host was in the backward pass and a device did nothing,
+    summed over the devices that did any work."""
+    work, backward = analysis.work, analysis.phases.time[Phase.BACKWARD]
+    if not len(work):
+        return None
+    idle = np.zeros(len(windows), np.int64)
+    for device in np.unique(work.device):
+        busy = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
+        idle += intervals.lengths_within(intervals.subtract(backward, busy), windows)
+    return idle
 
 
 def _idle_by_cause(analysis: Analysis, windows: Int) -> list[schema.Idle] | None:

@@ -123,6 +123,8 @@ class Step(msgspec.Struct, frozen=True):
     """`device_idle_us` by its cause."""
     queue_full_us: float | None
     """Time in which a launch waited for room in a device's full queue."""
+    backward_idle_us: float | None = None
+    """The part of `device_idle_us` during which the host was in the backward pass."""
 
 
 class Work(msgspec.Struct, frozen=True):

@@ -9,7 +9,9 @@ from flask import Flask, Response, request
 
 import tb_hookview
 from tb_hookview.analysis import build_report
+from tb_hookview.analysis.module_detail import module_detail
 from tb_hookview.analysis.rules import RULES
+from tb_hookview.errors import UsageError
 from tb_hookview.server import answers, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
@@ -46,6 +48,14 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     @app.get("/api/rules")
     def rules() -> Response:
         return answers.json([rule.described() for rule in RULES])
+
+    @app.get("/api/module")
+    def module() -> Response:
+        path = request.args.get("path")
+        if path is None:
+            raise UsageError("the query needs path=MODULE, one of the report's modules")
+        analysis = store.get(select(listed.read(), request.args).path)
+        return answers.json(module_detail(analysis, path, request.args.getlist("step") or None))
 
     @app.get("/api/progress")
     def progress() -> Response:

@@ -41,6 +41,7 @@ def test_phases_sum_to_the_step(tmp_path: Path) -> None:
         phases = (step.forward_us, step.backward_us, step.optimizer_us, step.data_us, step.other_us)
         assert sum(phases) == step.duration_us
     assert (first.device_busy_us, first.device_idle_us) == (27, first.duration_us - 27)
+    assert (first.backward_idle_us, second.backward_idle_us) == (22 - 15, 0)
 
 
 def test_a_closure_inside_the_optimizers_step_is_forward_and_backward(tmp_path: Path) -> None:

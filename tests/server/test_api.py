@@ -85,6 +85,20 @@ def test_the_rules_are_those_that_traces_are_held_against(client: FlaskClient) -
     ]
 
 
+def test_a_module_is_told_by_its_path() -> None:
+    recorded = Path(__file__).parents[1] / "data" / "recorder_v1.pt.trace.json.gz"
+    client = create_app(recorded).test_client()
+    (run,) = client.get("/api/runs").get_json()["runs"]
+    query = {"run": run["name"], "worker": run["workers"][0]["name"]}
+    for module in client.get("/api/report", query_string=query).get_json()["modules"]:
+        answer = client.get("/api/module", query_string={**query, "path": module["path"]})
+        told = answer.get_json()
+        assert told["path"] == module["path"]
+        assert told["calls"]["count"] == module["calls"]
+        host = sum(node["self_host_us"] for node in told["nodes"])
+        assert host == pytest.approx(module["backward"]["self_host_us"])
+
+
 def test_progress_is_waiting_until_asked_for_and_done_afterwards(client: FlaskClient) -> None:
     def progress() -> Any:
         return client.get("/api/progress", query_string=NEWEST).get_json()
@@ -105,6 +119,8 @@ def test_progress_is_waiting_until_asked_for_and_done_afterwards(client: FlaskCl
         ("/api/report?run=rank2&worker=host_1&trace=7", 404, "not_found", "7"),
         ("/api/report?run=rank2&worker=host_1&step=ProfilerStep%239", 404, "not_found", "#9"),
         ("/api/progress?run=rank2&worker=host_9", 404, "not_found", "host_9"),
+        ("/api/module?run=rank2&worker=host_1", 400, "usage", "path="),
+        ("/api/module?run=rank2&worker=host_1&path=no", 404, "not_found", "no"),
         ("/api/nothing", 404, "not_found", "/api/nothing"),
         ("/api/report?run=broken&worker=host", 422, "trace", "host.1.pt.trace.json"),
     ],
