@@ -150,5 +150,9 @@ export function createTimelineApi(base: URL): TimelineApi {
       const wanted = lanes === undefined ? {} : { lanes: lanes.join(",") };
       return getJson(at("/window", target, { start: from, end: to, width, ...wanted }), signal);
     },
+    event: (target, id, signal) => getJson(at("/event", target, { id }), signal),
+    search: (target, q, signal) => getJson(at("/search", target, { q }), signal),
+    statistics: (target, { from, to }, signal) =>
+      getJson(at("/statistics", target, { start: from, end: to }), signal),
   };
 }
