@@ -65,7 +65,7 @@ def _first_fit(start: list[int], end: list[int]) -> list[int]:
     depth: list[int] = []
     for begin, stop in zip(start, end, strict=True):
         row = len(over)
-        while row > 0 and not over[row - 1] >= stop > begin:
+        while row > 0 and (over[row - 1] < stop or over[row - 1] <= begin):
             row -= 1
         while row < len(over) and not _free(over[row], begin, stop):
             row += 1
