@@ -6,8 +6,8 @@ import numpy as np
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.calls import Call
-from tb_hookview.analysis.forest import nearest_above
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.selection import Selection
 
 
@@ -20,14 +20,13 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
     calls = analysis.calls == Call.ALLOCATE
     if not calls.any():
         return []
-    rows = np.flatnonzero(
-        calls & (nearest_above(analysis.forest.parent, calls) < 0) & selection.rows
-    )
+    outermost = analysis.forest.nearest_above(calls) < 0
+    rows = np.flatnonzero(calls & outermost & selection.rows)
     billed = analysis.gaps.cause == Cause.ALLOCATOR
     idle = np.zeros(len(host), np.int64)
     np.add.at(idle, analysis.gaps.row[billed], analysis.gaps.duration[billed])
     table = []
-    for string in np.unique(host.string[rows]).tolist():
+    for string in distinct(host.string[rows]).tolist():
         mine = rows[host.string[rows] == string]
         table.append(
             schema.Allocation(

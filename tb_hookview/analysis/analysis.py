@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.analysis import forest as forests
 from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute, own_work
-from tb_hookview.analysis.autograd import Nodes, find_nodes, node_of_rows
+from tb_hookview.analysis.autograd import Nodes, find_nodes
 from tb_hookview.analysis.calls import call_rows
 from tb_hookview.analysis.checks import external_id_conflicts, unusable_marks
 from tb_hookview.analysis.device_time import DeviceTime
@@ -109,7 +109,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     forest = forests.build(trace.events, _forest_rows(trace, event_role))
     host = Host(trace, forest, event_role[forest.event])
     nodes = find_nodes(host)
-    row_node = node_of_rows(forest, nodes)
+    row_node = nodes.of_row
     makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
     modules, ranges = find_modules(host, makers)
     attribution = attribute(host, nodes, row_node, modules, ranges)

@@ -29,7 +29,7 @@ import numpy as np
 from tb_hookview.analysis.autograd import Nodes, recomputed_operators
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import last_up_to, pair_key
+from tb_hookview.analysis.joins import distinct, last_up_to, pair_key
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.marks import marked_modules, module_between_marks
 from tb_hookview.analysis.modules import Modules, Ranges
@@ -183,7 +183,7 @@ def _reasons(host: Host, nodes: Nodes, modules: Modules, node_module: Int) -> In
 def _named(host: Host, nodes: Nodes, *names: str) -> Bool:
     """Say of each node whether its name, without namespaces, is one of these."""
     strings = host.string[nodes.position]
-    texts = {s: node_name(host.trace.strings[s]) for s in np.unique(strings).tolist()}
+    texts = {s: node_name(host.trace.strings[s]) for s in distinct(strings).tolist()}
     wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
     return np.isin(strings, wanted)
 

@@ -11,17 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_hookview.analysis.forest import (
-    Forest,
-    innermost_at,
-    lookup,
-    nearest,
-    nearest_above,
-    self_time,
-)
+from tb_hookview.analysis.forest import Forest, innermost_at, lookup, self_time
 from tb_hookview.analysis.forward_threads import Arrows, Links, forward_threads
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import pair_key
+from tb_hookview.analysis.joins import distinct, pair_key
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Bool, Int
@@ -41,6 +34,8 @@ class Nodes:
     """Forest position of the forward operator found by sequence number, -1 for none."""
     by_flow: Int
     """The same, found by a forward-backward arrow."""
+    of_row: Int
+    """Index of the innermost evaluation around each forest row, shape (n,); -1 for none."""
 
     def __len__(self) -> int:
         return len(self.position)
@@ -48,27 +43,38 @@ class Nodes:
 
 def find_nodes(host: Host) -> Nodes:
     """Find all node evaluations."""
-    is_node = _outermost(host, host.role == Role.NODE)
-    position = np.flatnonzero(is_node)
-    index = np.full(len(host), -1, np.int64)
-    index[position] = np.arange(len(position))
-    around = lookup(index, nearest_above(host.forest.parent, is_node)[position])
+    position = np.flatnonzero(host.role == Role.NODE)
+    node = _indices(host.forest, position)
+    repeats = _repeats(host, position, node)
+    if repeats.any():
+        position = position[~repeats]
+        node = _indices(host.forest, position)
+    around = lookup(node, host.forest.parent[position])
     arrows = _arrows(host)
     return Nodes(
         position=position,
         self_host=self_time(host.forest.start[position], host.forest.end[position], around),
         around=around,
         by_sequence=_by_sequence(host, position, arrows),
-        by_flow=_by_flow(host.forest, index, is_node, arrows),
+        by_flow=_by_flow(node, len(position), arrows),
+        of_row=node,
     )
 
 
-def _outermost(host: Host, is_node: Bool) -> Bool:
-    """Drop rows nested in a row of the same node (old traces number the inner operators too)."""
-    above = nearest_above(host.forest.parent, is_node)
-    sequence = host.sequence
-    repeats = is_node & (above >= 0) & (sequence >= 0) & (sequence == lookup(sequence, above))
-    return np.asarray(is_node & ~repeats)
+def _repeats(host: Host, rows: Int, node: Int) -> Bool:
+    """Rows nested in a row of the same node (old traces number the inner operators too)."""
+    sequence = host.sequence[rows]
+    above = lookup(node, host.forest.parent[rows])
+    return np.asarray((above >= 0) & (sequence >= 0) & (sequence == lookup(sequence, above)))
+
+
+def _indices(forest: Forest, rows: Int) -> Int:
+    """Index of the innermost of some rows, in forest order, that is or is around each row."""
+    wanted = np.zeros(len(forest), bool)
+    wanted[rows] = True
+    index = np.full(len(forest), -1, np.int64)
+    index[rows] = np.arange(len(rows))
+    return lookup(index, forest.nearest(wanted))
 
 
 def _arrows(host: Host) -> Arrows:
@@ -79,11 +85,9 @@ def _arrows(host: Host) -> Arrows:
     return Arrows(tail[whole], head[whole])
 
 
-def _by_flow(forest: Forest, index: Int, is_node: Bool, arrows: Arrows) -> Int:
-    found = np.full(int(np.count_nonzero(is_node)), -1, np.int64)
-    own = np.where(is_node, np.arange(len(forest)), -1)
-    above = nearest_above(forest.parent, is_node)
-    target = lookup(index, np.where(own >= 0, own, above)[arrows.backward])
+def _by_flow(node: Int, count: int, arrows: Arrows) -> Int:
+    found = np.full(count, -1, np.int64)
+    target = node[arrows.backward]
     found[target[target >= 0]] = arrows.forward[target >= 0]
     return found
 
@@ -95,7 +99,7 @@ def _by_sequence(host: Host, position: Int, arrows: Arrows) -> Int:
     process = _process(host.trace)[host.forest.thread]
     groups = pair_key(process[position[numbered]], number[position[numbered]])
     found = np.full(len(position), -1, np.int64)
-    members = {int(group): numbered[groups == group] for group in np.unique(groups)}
+    members = {int(group): numbered[groups == group] for group in distinct(groups)}
     nodes = {group: position[rows] for group, rows in members.items()}
     links = Links(host, forward, process, arrows)
     for group, thread in forward_threads(links, nodes).items():
@@ -107,17 +111,6 @@ def _process(trace: Trace) -> Int:
     """A number for the process of each thread of the trace."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(t.pid, len(numbers)) for t in trace.threads], np.int64)
-
-
-def node_of_rows(forest: Forest, nodes: Nodes) -> Int:
-    """Index into `nodes` of the innermost evaluation around each forest row, -1 for none."""
-    is_node = np.zeros(len(forest), bool)
-    is_node[nodes.position] = True
-    index = np.full(len(forest), -1, np.int64)
-    index[nodes.position] = np.arange(len(nodes))
-    above = nearest_above(forest.parent, is_node)
-    own = np.where(is_node, np.arange(len(forest)), above)
-    return lookup(index, own)
 
 
 def recomputed_operators(host: Host, nodes: Nodes, row_node: Int) -> Bool:
@@ -134,4 +127,4 @@ def recomputed_operators(host: Host, nodes: Nodes, row_node: Int) -> Bool:
         return np.zeros(len(host), bool)
     is_node = np.zeros(len(host), bool)
     is_node[nodes.position] = True
-    return np.asarray(lookup(~is_node, nearest(host.forest.parent, forward | is_node)) > 0)
+    return np.asarray(lookup(~is_node, host.forest.nearest(forward | is_node)) > 0)

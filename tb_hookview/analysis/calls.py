@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
@@ -87,5 +88,5 @@ def call_rows(host: Host, work: DeviceWork) -> Int:
     table = np.array([int(call_of(text)) for text in host.trace.strings.texts] or [0], np.int64)
     call = table[host.string]
     call[host.kind != Kind.RUNTIME] = Call.NONE
-    call[np.isin(host.forest.thread, np.unique(host.trace.events.thread[work.event]))] = Call.NONE
+    call[np.isin(host.forest.thread, distinct(host.trace.events.thread[work.event]))] = Call.NONE
     return np.asarray(call)

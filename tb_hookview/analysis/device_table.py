@@ -10,6 +10,7 @@ from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import Breakdown
 from tb_hookview.analysis.gpu_metrics import occupancy, sm_efficiency, utilization
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.kinds import COMMUNICATION
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.tensor_cores import eligible_work
@@ -26,7 +27,7 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
     eligible = eligible_work(analysis)
     return [
         _row(analysis, device, selection.work & (work.device == device), eligible, bounds)
-        for device in np.unique(work.device[selection.work]).tolist()
+        for device in distinct(work.device[selection.work]).tolist()
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.syncs import Syncs
 from tb_hookview.trace import Kind
@@ -48,7 +49,7 @@ class DeviceTime:
     @cached_property
     def _before(self) -> tuple[Int, Int]:
         until, previous = self.work.start.copy(), np.full(len(self.work), -1, np.int64)
-        for device in np.unique(self.work.device):
+        for device in distinct(self.work.device):
             rows = np.flatnonzero(self.work.device == device)
             end = self.work.end[rows]
             reach = np.maximum.accumulate(end)

@@ -5,8 +5,9 @@ The rows of all threads are put in one order, by thread, start, then longer firs
     thread 0   |------- a -------|  |- d -|        order    a  b  c  d
                |- b -|  |- c -|                    parent  -1  0  0 -1
 
-A parent always stands before its children, so a question about ancestors is answered for all rows
-at once by following parents in doubling jumps.
+A parent always stands before its children, and the rows below it stand together behind it. So a
+question about ancestors is answered for all rows at once: by following parents in doubling jumps,
+or, where few rows are asked for, by filling in the stretch of rows below each of these.
 
 Traces round times, and some rows really straddle the end of the one around them. A row is a child
 of the innermost row still open when it starts, even if it outlasts it; but an overlap within the
@@ -16,6 +17,7 @@ coarsest resolution traces have (1 us) is rounding, and makes neighbours, not pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from tb_hookview.trace.columns import Bool, Events, Int
 
 ROUNDING_NS = 1000
 """Resolution of the coarsest traces (whole microseconds, torch 1.8 to 2.2)."""
+_FEW = 8
+"""Filling stretches is the quicker way where fewer rows than one in so many are asked for."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,29 @@ class Forest:
     def duration(self) -> Int:
         """Nanoseconds."""
         return self.end - self.start
+
+    @cached_property
+    def behind(self) -> Int:
+        """Position behind the last row below each: those of a subtree stand together."""
+        order = np.argsort(self.parent, kind="stable")
+        sibling = np.full(len(self), -1, np.int64)
+        pairs = self.parent[order[1:]] == self.parent[order[:-1]]
+        sibling[order[:-1][pairs]] = order[1:][pairs]
+        last = nearest(self.parent, sibling >= 0)
+        return np.where(last >= 0, sibling[last], len(self)) if len(self) else sibling
+
+    def nearest(self, wanted: Bool) -> Int:
+        """Innermost wanted row around each row, the row itself included; -1 where there is none."""
+        rows = np.flatnonzero(wanted)
+        if len(rows) * _FEW > len(self):
+            return nearest(self.parent, wanted)
+        return _filled(rows, self.behind[rows], len(self))
+
+    def nearest_above(self, wanted: Bool) -> Int:
+        """Innermost wanted row strictly around each row; -1 where there is none."""
+        found, rows = self.nearest(wanted), np.flatnonzero(wanted)
+        found[rows] = lookup(found, self.parent[rows])
+        return found
 
 
 def build(events: Events, rows: Int) -> Forest:
@@ -87,6 +114,25 @@ def nearest(parent: Int, wanted: Bool) -> Int:
         hop[active] = hop[hop[active]]
         active = active[hop[active] >= 0]
     return hop
+
+
+def _filled(rows: Int, behind: Int, size: int) -> Int:
+    """Innermost of some rows around each of `size` rows; each is around those up to `behind`.
+
+    The bounds of their stretches are walked through in order. Where one ends, the row to go on with
+    is the last that was opened at the depth then reached.
+    """
+    bound, opens = np.concatenate([behind, rows]), np.repeat([0, 1], [len(rows), len(rows)])
+    order = np.argsort(bound * 2 + opens)  # what ends goes before what begins at the same place
+    bound, opens = bound[order], opens[order]
+    depth = np.cumsum(opens * 2 - 1)
+    by_depth = np.argsort(depth, kind="stable")
+    opener = np.maximum.accumulate(np.where(opens[by_depth] == 1, np.arange(len(depth)), 0))
+    innermost = np.empty(len(depth), np.int64)
+    innermost[by_depth] = bound[by_depth][opener]
+    innermost[depth == 0] = -1
+    lengths = np.diff(np.concatenate([[0], bound, [size]]))
+    return np.repeat(np.concatenate([[-1], innermost]), lengths)
 
 
 def nearest_above(parent: Int, wanted: Bool) -> Int:

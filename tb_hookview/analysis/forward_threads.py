@@ -17,7 +17,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import last_up_to, pair_key
+from tb_hookview.analysis.joins import distinct, last_up_to, pair_key
 from tb_hookview.analysis.names import node_name
 from tb_hookview.trace.columns import Int
 
@@ -63,7 +63,7 @@ class Links:
     def scores(self, nodes: Int) -> dict[int, Score]:
         """How well each thread of the nodes' process fits; those that cover nothing do not."""
         same_process = self.process[self.forward] == self.process[nodes[0]]
-        threads = np.unique(self.host.forest.thread[self.forward[same_process]]).tolist()
+        threads = distinct(self.host.forest.thread[self.forward[same_process]]).tolist()
         scores = {}
         for thread in threads:
             makers = self.makers(nodes, thread)

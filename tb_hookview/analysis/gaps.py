@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis import intervals
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.trace.columns import Int
 
 
@@ -99,7 +100,7 @@ class Gaps:
             windows: start and end of each, shape (w, 2); they may overlap.
         """
         total = {cause: np.zeros(len(windows), np.int64) for cause in Cause}
-        for device in np.unique(self.device):
+        for device in distinct(self.device):
             for cause, sums in total.items():
                 mine = (self.device == device) & (self.cause == cause)
                 pieces = np.stack([self.start[mine], self.end[mine]], axis=1)

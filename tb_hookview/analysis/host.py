@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.forest import Forest, lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.names import Role, node_name
 from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Bool, Int
@@ -67,7 +68,7 @@ class Host:
     def _names_node(self, row: Int, evaluation: Int) -> Bool:
         """Say of each row whether its name is that of the node that the evaluation is of."""
         texts = self.trace.strings
-        number = {texts[string]: string for string in np.unique(self.string[row]).tolist()}
+        number = {texts[string]: string for string in distinct(self.string[row]).tolist()}
         wanted, place = np.unique(self.string[evaluation], return_inverse=True)
         names = [number.get(node_name(texts[string]), -1) for string in wanted.tolist()]
         return np.asarray(self.string[row] == np.array(names, np.int64)[place])

@@ -27,7 +27,7 @@ from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.device_time import DeviceTime
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.gaps import Cause, Claims, Gaps, cut
-from tb_hookview.analysis.joins import last_up_to
+from tb_hookview.analysis.joins import distinct, last_up_to
 from tb_hookview.analysis.names import Role
 from tb_hookview.analysis.syncs import holds_unpinned
 from tb_hookview.trace import Kind
@@ -48,7 +48,7 @@ def find_gaps(time: DeviceTime, hull: tuple[int, int]) -> Gaps:
     """
     work, found = time.work, []
     everywhere = _profiler_claims(time)
-    for device in np.unique(work.device).tolist():
+    for device in distinct(work.device).tolist():
         rows = np.flatnonzero(work.device == device)
         busy = intervals.of(work.start[rows], work.end[rows])
         gaps = intervals.complement(busy, np.array([hull], np.int64))
@@ -112,7 +112,7 @@ def _profiler_claims(time: DeviceTime) -> Claims:
     """The profiler's overhead, and the waits of its own."""
     events = time.host.trace.events
     row = np.flatnonzero(events.kind == Kind.OVERHEAD)
-    names = np.unique(events.name[row])
+    names = distinct(events.name[row])
     texts = time.host.trace.strings
     others = [name for name in names.tolist() if _NOT_THE_PROFILERS.fullmatch(texts[name])]
     row = row[~np.isin(events.name[row], others)]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
-from tb_hookview.trace.columns import Int
+from tb_hookview.trace.columns import Index, Int
+
+Column = TypeVar("Column", Int, Index)
 
 
 def last_up_to(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
@@ -29,6 +33,16 @@ def last_up_to(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
     same = (row >= 0) & (keys[row] == keys[order[asked]])
     found[order[asked] - count] = np.where(same, row, -1)
     return found
+
+
+def distinct(column: Column) -> Column:
+    """Each value of a column once, in ascending order.
+
+    `np.unique` does so too, but hashes first, and imports `numpy.ma` when it is first called.
+    """
+    ordered: Column = np.sort(column, axis=None)
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
+    return np.compress(first, ordered)
 
 
 def match(key: Int, query: Int) -> Int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.selection import Selection
@@ -86,7 +87,7 @@ def _from_graph(selection: Selection, launch: Int) -> Int:
     """Whether each launch (a forest row) started a whole graph."""
     host = selection.analysis.host
     strings = lookup(host.string, launch)
-    known = np.unique(strings[strings >= 0]).tolist()
+    known = distinct(strings[strings >= 0]).tolist()
     graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
     return np.isin(strings, graphs).astype(np.int64)
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
@@ -193,7 +194,7 @@ def _told_around(host: Host, launch: Int, ask: Callable[[str], str | None]) -> I
     open_rows = np.arange(len(row))
     while len(open_rows):
         strings = np.where(host.kind[row] == Kind.RUNTIME, -1, host.string[row])
-        for string in np.unique(strings).tolist():
+        for string in distinct(strings).tolist():
             if string not in answers:
                 told = ask(host.trace.strings[string]) if string >= 0 else None
                 answers[string] = OTHER if told is None else KINDS.index(told)

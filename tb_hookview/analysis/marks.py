@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.forest import Forest, enclosing, innermost_at, lookup, nearest_above
+from tb_hookview.analysis.forest import Forest, enclosing, innermost_at, lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import last_up_to
+from tb_hookview.analysis.joins import distinct, last_up_to
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.names import Role, module_name
 from tb_hookview.trace.columns import Int
@@ -26,7 +26,7 @@ def marked_modules(host: Host, modules: Modules, rows: Int) -> Int:
     strings = host.string[rows]
     named = {
         string: by_path.get(module_name(host.trace.strings[string], Role.NONE).path, -1)
-        for string in np.unique(strings).tolist()
+        for string in distinct(strings).tolist()
     }
     return np.array([named[string] for string in strings.tolist()], np.int64)
 
@@ -72,5 +72,5 @@ def _pairs(host: Host, before: Int, opened: Int, after: Int, closed: Int) -> Int
 
 def _began(host: Host, marks: Int) -> Int:
     """When the node began at which a mark was left: the mark may lie inside its evaluation."""
-    node = nearest_above(host.forest.parent, host.role == Role.NODE)[marks]
+    node = host.forest.nearest_above(host.role == Role.NODE)[marks]
     return np.where(node >= 0, lookup(host.forest.start, node), host.forest.start[marks])

@@ -10,7 +10,7 @@ import numpy as np
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.attribution import RECOMPUTE
-from tb_hookview.analysis.forest import lookup, nearest_above, self_time
+from tb_hookview.analysis.forest import lookup, self_time
 from tb_hookview.analysis.input_shapes import input_shapes
 from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.selection import Selection
@@ -88,7 +88,7 @@ class Calls:
         position = np.flatnonzero(is_call)
         index = np.full(len(forest), -1, np.int64)
         index[position] = np.arange(len(position))
-        above = lookup(index, nearest_above(forest.parent, is_call)[position])
+        above = lookup(index, forest.nearest_above(is_call)[position])
         chosen = selection.rows[position]
         self.position: Int = position[chosen]
         self.module: Int = ranges.module[position][chosen]

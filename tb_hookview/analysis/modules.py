@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_hookview.analysis.forest import Forest, lookup, nearest_above
+from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.names import MODULE_ROLES, ModuleName, Role, module_name
 from tb_hookview.trace.columns import Int
@@ -62,9 +62,7 @@ class Ranges:
 
     def innermost(self, forest: Forest, role: Role | None = None) -> Int:
         """Position of the innermost module call around each row (of one role, or of any)."""
-        wanted = self.module >= 0 if role is None else self.role == role
-        own = np.where(wanted, np.arange(len(forest)), -1)
-        return np.where(own >= 0, own, nearest_above(forest.parent, wanted))
+        return forest.nearest(self.module >= 0 if role is None else self.role == role)
 
 
 def find_modules(host: Host, makers: Int) -> tuple[Modules, Ranges]:
@@ -103,14 +101,16 @@ def _speaking(host: Host, makers: Int) -> Int:
         rows = host.role == source
         if source is Role.LABEL:
             rows &= _around(host.forest, rows, makers)
-        rows &= nearest_above(host.forest.parent, strong) < 0
+        if not rows.any():
+            continue
+        rows &= host.forest.nearest_above(strong) < 0
         rows[_same_call(host, rows, strong)] = False
         strong |= rows
     return np.flatnonzero(strong)
 
 
 def _around(forest: Forest, rows: Any, makers: Int) -> Any:
-    innermost = nearest_above(forest.parent, rows)[makers[makers >= 0]]
+    innermost = forest.nearest_above(rows)[makers[makers >= 0]]
     result = np.zeros(len(forest), bool)
     result[innermost[innermost >= 0]] = True
     return result
@@ -119,7 +119,7 @@ def _around(forest: Forest, rows: Any, makers: Int) -> Any:
 def _same_call(host: Host, weak: Any, strong: Any) -> Int:
     """Weak rows that are the very call a stronger row inside them tells of (same class)."""
     inside = np.flatnonzero(strong)
-    above = nearest_above(host.forest.parent, weak)[inside]
+    above = host.forest.nearest_above(weak)[inside]
     inside, above = inside[above >= 0], above[above >= 0]
     classes = _class_numbers(host, np.concatenate([inside, above]))
     return np.asarray(above[classes[: len(inside)] == classes[len(inside) :]])
@@ -210,7 +210,7 @@ def _enclosing_modules(forest: Forest, rows: Int, of_row: Int, count: int) -> li
     is_range[rows] = True
     module = np.full(len(forest), -1, np.int64)
     module[rows] = of_row
-    above = lookup(module, nearest_above(forest.parent, is_range)[rows])
+    above = lookup(module, forest.nearest_above(is_range)[rows])
     first = np.full(count, -1, np.int64)
     by_time = np.lexsort((rows, forest.start[rows]))[::-1]
     first[of_row[by_time]] = by_time

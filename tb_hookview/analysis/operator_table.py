@@ -16,7 +16,7 @@ import numpy as np
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import lookup, nearest_above, self_time
+from tb_hookview.analysis.forest import lookup, self_time
 from tb_hookview.analysis.names import MARK_ROLES, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace import Kind
@@ -75,7 +75,7 @@ def _find_rows(analysis: Analysis) -> _Rows:
     named = np.isin(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
     named &= ~np.isin(host.role, [int(role) for role in _NO_OPERATORS])
     timed = named | (host.kind == Kind.RUNTIME)
-    above = nearest_above(forest.parent, timed)
+    above = forest.nearest_above(timed)
     above[~timed] = -1
     children = np.bincount(above[above >= 0], minlength=len(host))
     repeats = named & (host.kind == Kind.OPERATOR) & (lookup(children, above) == 1)

@@ -17,14 +17,12 @@ from enum import IntEnum
 import numpy as np
 
 from tb_hookview.analysis import intervals
-from tb_hookview.analysis.forest import nearest, nearest_above
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.modules import Ranges
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Bool, Int
-
-_UPDATING = (Role.OPTIMIZER, Role.FUNCTION_MARK)
 
 
 class Phase(IntEnum):
@@ -37,12 +35,27 @@ class Phase(IntEnum):
     OTHER = 4
 
 
+_UPDATING = (Role.OPTIMIZER, Role.FUNCTION_MARK)
+REASONS = (
+    Phase.BACKWARD,
+    Phase.FORWARD,
+    Phase.OPTIMIZER,
+    Phase.DATA,
+    Phase.FORWARD,
+    Phase.OTHER,
+)
+"""What each reason for a phase makes of a row, first match first; forward has two: inside the
+optimizer, and elsewhere."""
+
+
 @dataclass(frozen=True)
 class Phases:
     """Phase of each host row, and the host time of each phase."""
 
     row: Int
     """Phase of each forest row, shape (n,)."""
+    reason: Int
+    """Per forest row, the place in `REASONS` of what makes it so."""
     time: tuple[Int, ...]
     """Per phase up to FORWARD, the set of time it holds (shape (k, 2)); the sets are disjoint,
     and a moment belongs to the first phase that any thread is in."""
@@ -62,23 +75,18 @@ def find_phases(host: Host, row_node: Int, ranges: Ranges, makers: Int) -> Phase
     updating = np.isin(host.role, [int(role) for role in _UPDATING])
     forward = (ranges.module >= 0) & (ranges.role != Role.LABEL)
     forward |= _operators_up_from(host, makers)
-    closure = forward & (nearest_above(host.forest.parent, updating) >= 0)
-    tests = (
-        (Phase.BACKWARD, row_node >= 0),
-        (Phase.FORWARD, closure),
-        (Phase.OPTIMIZER, updating),
-        (Phase.DATA, host.role == Role.DATA),
-        (Phase.FORWARD, forward),
-    )
-    row = np.full(len(host), Phase.OTHER, np.int64)
+    closure = forward & (host.forest.nearest_above(updating) >= 0)
+    tests = (row_node >= 0, closure, updating, host.role == Role.DATA, forward)
+    reason = np.full(len(host), len(tests), np.int64)
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
-    for phase, test in tests:
-        inside = nearest(host.forest.parent, test) >= 0
-        row[inside & (row == Phase.OTHER)] = phase
+    for number, test in enumerate(tests):
+        inside = host.forest.nearest(test) >= 0
+        reason[inside & (reason == len(tests))] = number
         whole = intervals.of(host.forest.start[test], host.forest.end[test])
+        phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
-    return Phases(row, tuple(times[: Phase.OTHER]))
+    return Phases(np.array(REASONS)[reason], reason, tuple(times[: Phase.OTHER]))
 
 
 def _union(first: Int, second: Int) -> Int:
@@ -89,10 +97,10 @@ def _operators_up_from(host: Host, makers: Int) -> Bool:
     """The given operators, and the operators around them."""
     operator = host.kind == Kind.OPERATOR
     result = np.zeros(len(host), bool)
-    hop = np.unique(makers[makers >= 0])
+    hop = distinct(makers[makers >= 0])
     while len(hop):
         result[hop] = operator[hop]
-        hop = np.unique(host.forest.parent[hop])
+        hop = distinct(host.forest.parent[hop])
         hop = hop[hop >= 0]
     return result
 

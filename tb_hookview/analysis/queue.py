@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.device_time import DeviceTime
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.trace.columns import Bool, Int
 
 OUTSTANDING = 900
@@ -24,26 +25,26 @@ def launches_onto_full_queue(time: DeviceTime) -> Int:
     A call that waits for the device in any case (a blocking copy) is none.
     """
     found = [np.zeros(0, np.int64)]
-    for device in np.unique(time.work.device):
+    for device in distinct(time.work.device):
         one_each = time.first_of_launch | time.queued_before
         rows = np.flatnonzero((time.work.device == device) & one_each)
         begun = np.sort(time.launch_start[rows])
-        launch = np.unique(time.work.launch[rows[time.work.launch[rows] >= 0]])
+        launch = distinct(time.work.launch[rows[time.work.launch[rows] >= 0]])
         moment = time.forest.start[launch]
         # What was launched before the trace has -1 for a start, which is before every moment.
         ahead = np.searchsorted(begun, moment) - np.searchsorted(time.work.start[rows], moment)
         found.append(launch[ahead >= OUTSTANDING])
-    rows = np.unique(np.concatenate(found))
+    rows = distinct(np.concatenate(found))
     rows = rows[~np.isin(rows, time.syncs.position)]
     return rows[_is_slow(time, rows)] if len(rows) else rows
 
 
 def _is_slow(time: DeviceTime, rows: Int) -> Bool:
     """Which launches lasted far longer than launches of that name do."""
-    launches = np.unique(time.work.launch[time.work.launch >= 0])
+    launches = distinct(time.work.launch[time.work.launch >= 0])
     names, lasted = time.host.string, time.forest.duration
     slow = np.zeros(len(rows), bool)
-    for name in np.unique(names[rows]):
+    for name in distinct(names[rows]):
         usual = np.median(lasted[launches[names[launches] == name]])
         slow |= (names[rows] == name) & (lasted[rows] > SLOW * usual)
     return slow

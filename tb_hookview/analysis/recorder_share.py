@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_hookview import markers
 from tb_hookview.analysis import schema
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.names import MARK_ROLES, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace.columns import Bool
@@ -75,7 +76,7 @@ def _is_time(value: Any) -> bool:
 
 def _version(selection: Selection, is_mark: Bool) -> int | None:
     host = selection.analysis.host
-    texts = (host.trace.strings[string] for string in np.unique(host.string[is_mark]).tolist())
+    texts = (host.trace.strings[string] for string in distinct(host.string[is_mark]).tolist())
     decoded = (markers.decode(text) for text in texts)
     return max((mark.version for mark in decoded if mark is not None), default=None)
 

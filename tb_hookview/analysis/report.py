@@ -17,6 +17,7 @@ from tb_hookview.analysis.breakdown_table import breakdown_rows
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.device_table import device_rows
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.kernel_table import kernel_rows
 from tb_hookview.analysis.kinds import COMMUNICATION, KINDS
 from tb_hookview.analysis.module_table import microseconds_by_kind, module_rows
@@ -179,7 +180,7 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
     names = {device.id: device.name for device in analysis.trace.devices}
     return [
         schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
-        for device in np.unique(analysis.work.device).tolist()
+        for device in distinct(analysis.work.device).tolist()
     ]
 
 
@@ -251,7 +252,7 @@ def phase_device_us(selection: Selection, phase: Phase) -> float | None:
 def _busy(selection: Selection) -> dict[str, float]:
     work, windows = selection.analysis.work, selection.analysis.steps.window
     busy = {}
-    for device in np.unique(work.device).tolist():
+    for device in distinct(work.device).tolist():
         time = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
         if selection.chosen is None:
             covered = intervals.length(time)
@@ -307,7 +308,7 @@ def _blocked(analysis: Analysis, windows: Int) -> Int:
 def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | None]:
     """Busy and idle time of each window, summed over the devices that did any work."""
     work = analysis.work
-    devices = np.unique(work.device)
+    devices = distinct(work.device)
     if not len(devices):
         return None, None
     busy = np.zeros(len(windows), np.int64)
@@ -324,7 +325,7 @@ def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
     if not len(work):
         return None
     idle = np.zeros(len(windows), np.int64)
-    for device in np.unique(work.device):
+    for device in distinct(work.device):
         busy = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
         idle += intervals.lengths_within(intervals.subtract(backward, busy), windows)
     return idle

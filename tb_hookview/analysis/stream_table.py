@@ -19,6 +19,7 @@ import numpy as np
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.queue_length import queue_length
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace.columns import Bool, Int
@@ -45,8 +46,8 @@ def stream_rows(selection: Selection) -> list[schema.Stream]:
     chosen = selection.work
     rows = [
         _row(analysis, device, stream, chosen & (thread == stream) & (work.device == device))
-        for stream in np.unique(thread[chosen]).tolist()
-        for device in np.unique(work.device[chosen & (thread == stream)]).tolist()
+        for stream in distinct(thread[chosen]).tolist()
+        for device in distinct(work.device[chosen & (thread == stream)]).tolist()
     ]
     return sorted(rows, key=lambda row: (int(row.device), -row.busy_us))
 

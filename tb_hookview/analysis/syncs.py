@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_hookview.analysis.calls import Call
-from tb_hookview.analysis.forest import nearest_above
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.names import Role
@@ -50,7 +49,7 @@ def find_syncs(host: Host, work: DeviceWork, call: Int) -> Syncs:
     """Find the host's waits; `call` is what each forest row is (`Call`)."""
     waits = (call == Call.WAIT) | (call == Call.COPY)
     waits |= (call == Call.ASYNC_COPY) & _outlasts_its_copy(host, work)
-    waits &= nearest_above(host.forest.parent, waits) < 0  # a wait that another call passes on to
+    waits &= host.forest.nearest_above(waits) < 0  # a wait that another call passes on to
     position = np.flatnonzero(waits)
     around = operators_around(host)[position]
     first, last = _groups(call[position], around, host.forest.thread[position])
@@ -72,7 +71,7 @@ def operators_around(host: Host) -> Int:
     """Innermost operator strictly around each forest row; marks and annotations are none."""
     kind = host.kind
     plain = (host.role == Role.NONE) | (host.role == Role.NODE) | (host.role == Role.GRADIENT_SINK)
-    return nearest_above(host.forest.parent, (kind == Kind.OPERATOR) & plain)
+    return host.forest.nearest_above((kind == Kind.OPERATOR) & plain)
 
 
 def _outlasts_its_copy(host: Host, work: DeviceWork) -> Bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import lookup, nearest_above
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool
 
@@ -47,13 +48,13 @@ def eligible_work(analysis: Analysis) -> Bool:
     operator = host.kind == Kind.OPERATOR
     listed = np.array([text in OPERATORS for text in analysis.trace.strings.texts] or [False])
     eligible = operator & listed[host.string]
-    launcher = lookup(nearest_above(parent, operator), work.launch)
+    launcher = lookup(analysis.forest.nearest_above(operator), work.launch)
     on_cores = (analysis.kinds.tensor_core == 1) & (launcher >= 0)
     eligible[launcher[on_cores]] = True
     outer = np.zeros(len(host), bool)
     row = np.flatnonzero(eligible)
     while len(row):
-        row = np.unique(parent[row])
+        row = distinct(parent[row])
         row = row[(row >= 0) & ~lookup(outer, row).astype(bool)]
         outer[row] = True
     innermost = eligible & ~outer

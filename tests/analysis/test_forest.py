@@ -103,11 +103,17 @@ def test_a_row_that_outlasts_the_one_around_it_is_its_child_up_to_its_end() -> N
     assert forests.self_time(start, end, parent).tolist() == [5_000, 25_000]
 
 
-@given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2), st.randoms())
-def test_questions_about_ancestors_against_walking_up(threads: list[list[Tree]], random) -> None:  # type: ignore[no-untyped-def]
+@given(
+    st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2),
+    st.randoms(),
+    st.sampled_from([0, 0.05, 0.4]),
+)
+def test_questions_about_ancestors_against_walking_up(
+    threads: list[list[Tree]], random, share: float
+) -> None:  # type: ignore[no-untyped-def]
     thread, start, end = columns(laid_out(threads))
     parent = forests.enclosing(thread, start, end)
-    wanted = np.array([random.random() < 0.4 for _ in parent], bool)
+    wanted = np.array([random.random() < share for _ in parent], bool)
 
     def walk(row: int) -> list[int]:
         seen = []
@@ -121,6 +127,21 @@ def test_questions_about_ancestors_against_walking_up(threads: list[list[Tree]],
     above = [next((r for r in chain[1:] if wanted[r]), -1) for chain in chains]
     assert forests.nearest(parent, wanted).tolist() == nearest
     assert forests.nearest_above(parent, wanted).tolist() == above
+    forest = Forest(np.arange(len(start)), parent, start, end, thread)
+    assert forest.nearest(wanted).tolist() == nearest
+    assert forest.nearest_above(wanted).tolist() == above
+
+
+@given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2))
+def test_rows_below_a_row_stand_together_behind_it(threads: list[list[Tree]]) -> None:
+    thread, start, end = columns(laid_out(threads))
+    parent = forests.enclosing(thread, start, end)
+    last = np.arange(len(parent))
+    for row in reversed(range(len(parent))):
+        if parent[row] >= 0:
+            last[parent[row]] = max(last[parent[row]], last[row])
+    forest = Forest(np.arange(len(start)), parent, start, end, thread)
+    assert forest.behind.tolist() == (last + 1).tolist()
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2), st.data())

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_hookview.analysis.joins import last_up_to, match, pair_key
+from tb_hookview.analysis.joins import distinct, last_up_to, match, pair_key
 
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 20)), max_size=25)
 
@@ -31,3 +31,8 @@ def test_match_finds_the_first(keys: list[int], queries: list[int]) -> None:
 def test_pair_key_is_equal_only_for_equal_pairs() -> None:
     first, second = np.meshgrid(np.array([0, 1, 2**20]), np.array([0, 1, 2**30]))
     assert len(np.unique(pair_key(first.ravel(), second.ravel()))) == 9
+
+
+@given(st.lists(st.integers(-3, 9)))
+def test_distinct(column: list[int]) -> None:
+    assert distinct(np.array(column, np.int64)).tolist() == sorted(set(column))
