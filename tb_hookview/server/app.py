@@ -12,7 +12,7 @@ from tb_hookview.analysis import build_report
 from tb_hookview.analysis.module_detail import module_detail
 from tb_hookview.analysis.rules import RULES
 from tb_hookview.errors import UsageError
-from tb_hookview.server import answers, page, timeline
+from tb_hookview.server import answers, comparison, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 
@@ -29,6 +29,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     answers.install(app, hosts)
     page.install(app)
     timeline.install(app, store, listed)
+    comparison.install(app, store, listed)
 
     @app.get("/api/runs")
     def runs() -> Response:

@@ -66,20 +66,25 @@ def describe_runs(runs: Iterable[Run]) -> list[dict[str, Any]]:
     ]
 
 
-def select(runs: Iterable[Run], query: Mapping[str, str]) -> TraceFile:
+def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> TraceFile:
     """Return the trace that `run`, `worker` and `trace` of a query name.
+
+    Args:
+        runs: those there are.
+        query: the parameters.
+        prefix: what the names of these three parameters begin with.
 
     Raises:
         UsageError: `run` or `worker` is missing.
         NotFoundError: there is none of that name.
     """
-    run = _named("run", _required(query, "run"), {as_text(run.name): run for run in runs})
+    run = _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
     workers = {as_text(worker.name): worker for worker in run.workers}
-    worker = _named("worker", _required(query, "worker"), workers)
-    if "trace" not in query:
+    worker = _named("worker", _required(query, f"{prefix}worker"), workers)
+    if f"{prefix}trace" not in query:
         return worker.traces[0]
     traces = {as_text(trace.id): trace for trace in worker.traces}
-    return _named("trace", query["trace"], traces)
+    return _named("trace", query[f"{prefix}trace"], traces)
 
 
 def _describe(trace: TraceFile) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 import tb_hookview
 from tb_hookview.analysis.schema import Module, ReportData
-from tb_hookview.cli.comparison import compare
+from tb_hookview.analysis.comparison import compare
 
 if TYPE_CHECKING:
     from conftest import Hookview

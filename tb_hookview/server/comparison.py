@@ -1,0 +1,38 @@
+"""What changed between two traces, over HTTP."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, request
+
+from tb_hookview.analysis import build_report
+from tb_hookview.analysis.comparison import compare
+from tb_hookview.analysis.schema import ReportData
+from tb_hookview.server import answers
+from tb_hookview.server.selection import RunList, select
+from tb_hookview.server.store import AnalysisStore
+
+OTHER = "other_"
+"""What the parameters of the second trace begin with."""
+
+
+def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
+    """Add the route to an application."""
+
+    @app.get("/api/compare")
+    def compared() -> Response:
+        sides = [_side(store, listed, prefix) for prefix in ("", OTHER)]
+        (base, base_steps), (other, other_steps) = sides
+        return answers.json(
+            {
+                "comparison": compare(base, other),
+                "base_steps": base_steps,
+                "other_steps": other_steps,
+            }
+        )
+
+
+def _side(store: AnalysisStore, listed: RunList, prefix: str) -> tuple[ReportData, list[str]]:
+    """The report that the query asks for, and the names of all steps of its trace."""
+    analysis = store.get(select(listed.read(), request.args, prefix).path)
+    report = build_report(analysis, request.args.getlist(f"{prefix}step") or None)
+    return report.data, list(analysis.steps.name)
