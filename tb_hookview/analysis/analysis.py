@@ -28,7 +28,7 @@ from tb_hookview.analysis.queue import launches_onto_full_queue
 from tb_hookview.analysis.syncs import Syncs, find_syncs
 from tb_hookview.trace import Kind, Trace, read_trace
 from tb_hookview.trace.columns import Int
-from tb_hookview.trace.progress import Progress
+from tb_hookview.trace.progress import Count, Progress, uncounted
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ class Analysis:
 _CONFLICT = "calls whose External id names another operator than the one around them in time"
 
 
-def load(path: str | Path, progress: Progress | None = None) -> Analysis:
-    """Read a trace file and attribute all of it.
+def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
+    """Read a trace file and attribute all of it. What `progress` or `count` raises ends the work.
 
     Raises:
         TraceError: the file cannot be read, or is no trace.
     """
     say = progress or (lambda _stage, _fraction: None)
-    trace = read_trace(path, say)
+    trace = read_trace(path, say, count)
     say("attribution", None)
     return analyze_trace(trace)
 

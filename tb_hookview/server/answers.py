@@ -12,6 +12,7 @@ from isal import igzip
 from werkzeug.exceptions import HTTPException
 
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
+from tb_hookview.server.waiting import UnwantedError
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ _KINDS: dict[type[HookviewError], tuple[str, int]] = {
     NotFoundError: ("not_found", 404),
     UsageError: ("usage", 400),
     TraceError: ("trace", 422),
+    UnwantedError: ("unwanted", 503),
 }
 
 
@@ -100,7 +102,7 @@ def _compress(response: Response) -> Response:
     if response.mimetype not in _COMPRESSIBLE or response.status_code != 200:
         return response
     response.vary.add("Accept-Encoding")
-    if request.accept_encodings["gzip"] <= 0:
+    if request.accept_encodings["gzip"] <= 0 or "Content-Encoding" in response.headers:
         return response
     response.direct_passthrough = False
     body = response.get_data()

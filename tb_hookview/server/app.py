@@ -12,9 +12,10 @@ from tb_hookview.analysis import build_report
 from tb_hookview.analysis.module_detail import module_detail
 from tb_hookview.analysis.rules import RULES
 from tb_hookview.errors import UsageError
-from tb_hookview.server import answers, comparison, page, timeline
+from tb_hookview.server import answers, cache, comparison, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
+from tb_hookview.server.waiting import client_waits
 
 
 def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> Flask:
@@ -25,8 +26,9 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
         hosts: the names a request may call this server by; None leaves that to whoever mounts it.
     """
     app = Flask("tb_hookview", static_folder=None)
-    store, listed = AnalysisStore(), RunList(logdir)
+    store, listed = AnalysisStore(who=client_waits), RunList(logdir)
     answers.install(app, hosts)
+    cache.install(app, listed, cache.AnswerCache())
     page.install(app)
     timeline.install(app, store, listed)
     comparison.install(app, store, listed)

@@ -8,12 +8,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from tb_hookview.analysis import Analysis, load
 from tb_hookview.errors import NotFoundError
+from tb_hookview.server.waiting import UnwantedError, Wanted, always
 
 KEPT_BYTES = 2 << 30
 """How many bytes of trace, inflated, are kept as analyses. One more than that is kept alone."""
@@ -21,16 +23,27 @@ KEPT_BYTES = 2 << 30
 INFLATION = 16
 """How many times larger a trace is than its gzip file, about (torch's: 13 to 29)."""
 
+ASKED_EVERY_S = 0.2
+"""How often a reading looks whether anybody still waits for it, in seconds."""
+
 Derived = TypeVar("Derived")
 Show = Callable[[str, float | None], None]
 """Called with the stage a reading is in and the fraction of it done, or None."""
+Count = Callable[[int], None]
+"""Called with the number of events read so far."""
+Load = Callable[[Path, Show, Count], Analysis]
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far the reading of a trace is; `done` is a fraction of the stage, or None."""
+    """How far the reading of a trace is. What is not known is None."""
 
     stage: str
     done: float | None
+    """Fraction of the stage."""
+    bytes: int | None = None
+    """Bytes of the file that were read, as it lies on the disk."""
+    events: int | None = None
+    """Events that were read."""
 
 
 WAITING = Progress("waiting", None)
@@ -50,16 +63,23 @@ class _Entry:
     progress: Progress = WAITING
     derived: dict[Any, Any] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+    waiting: list[Wanted] = field(default_factory=list)
+    """Of each who asked while it was read, whether they still wait."""
 
 
 class AnalysisStore:
     """Analyses by file, least recently used ones dropped first. Safe to use from many threads."""
 
     def __init__(
-        self, load: Callable[[Path, Show], Analysis] = load, kept_bytes: int = KEPT_BYTES
+        self,
+        load: Load = load,
+        kept_bytes: int = KEPT_BYTES,
+        who: Callable[[], Wanted] = lambda: always,
     ) -> None:
+        """`who` returns, for whoever is asking now, whether they still wait for the answer."""
         self._load = load
         self._kept_bytes = kept_bytes
+        self._who = who
         self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
         self._lock = Lock()
 
@@ -67,22 +87,23 @@ class AnalysisStore:
         """Return the analysis of a trace file, reading it if need be.
 
         Whoever asks for a trace that is being read waits for that reading. One that fails is
-        forgotten, so that the next to ask tries again.
+        forgotten, so that the next to ask tries again. One that nobody waits for any more stops.
 
         Raises:
             NotFoundError: the file is gone.
             TraceError: it cannot be read as a trace.
+            UnwantedError: whoever asked has gone.
         """
-        return self._entry(path).analysis.result()
+        return self._read(path).analysis.result()
 
     def derived(self, path: Path, make: Callable[[Analysis], Derived]) -> Derived:
         """Return what `make` makes of the analysis of a trace file; it is made once, and kept as
         long as the analysis is.
 
         Raises:
-            NotFoundError, TraceError: as `get`.
+            NotFoundError, TraceError, UnwantedError: as `get`.
         """
-        entry = self._entry(path)
+        entry = self._read(path)
         analysis = entry.analysis.result()
         with entry.lock:
             if make not in entry.derived:
@@ -90,13 +111,28 @@ class AnalysisStore:
             made: Derived = entry.derived[make]
         return made
 
-    def _entry(self, path: Path) -> _Entry:
+    def _read(self, path: Path) -> _Entry:
+        wanted = self._who()
+        while True:
+            entry = self._entry(path, wanted)
+            try:
+                entry.analysis.result()
+            except UnwantedError:
+                # Given up a moment before we asked: begun anew for who still waits.
+                if not wanted():
+                    raise
+            else:
+                return entry
+
+    def _entry(self, path: Path, wanted: Wanted) -> _Entry:
         key = _key(path)
         with self._lock:
             entry = self._entries.get(key)
             mine = entry is None
             if entry is None:
                 entry = self._entries[key] = _Entry()
+            if not entry.analysis.done():
+                entry.waiting.append(wanted)
             self._entries.move_to_end(key)
         if mine:
             self._fill(key, entry)
@@ -109,19 +145,43 @@ class AnalysisStore:
         return entry.progress if entry else WAITING
 
     def _fill(self, key: _Key, entry: _Entry) -> None:
+        asked, events = monotonic(), 0
+
         def show(stage: str, done: float | None) -> None:
-            entry.progress = Progress(stage, done)
+            nonlocal asked
+            read = round(key.size * (done or 0.0)) if stage == "decoding" else key.size
+            entry.progress = Progress(stage, done, read, events)
+            if monotonic() - asked >= ASKED_EVERY_S:
+                asked = monotonic()
+                self._give_up_unwanted(key, entry)
+
+        def count(number: int) -> None:
+            nonlocal events
+            events = number
 
         try:
-            analysis = self._load(key.path, show)
+            analysis = self._load(key.path, show, count)
         except BaseException as error:  # noqa: BLE001  # those who wait must hear of it
-            with self._lock:
-                self._entries.pop(key, None)
+            self._forget(key, entry)
             entry.analysis.set_exception(error)
         else:
-            entry.progress = Progress("done", 1.0)
+            entry.progress = Progress("done", 1.0, key.size, analysis.trace.event_count)
             entry.analysis.set_result(analysis)
             self._drop_oldest()
+        entry.waiting.clear()
+
+    def _give_up_unwanted(self, key: _Key, entry: _Entry) -> None:
+        with self._lock:
+            entry.waiting = [wanted for wanted in entry.waiting if wanted()]
+            if entry.waiting:
+                return
+        self._forget(key, entry)
+        raise UnwantedError
+
+    def _forget(self, key: _Key, entry: _Entry) -> None:
+        with self._lock:
+            if self._entries.get(key) is entry:
+                del self._entries[key]
 
     def _drop_oldest(self) -> None:
         with self._lock:

@@ -7,6 +7,13 @@ from collections.abc import Callable
 Progress = Callable[[str, float | None], None]
 """Called with the stage and the fraction of it done, None where it has no measure."""
 
+Count = Callable[[int], None]
+"""Called with the number of events read so far."""
+
 
 def silent(_stage: str, _done: float | None) -> None:
+    """Tell nobody."""
+
+
+def uncounted(_events: int) -> None:
     """Tell nobody."""

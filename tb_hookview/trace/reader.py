@@ -13,13 +13,17 @@ from tb_hookview.trace.builder import Builder
 from tb_hookview.trace.columns import DeviceProperties, StringTable, Trace
 from tb_hookview.trace.decode import Head
 from tb_hookview.trace.pieces import Piece, Root, UncuttableError, cut, whole
-from tb_hookview.trace.progress import Progress, silent
+from tb_hookview.trace.progress import Count, Progress, silent, uncounted
 
 _RUNTIME_CALL = re.compile(r"(?P<runtime>cuda|hip|ze|ur)[A-Z]\w+")
 
 
-def read_trace(path: str | Path, progress: Progress | None = None) -> Trace:
+def read_trace(
+    path: str | Path, progress: Progress | None = None, count: Count = uncounted
+) -> Trace:
     """Read a chrome trace of torch.profiler, plain or gzip, of any era.
+
+    What `progress` or `count` raises ends the reading.
 
     Raises:
         TraceError: the file cannot be read, or is no trace.
@@ -27,9 +31,9 @@ def read_trace(path: str | Path, progress: Progress | None = None) -> Trace:
     say = progress or silent
     say("decoding", 0.0)
     try:
-        builder, root = _built(cut(Path(path), say))
+        builder, root = _built(cut(Path(path), say), count)
     except UncuttableError:
-        builder, root = _built(whole(Path(path)))
+        builder, root = _built(whole(Path(path)), count)
     if not builder.any_phase and (builder.event_count or root.head is None):
         reason = "JSON, but no PyTorch trace: its events have no phase (`ph`)"
         raise TraceError(path, reason, "name a file that torch.profiler wrote")
@@ -37,12 +41,13 @@ def read_trace(path: str | Path, progress: Progress | None = None) -> Trace:
     return _trace(str(path), builder, root)
 
 
-def _built(parts: Iterable[Piece | Root]) -> tuple[Builder, Root]:
+def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root]:
     builder = Builder()
     for part in parts:
         if isinstance(part, Root):
             return builder, part
         builder.add(part)
+        count(builder.event_count)
     raise AssertionError("a root comes last")
 
 

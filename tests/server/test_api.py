@@ -99,13 +99,16 @@ def test_a_module_is_told_by_its_path() -> None:
         assert host == pytest.approx(module["backward"]["self_host_us"])
 
 
-def test_progress_is_waiting_until_asked_for_and_done_afterwards(client: FlaskClient) -> None:
+def test_progress_is_waiting_until_asked_for_and_done_afterwards(
+    client: FlaskClient, newest: Path
+) -> None:
     def progress() -> Any:
         return client.get("/api/progress", query_string=NEWEST).get_json()
 
-    assert progress() == {"stage": "waiting", "done": None}
+    assert progress() == {"stage": "waiting", "done": None, "bytes": None, "events": None}
     client.get("/api/report", query_string=NEWEST)
-    assert progress() == {"stage": "done", "done": 1.0}
+    size = newest.stat().st_size
+    assert progress() == {"stage": "done", "done": 1.0, "bytes": size, "events": 220}
 
 
 @pytest.mark.parametrize(

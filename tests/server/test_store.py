@@ -12,7 +12,9 @@ from shared_traces import shared_trace
 
 from tb_hookview import NotFoundError, TraceError
 from tb_hookview.analysis import Analysis, load
-from tb_hookview.server.store import AnalysisStore, Progress, Show
+from tb_hookview.server import store as stores
+from tb_hookview.server.store import AnalysisStore, Count, Progress, Show
+from tb_hookview.server.waiting import UnwantedError
 
 
 @pytest.fixture
@@ -27,11 +29,11 @@ def test_those_who_ask_at_once_share_one_reading(traces: list[Path]) -> None:
     readings: list[Path] = []
     began, go_on = threading.Event(), threading.Event()
 
-    def slow(path: Path, show: Show) -> Analysis:
+    def slow(path: Path, show: Show, count: Count) -> Analysis:
         readings.append(path)
         began.set()
         assert go_on.wait(60)
-        return load(path, show)
+        return load(path, show, count)
 
     store = AnalysisStore(slow)
     with ThreadPoolExecutor(8) as pool:
@@ -48,9 +50,9 @@ def test_those_who_ask_at_once_share_one_reading(traces: list[Path]) -> None:
 def test_two_traces_are_read_side_by_side(traces: list[Path]) -> None:
     both = threading.Barrier(2)
 
-    def together(path: Path, show: Show) -> Analysis:
+    def together(path: Path, show: Show, count: Count) -> Analysis:
         both.wait(60)  # breaks if one had to wait for the other
-        return load(path, show)
+        return load(path, show, count)
 
     store = AnalysisStore(together)
     with ThreadPoolExecutor(2) as pool:
@@ -70,10 +72,10 @@ def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
 ) -> None:
     began, go_on = threading.Event(), threading.Event()
 
-    def held(path: Path, show: Show) -> Analysis:
+    def held(path: Path, show: Show, count: Count) -> Analysis:
         began.set()
         assert go_on.wait(60)
-        return load(path, show)
+        return load(path, show, count)
 
     store = AnalysisStore(held)
     traces[0].write_bytes(b"not a trace")
@@ -110,12 +112,12 @@ def test_one_that_is_larger_than_all_is_kept_alone(traces: list[Path]) -> None:
 def test_progress_is_that_of_the_reading_under_way(traces: list[Path]) -> None:
     seen = []
 
-    def watched(path: Path, show: Show) -> Analysis:
+    def watched(path: Path, show: Show, count: Count) -> Analysis:
         def both(stage: str, done: float | None) -> None:
             show(stage, done)
             seen.append(store.progress(path))
 
-        return load(path, both)
+        return load(path, both, count)
 
     store = AnalysisStore(watched)
     assert store.progress(traces[0]) == Progress("waiting", None)
@@ -123,10 +125,87 @@ def test_progress_is_that_of_the_reading_under_way(traces: list[Path]) -> None:
     stages = list(dict.fromkeys(progress.stage for progress in seen))
     assert stages == ["decoding", "columns", "attribution"]
     assert all(progress.done is None or 0 <= progress.done <= 1 for progress in seen)
-    assert store.progress(traces[0]) == Progress("done", 1.0)
+    size = traces[0].stat().st_size
+    assert store.progress(traces[0]) == Progress("done", 1.0, size, 220)
+    assert [progress.events for progress in seen][-1] == 220
+    assert [progress.bytes for progress in seen][-1] == size
     assert store.progress(traces[1]) == Progress("waiting", None)
 
 
 def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="gone"):
         AnalysisStore().get(tmp_path / "nothing.json")
+
+
+class Readings:
+    """Readings that go on and on, until they are told to finish."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.ended = threading.Semaphore(0)
+        self.finish = threading.Event()
+
+    def __call__(self, path: Path, show: Show, count: Count) -> Analysis:
+        self.begun += 1
+        try:
+            while not self.finish.wait(0.01):
+                show("decoding", 0.5)
+            return load(path, show, count)
+        finally:
+            self.ended.release()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "ASKED_EVERY_S", 0.0)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_reading_stops_when_the_last_who_waited_has_gone(traces: list[Path]) -> None:
+    readings, here = Readings(), [threading.Event(), threading.Event()]
+    looked_after = [threading.Event(), threading.Event()]
+    asking = iter(zip(here, looked_after, strict=True))
+
+    def who() -> stores.Wanted:
+        gone, looked = next(asking)
+
+        def wanted() -> bool:
+            looked.set()
+            return not gone.is_set()
+
+        return wanted
+
+    store = AnalysisStore(readings, who=who)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(store.get, traces[0]) for _ in here]
+        assert all(looked.wait(60) for looked in looked_after)
+        here[0].set()
+        assert not readings.ended.acquire(timeout=0.3), "one still waits"
+        here[1].set()
+        assert readings.ended.acquire(timeout=60)
+        for answer in asked:
+            with pytest.raises(UnwantedError):
+                answer.result(60)
+    assert store.progress(traces[0]) == Progress("waiting", None)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_asks_as_a_reading_is_given_up_gets_another(traces: list[Path]) -> None:
+    readings, gone = Readings(), threading.Event()
+    late = threading.Event()
+
+    def who() -> stores.Wanted:
+        return (lambda: True) if late.is_set() else (lambda: not gone.is_set())
+
+    store = AnalysisStore(readings, who=who)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(store.get, traces[0])
+        gone.set()
+        assert readings.ended.acquire(timeout=60)
+        late.set()
+        second = pool.submit(store.get, traces[0])
+        readings.finish.set()
+        assert second.result(60).trace
+        with pytest.raises(UnwantedError):
+            first.result(60)
+    assert readings.begun == 2

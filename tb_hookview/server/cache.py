@@ -1,0 +1,157 @@
+"""Answers that hang on nothing but a file and a question: tagged, kept compressed, given again.
+
+The tag of an answer is made of the question, of path, size and time of each file asked about, and
+of this program's own state. So a browser that has the answer already is told so without the trace
+being read, and a file written anew is another answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+from flask import Flask, Response, g, request
+from isal import igzip
+
+import tb_hookview
+from tb_hookview.errors import HookviewError
+from tb_hookview.server import answers
+from tb_hookview.server.selection import RunList
+
+KEPT_BYTES = 64 << 20
+"""Compressed bytes of answers that are kept."""
+
+LEVEL = 2
+"""igzip's second best: a tenth smaller than the quickest, and still quicker than the network."""
+
+COMPARE = "/api/compare"
+KEPT = frozenset({"/api/report", "/api/module", COMPARE, "/api/timeline"})
+"""Questions that come again and take a while to answer."""
+
+TAGGED = KEPT | {f"/api/timeline/{of}" for of in ("window", "event", "search", "statistics")}
+OTHER = "other_"
+"""What the names of a second trace begin with."""
+
+
+class Kept(NamedTuple):
+    """The body of an answer, compressed where that is worth it."""
+
+    body: bytes
+    packed: bool
+
+
+class AnswerCache:
+    """Answers by tag, least recently used ones dropped first. Safe to use from many threads."""
+
+    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+        self._kept_bytes = kept_bytes
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def get(self, tag: str) -> Kept | None:
+        """Return the answer of that tag, if it is kept."""
+        with self._lock:
+            found = self._kept.get(tag)
+            if found is not None:
+                self._kept.move_to_end(tag)
+            return found
+
+    def put(self, tag: str, answer: Kept) -> None:
+        """Keep an answer, and drop the oldest for it; one larger than all that may be is not."""
+        if len(answer.body) > self._kept_bytes:
+            return
+        with self._lock:
+            before = self._kept.pop(tag, None)
+            self._bytes += len(answer.body) - (len(before.body) if before else 0)
+            self._kept[tag] = answer
+            while self._bytes > self._kept_bytes:
+                _, dropped = self._kept.popitem(last=False)
+                self._bytes -= len(dropped.body)
+
+
+def install(app: Flask, listed: RunList, kept: AnswerCache) -> None:
+    """Tag and keep an application's answers about traces; call it after `answers.install`, whose
+    compression then leaves alone what is compressed here."""
+
+    @app.before_request
+    def answer_again() -> Response | None:
+        tag = _tag(listed) if request.path in TAGGED else None
+        if tag is None:
+            return None
+        if request.if_none_match.contains_weak(tag):
+            return _tagged(Response(status=304), tag)
+        found = kept.get(tag)
+        if found is not None:
+            return _tagged(_answer(found), tag)
+        g.hookview_tag = tag
+        return None
+
+    @app.after_request
+    def keep(response: Response) -> Response:
+        tag = g.get("hookview_tag")
+        if tag is None or response.status_code != 200:
+            return response
+        if request.path in KEPT:
+            made = _pack(response.get_data())
+            kept.put(tag, made)
+            response = _answer(made)
+        return _tagged(response, tag)
+
+
+def _pack(body: bytes) -> Kept:
+    if len(body) < answers.SMALLEST_COMPRESSED:
+        return Kept(body, packed=False)
+    return Kept(igzip.compress(body, LEVEL, mtime=0), packed=True)
+
+
+def _unpacked(body: bytes) -> bytes:
+    plain: bytes = igzip.decompress(body)  # type: ignore[no-untyped-call]
+    return plain
+
+
+def _answer(kept: Kept) -> Response:
+    accepted = request.accept_encodings["gzip"] > 0
+    body = kept.body if accepted or not kept.packed else _unpacked(kept.body)
+    response = Response(body, mimetype="application/json")
+    if kept.packed and accepted:
+        response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+def _tagged(response: Response, tag: str) -> Response:
+    # Weak: the compressed and the plain form of an answer bear the same one.
+    response.set_etag(tag, weak=True)
+    return response
+
+
+def _tag(listed: RunList) -> str | None:
+    """The tag of what is asked for; None where it names no traces, or none that are there."""
+    query = request.args
+    others = {name.removeprefix(OTHER): query[name] for name in query if name.startswith(OTHER)}
+    try:
+        files = [listed.choose(asked).path for asked in (query, others) if "run" in asked]
+        states = [(str(path), *_state(path)) for path in files]
+    except (HookviewError, OSError):
+        return None  # the route says what is wrong
+    if not states or (request.path == COMPARE and len(states) < 2):
+        return None
+    question = (request.path, sorted(query.items(multi=True)))
+    return hashlib.sha256(repr((question, states, _program())).encode()).hexdigest()[:32]
+
+
+def _state(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+@cache
+def _program() -> str:
+    """What tells one state of this program from another, also in a checkout that is worked on."""
+    package = Path(tb_hookview.__file__).parent
+    states = [(str(path), *_state(path)) for path in sorted(package.rglob("*.py"))]
+    return f"{tb_hookview.__version__} {hashlib.sha256(repr(states).encode()).hexdigest()}"

@@ -1,0 +1,45 @@
+"""Whether anybody still waits for an answer: who has closed the page needs none."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+from flask import request
+
+from tb_hookview.errors import HookviewError
+
+Wanted = Callable[[], bool]
+"""Returns whether what was asked for is still wanted; called from any thread."""
+
+
+class UnwantedError(HookviewError):
+    """The work was given up, because nobody waited for it any more."""
+
+    def __init__(self) -> None:
+        super().__init__("nobody waited for this answer any more")
+
+
+def always() -> bool:
+    """Return true: wanted until it is there."""
+    return True
+
+
+def client_waits() -> Wanted:
+    """Return whether the client of this request keeps its connection open.
+
+    Where the server does not show us the connection, the client counts as waiting.
+    """
+    connection = request.environ.get("werkzeug.socket")
+    if not isinstance(connection, socket.socket) or not hasattr(socket, "MSG_DONTWAIT"):
+        return always
+    return lambda: _is_open(connection)
+
+
+def _is_open(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
