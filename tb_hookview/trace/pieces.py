@@ -77,19 +77,50 @@ def cut(path: Path, progress: Progress = silent, size: int = BLOCK) -> Iterator[
         TraceError: the file cannot be read, or is no JSON.
         UncuttableError: use `whole` instead, and forget what was yielded.
     """
-    stream = blocks(path, size, lambda done: progress("decoding", done))
-    opening, rest = _opening(path, stream)
     try:
-        for block in stream:
-            place = _last_cut(block)
-            if place is None:
-                rest = _grown(rest, block)
-                continue
-            yield _piece(b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]")))
-            rest = block[place.end() :]
-        yield from _document(opening + rest)
+        for part in _texts(path, progress, size):
+            yield part if isinstance(part, Root) else _piece(part)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UncuttableError from error
+
+
+def texts(path: Path) -> Iterator[bytes]:
+    """Yield the events of a file as JSON arrays, undecoded, in the order of `cut`.
+
+    Raises:
+        TraceError: the file cannot be read, or is no JSON.
+        UncuttableError: use `whole_text` instead, and forget what was yielded.
+    """
+    try:
+        for part in _texts(path, silent, BLOCK):
+            if not isinstance(part, Root):
+                yield part
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UncuttableError from error
+
+
+def whole_text(path: Path) -> bytes:
+    """The events of a file as one JSON array, undecoded.
+
+    Raises:
+        TraceError: the file cannot be read.
+        msgspec.DecodeError: it is no trace.
+    """
+    text = read_bytes(path).lstrip(_BEFORE_JSON)
+    return next(part for part in _document_texts(text) if not isinstance(part, Root))
+
+
+def _texts(path: Path, progress: Progress, size: int) -> Iterator[bytes | Root]:
+    stream = blocks(path, size, lambda done: progress("decoding", done))
+    opening, rest = _opening(path, stream)
+    for block in stream:
+        place = _last_cut(block)
+        if place is None:
+            rest = _grown(rest, block)
+            continue
+        yield b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
+        rest = block[place.end() :]
+    yield from _document_texts(opening + rest)
 
 
 def whole(path: Path) -> Iterator[Piece | Root]:
@@ -148,10 +179,15 @@ def _piece(text: bytes) -> Piece:
 
 
 def _document(text: bytes) -> Iterator[Piece | Root]:
+    for part in _document_texts(text):
+        yield part if isinstance(part, Root) else _piece(part)
+
+
+def _document_texts(text: bytes) -> Iterator[bytes | Root]:
     if text.startswith(b"["):
-        yield _piece(text)
+        yield text
         yield Root("chrome-list", None)
         return
     head = decode_head(text)
-    yield _piece(bytes(head.traceEvents))
+    yield bytes(head.traceEvents)
     yield Root("chrome-object", head)
