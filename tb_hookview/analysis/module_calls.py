@@ -9,6 +9,7 @@ in no call, and counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from tb_hookview.trace.columns import Bool, Int
 MOST_SINGLE = 2000
 """Calls that are told one by one; more are told in bins."""
 BINS = 500
+MOST_BARS = 24
 FORWARD_HOST, FORWARD_DEVICE, BACKWARD_HOST, BACKWARD_DEVICE = range(4)
 _DEVICE = (FORWARD_DEVICE, BACKWARD_DEVICE)
 MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backward_device_us")
@@ -83,7 +85,7 @@ class _Times:
 
 def calls_over_time(selection: Selection, module: int) -> CallsOverTime:
     """The calls of one module (an index into `Modules`) in the selection."""
-    times = _times(selection, module)
+    times = _times(selection, Calls(selection), module)
     count, known = len(times.start), selection.analysis.launches_known
     every = np.arange(count + 1)
     binned = count > MOST_SINGLE
@@ -97,7 +99,28 @@ def calls_over_time(selection: Selection, module: int) -> CallsOverTime:
     )
 
 
-def _times(selection: Selection, module: int) -> _Times:
+def call_bars(selection: Selection, modules: Sequence[int], measure: str) -> list[list[float]]:
+    """What the calls of each module cost over time, by one of `MEASURES`, microseconds.
+
+    A bar is one call; where there are more than `MOST_BARS`, the mean of consecutive ones. Modules
+    without calls have none, as have all by device time where the trace cannot tell it.
+    """
+    column = MEASURES.index(measure)
+    if column in _DEVICE and not selection.analysis.launches_known:
+        return [[] for _ in modules]
+    calls = Calls(selection)
+    return [_bars(_times(selection, calls, module).time[:, column]) for module in modules]
+
+
+def _bars(time: Int) -> list[float]:
+    if not len(time):
+        return []
+    edges = np.linspace(0, len(time), min(len(time), MOST_BARS) + 1).astype(np.int64)
+    mean = np.add.reduceat(time, edges[:-1]) / np.diff(edges)
+    return [round(bar / 1000, 3) for bar in mean.tolist()]
+
+
+def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     analysis = selection.analysis
     placed = _Placement(analysis, module)
     chosen = selection.rows[placed.calls]
@@ -108,7 +131,6 @@ def _times(selection: Selection, module: int) -> _Times:
         kept = np.where(lookup(chosen.astype(np.int64), call) == 1, call, size)
         np.add.at(time[:, measure], kept, nanoseconds)
 
-    calls = Calls(selection)
     mine = placed.owns(calls.module) & ~calls.again
     add(FORWARD_HOST, placed.around(calls.position[mine]), calls.self_host[mine])
     nodes, owners, work = analysis.nodes, analysis.owners, analysis.work

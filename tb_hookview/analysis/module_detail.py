@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,22 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.kinds import KINDS
-from tb_hookview.analysis.module_calls import CallsOverTime, calls_over_time
+from tb_hookview.analysis.module_calls import (
+    MEASURES,
+    CallsOverTime,
+    call_bars,
+    calls_over_time,
+)
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.selection import Selection, select
-from tb_hookview.errors import NotFoundError
+from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
 MOST_KERNELS = 200
 MOST_NODES = 200
+MOST_PATHS = 100
+"""Modules whose calls are asked for at a time: what a table shows."""
 _EVENTS = {Kind.KERNEL: "kernel", Kind.COPY: "copy", Kind.SET: "set"}
 
 
@@ -118,7 +125,9 @@ class ModuleDetail(msgspec.Struct, frozen=True):
     calls: CallsOverTime
 
 
-def module_detail(analysis: Analysis, path: str, steps: list[str] | None = None) -> ModuleDetail:
+def module_detail(
+    analysis: Analysis, path: str, steps: Sequence[str] | None = None
+) -> ModuleDetail:
     """Sum up one module, over the whole trace or over the steps named.
 
     Kernels sum to the module's device time in the report, nodes to its host time, calls to both.
@@ -127,9 +136,7 @@ def module_detail(analysis: Analysis, path: str, steps: list[str] | None = None)
         NotFoundError: the trace has no module, or no step, of that name.
     """
     selection = select(analysis, steps)
-    if path not in analysis.modules.path:
-        raise NotFoundError(f"{analysis.trace.path}: no module {path[:200]!r}")
-    subtree = _Subtree(analysis, analysis.modules.path.index(path))
+    subtree = _Subtree(analysis, _module(analysis, path))
     kernels, kernels_omitted = _kernels(selection, subtree)
     nodes, nodes_omitted = _nodes(selection, subtree)
     return ModuleDetail(
@@ -141,6 +148,30 @@ def module_detail(analysis: Analysis, path: str, steps: list[str] | None = None)
         parameters=_parameters(analysis, subtree),
         calls=calls_over_time(selection, subtree.module),
     )
+
+
+def module_bars(
+    analysis: Analysis, paths: Sequence[str], measure: str, steps: Sequence[str] | None = None
+) -> dict[str, list[float]]:
+    """What the calls of each of these modules cost over time, by path; see `call_bars`.
+
+    Raises:
+        NotFoundError: the trace has no module, or no step, of that name.
+        UsageError: there is no such measure, or more paths than `MOST_PATHS`.
+    """
+    if measure not in MEASURES:
+        raise UsageError(f"measure is one of {', '.join(MEASURES)}")
+    if len(paths) > MOST_PATHS:
+        raise UsageError(f"no more than {MOST_PATHS} modules at a time")
+    modules = [_module(analysis, path) for path in paths]
+    bars = call_bars(select(analysis, steps), modules, measure)
+    return dict(zip(paths, bars, strict=True))
+
+
+def _module(analysis: Analysis, path: str) -> int:
+    if path not in analysis.modules.path:
+        raise NotFoundError(f"{analysis.trace.path}: no module {path[:200]!r}")
+    return analysis.modules.path.index(path)
 
 
 class _Subtree:

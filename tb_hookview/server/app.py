@@ -9,10 +9,8 @@ from flask import Flask, Response, request
 
 import tb_hookview
 from tb_hookview.analysis import build_report
-from tb_hookview.analysis.module_detail import module_detail
 from tb_hookview.analysis.rules import RULES
-from tb_hookview.errors import UsageError
-from tb_hookview.server import answers, cache, comparison, page, timeline
+from tb_hookview.server import answers, cache, comparison, modules, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
@@ -31,6 +29,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     cache.install(app, listed, cache.AnswerCache())
     page.install(app)
     timeline.install(app, store, listed)
+    modules.install(app, store, listed)
     comparison.install(app, store, listed)
 
     @app.get("/api/runs")
@@ -51,14 +50,6 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     @app.get("/api/rules")
     def rules() -> Response:
         return answers.json([rule.described() for rule in RULES])
-
-    @app.get("/api/module")
-    def module() -> Response:
-        path = request.args.get("path")
-        if path is None:
-            raise UsageError("the query needs path=MODULE, one of the report's modules")
-        analysis = store.get(select(listed.read(), request.args).path)
-        return answers.json(module_detail(analysis, path, request.args.getlist("step") or None))
 
     @app.get("/api/progress")
     def progress() -> Response:

@@ -15,7 +15,7 @@ from tb_hookview import markers
 from tb_hookview.analysis import Analysis, build_report, load, module_calls, module_detail
 from tb_hookview.analysis.module_detail import ModuleDetail
 from tb_hookview.analysis.schema import Module
-from tb_hookview.errors import NotFoundError
+from tb_hookview.errors import NotFoundError, UsageError
 
 TRACES = (
     "tracelens_mi300_resnet_checkpointing_ddp",
@@ -75,6 +75,32 @@ def test_a_step_agrees_with_the_report_of_the_step(analysis: Analysis) -> None:
     steps = [analysis.steps.name[-1]]
     for module in build_report(analysis, steps).data.modules:
         assert_agrees(module_detail.module_detail(analysis, module.path, steps), module)
+
+
+@pytest.mark.parametrize("measure", module_calls.MEASURES)
+def test_bars_are_the_calls_or_the_means_of_some(
+    analysis: Analysis, monkeypatch: pytest.MonkeyPatch, measure: str
+) -> None:
+    paths = list(analysis.modules.path[:40])
+    single = {}
+    for path in paths:
+        rows = module_detail.module_detail(analysis, path).calls.rows
+        costs = [getattr(row, measure) for row in rows]
+        single[path] = [] if None in costs else costs
+    bars = module_detail.module_bars(analysis, paths, measure)
+    assert bars == {path: pytest.approx(costs) for path, costs in single.items()}
+    monkeypatch.setattr(module_calls, "MOST_BARS", 2)
+    for path, means in module_detail.module_bars(analysis, paths, measure).items():
+        half = len(single[path]) // 2
+        parts = (single[path][:half], single[path][half:])
+        assert means == pytest.approx([np.mean(part) for part in parts if part], abs=1e-3)
+
+
+def test_bars_are_not_asked_for_without_end(analysis: Analysis) -> None:
+    with pytest.raises(UsageError, match="no more than"):
+        module_detail.module_bars(analysis, [""] * 101, "forward_host_us")
+    with pytest.raises(UsageError, match="measure"):
+        module_detail.module_bars(analysis, [], "forward")
 
 
 def test_what_is_left_out_is_counted(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
