@@ -114,7 +114,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     modules, ranges = find_modules(host, makers)
     attribution = attribute(host, nodes, row_node, modules, ranges)
     work = device_work(trace, forest)
-    calls = call_rows(host, work)
+    calls = call_rows(host)
     syncs = find_syncs(host, work, calls)
     kinds = work_kinds(host, work)
     time = DeviceTime(host, work, syncs, calls, kinds.kind == COMMUNICATION)

@@ -13,8 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct
-from tb_hookview.analysis.launches import DeviceWork
+from tb_hookview.analysis.launches import device_threads
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
@@ -83,10 +82,10 @@ def call_of(name: str) -> Call:
     return Call.NONE
 
 
-def call_rows(host: Host, work: DeviceWork) -> Int:
-    """`Call` of each forest row, shape (n,); rows among a device's own work only mirror calls."""
+def call_rows(host: Host) -> Int:
+    """`Call` of each forest row, shape (n,); rows on a device's threads only mirror calls."""
     table = np.array([int(call_of(text)) for text in host.trace.strings.texts] or [0], np.int64)
     call = table[host.string]
     call[host.kind != Kind.RUNTIME] = Call.NONE
-    call[np.isin(host.forest.thread, distinct(host.trace.events.thread[work.event]))] = Call.NONE
+    call[device_threads(host.trace)[host.forest.thread]] = Call.NONE
     return np.asarray(call)

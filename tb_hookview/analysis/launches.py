@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.joins import match
 from tb_hookview.trace import Kind, Trace
-from tb_hookview.trace.columns import Int
+from tb_hookview.trace.columns import Bool, Index, Int
 from tb_hookview.trace.vocabulary import DEVICE_WORK
 
 _DEVICE_INDEX = re.compile(r"[0-9]{1,9}")
@@ -60,6 +62,27 @@ def device_work(trace: Trace, forest: Forest) -> DeviceWork:
         end=start + events.duration[rows],
         launch=lookup(calls, found),
     )
+
+
+def device_threads(trace: Trace) -> Bool:
+    """Which threads of the trace are a device's: its streams, and rows beside them with calls only.
+
+    Some vendors mirror calls of the host there; they are not calls once more.
+    """
+    kind, thread, count = trace.events.kind, trace.events.thread, len(trace.threads)
+    working = _holding(kind, thread, count, DEVICE_WORK)
+    calling = _holding(kind, thread, count, (Kind.RUNTIME,))
+    speaking = _holding(kind, thread, count, (Kind.OPERATOR, Kind.ANNOTATION, Kind.PYTHON))
+    devices = {place.pid for place, works in zip(trace.threads, working, strict=True) if works}
+    beside = np.array([place.pid in devices for place in trace.threads], bool)
+    return np.asarray(working | (beside & calling & ~speaking))
+
+
+def _holding(kind: NDArray[np.int8], thread: Index, count: int, kinds: Iterable[Kind]) -> Bool:
+    """Which of the threads hold events of these kinds."""
+    wanted = np.zeros(len(Kind), bool)
+    wanted[[int(each) for each in kinds]] = True
+    return np.bincount(thread[wanted[kind]], minlength=count) > 0
 
 
 def _device(trace: Trace, rows: Int) -> Int:

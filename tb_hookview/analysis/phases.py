@@ -112,6 +112,8 @@ class Steps:
     name: tuple[str, ...]
     window: Int
     """Start and end of each, shape (s, 2), nanoseconds, host side."""
+    thread: Int
+    """Thread on which each is marked; -1 for a step without a mark."""
 
     def at(self, time: Int) -> Int:
         """Index of the step in which each moment lies, -1 outside all."""
@@ -132,9 +134,9 @@ def find_steps(trace: Trace, role: Int, first: int, last: int) -> Steps:
     rows = np.flatnonzero((role == Role.STEP) & (events.kind != Kind.DEVICE_ANNOTATION))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
-        return Steps(("whole trace",), np.array([[first, last]], np.int64))
+        return Steps(("whole trace",), np.array([[first, last]], np.int64), np.array([-1]))
     start = events.start[rows]
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
     names = tuple(trace.strings[name] for name in events.name[rows])
-    return Steps(names, np.stack([start, end], axis=1))
+    return Steps(names, np.stack([start, end], axis=1), events.thread[rows].astype(np.int64))

@@ -31,6 +31,7 @@ from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.analysis.stream_table import stream_rows
 from tb_hookview.analysis.sync_table import sync_rows
 from tb_hookview.analysis.tables import Table
+from tb_hookview.analysis.thread_table import thread_rows
 from tb_hookview.trace.columns import Int
 
 _LISTS = ("modules", "shared")
@@ -87,6 +88,11 @@ class Report:
     def streams(self) -> Table[schema.Stream]:
         """Streams: work, pauses, queue."""
         return Table(schema.Stream, self.data.streams)
+
+    @property
+    def threads(self) -> Table[schema.Thread]:
+        """Threads of the host, busiest first."""
+        return Table(schema.Thread, self.data.threads)
 
     @property
     def nodes(self) -> Table[schema.Node]:
@@ -147,6 +153,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             breakdown=breakdown_rows(selection, breakdown),
             devices=device_rows(selection, breakdown),
             streams=stream_rows(selection),
+            threads=thread_rows(selection),
         )
     )
 

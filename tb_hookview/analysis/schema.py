@@ -324,6 +324,22 @@ class Sync(msgspec.Struct, frozen=True):
     """None where no work ended during the wait: there was nothing to wait for."""
 
 
+class Thread(msgspec.Struct, frozen=True):
+    """A thread of the host, and what it did."""
+
+    thread: str
+    """Its name, or its number where it has none; as `Sync.thread`."""
+    process: str
+    role: str
+    """ "forward", "backward", "data" or "other"."""
+    busy_us: float
+    """Time in which an operator, an annotation or a call of the device's runtime was open."""
+    by_phase: TimeByPhase
+    """`busy_us` by phase, summing to it."""
+    blocked_us: float
+    """Time in which it waited for a device."""
+
+
 class Allocation(msgspec.Struct, frozen=True):
     """All calls of one name that take or give back memory of a device, or pin memory."""
 
@@ -445,3 +461,5 @@ class ReportData(msgspec.Struct, frozen=True):
     """Steps whose device work is in the trace, in order."""
     devices: list[DeviceUse] = []
     streams: list[Stream] = []
+    threads: list[Thread] = []
+    """Threads of the host, busiest first."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ReportData,
         Step,
         Sync,
+        Thread,
         TraceWarning,
         Work,
     )
@@ -40,6 +41,7 @@ def summarize(report: ReportData, *, rows: int) -> RenderableType:
         _steps(report.steps, rows),
         _modules(report, rows),
         _syncs(report.syncs, rows),
+        _threads(report.threads, rows),
         _coverage(report.coverage),
         _findings(report, rows),
         *map(_warning, report.trace.warnings),
@@ -208,6 +210,22 @@ def _syncs(syncs: Sequence[Sync], rows: int) -> RenderableType | None:
             style=style,
         )
     return _closed(made, len(groups), rows)
+
+
+def _threads(threads: Sequence[Thread], rows: int) -> RenderableType | None:
+    """Return the host threads where there are several; one alone is in the table of steps."""
+    if len(threads) < 2:
+        return None
+    phases = ("forward", "backward", "optimizer", "data", "other")
+    made = table("Threads (host time)", "thread", "role", "busy", *phases, "sync", text_columns=2)
+    for thread in threads[:rows]:
+        times = [thread.by_phase.get(phase) for phase in phases]
+        made.add_row(
+            *(printable(thread.thread), printable(thread.role), duration(thread.busy_us)),
+            *(duration(time) if time else "" for time in times),
+            duration(thread.blocked_us) if thread.blocked_us else "",
+        )
+    return _closed(made, len(threads), rows)
 
 
 def _coverage(coverage: Coverage) -> RenderableType | None:

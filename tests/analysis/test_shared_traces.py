@@ -35,6 +35,7 @@ def test_invariants(path: Path) -> None:
     check_syncs(data)
     check_operators(data)
     check_devices(data)
+    check_threads(data)
     check_kinds(data)
     check_kernels(data)
     check_finite(json.loads(report.to_json()))
@@ -183,6 +184,22 @@ def check_devices(data: ReportData) -> None:
         assert 0 <= (device.occupancy_pct or 0.0) <= 100
     omitted = data.kernels_omitted.count if data.kernels_omitted else 0
     assert sum(row.count for row in data.streams) == omitted + sum(k.count for k in data.kernels)
+
+
+def check_threads(data: ReportData) -> None:
+    """Parts sum to the whole; what a phase takes of the steps, some thread spends in it."""
+    spent: dict[str, float] = {}
+    for thread in data.threads:
+        assert sum(thread.by_phase.values()) == pytest.approx(thread.busy_us, abs=NEAR)
+        assert thread.blocked_us <= thread.busy_us + NEAR
+        assert thread.busy_us <= data.trace.duration_us + NEAR
+        for phase, time in thread.by_phase.items():
+            spent[phase] = spent.get(phase, 0.0) + time
+    for phase in ("forward", "backward", "optimizer", "data"):
+        in_steps = sum(getattr(step, f"{phase}_us") for step in data.steps)
+        assert in_steps <= spent.get(phase, 0.0) + NEAR
+    waiting = {sync.thread for sync in data.syncs if sync.duration_us}
+    assert waiting <= {thread.thread for thread in data.threads}
 
 
 def check_finite(value: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ def test_the_summary_holds_the_numbers_of_the_report(hookview: Hookview, annotat
     assert row == next(line for line in lines if line.startswith("##"))
     per_step = (dearest.backward.self_device_us or 0) / len(report.steps)
     assert f"{per_step / 1e3:.1f} ms" in row
+    for thread in report.threads:
+        assert any(re.match(rf"{re.escape(thread.thread)} +{thread.role} ", row) for row in lines)
     assert "not attributed" in done.stdout
     assert all(reason in done.stdout for reason in report.coverage.unattributed_by_reason)
 

@@ -36,6 +36,19 @@ export interface WireStream {
   queue_max: number | null;
 }
 
+/** A thread of the host. */
+export interface WireThread {
+  /** Its name, or its number where it has none. */
+  thread: string;
+  process: string;
+  /** "forward", "backward", "data" or "other". */
+  role: string;
+  busy_us: number;
+  /** busy_us by phase; phases without any are left out. */
+  by_phase: Record<string, number>;
+  blocked_us: number;
+}
+
 /** One step with its device work, by torch_tb_profiler's categories, which sum to it. */
 export interface WireBreakdown {
   step: string;

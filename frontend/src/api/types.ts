@@ -8,6 +8,7 @@ import type {
   WireKernelsOmitted,
   WireOperator,
   WireStream,
+  WireThread,
 } from "./tables";
 
 export interface WireTrace {
@@ -243,6 +244,7 @@ export interface WireReport {
   breakdown: WireBreakdown[];
   devices: WireDeviceUse[];
   streams: WireStream[];
+  threads: WireThread[];
 }
 
 /** The version of the report this page understands. */

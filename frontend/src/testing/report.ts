@@ -167,6 +167,7 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
     breakdown: [],
     devices: [],
     streams: [],
+    threads: [],
     ...rest,
   };
 }
