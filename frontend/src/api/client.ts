@@ -1,5 +1,6 @@
 import { ApiError, getJson, withTarget, type Target } from "./request";
 import { createTimelineApi, type TimelineApi } from "./timeline";
+import type { WireRule } from "./rules";
 import { SCHEMA, type WireProgress, type WireReport, type WireRuns } from "./types";
 
 export { ApiError, type Target } from "./request";
@@ -8,6 +9,7 @@ export interface Api {
   readonly runs: (signal: AbortSignal) => Promise<WireRuns>;
   readonly report: (target: Target, signal: AbortSignal) => Promise<WireReport>;
   readonly progress: (target: Target, signal: AbortSignal) => Promise<WireProgress>;
+  readonly rules: (signal: AbortSignal) => Promise<WireRule[]>;
   readonly timeline: TimelineApi;
 }
 
@@ -23,6 +25,7 @@ export function createApi(base: URL): Api {
       if (report.schema !== SCHEMA) throw new ApiError("version", versionMessage(report.schema));
       return report;
     },
+    rules: (signal) => getJson<WireRule[]>(new URL("api/rules", base), signal),
     timeline: createTimelineApi(base),
   };
 }

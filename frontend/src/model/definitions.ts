@@ -82,21 +82,6 @@ export const MODULE_DEFINITIONS = {
   ),
 } as const;
 
-/** Columns of the table of host-blocking calls. */
-export const SYNC_DEFINITIONS = {
-  api: define("call", "The runtime call that blocked the host."),
-  cause: define("cause", "Why the host had to wait."),
-  step: define("step", "The profiler's step in which the call began."),
-  phase: define("phase", "Forward, backward, optimizer, data, or other."),
-  module: define("module", "The module that the call is attributed to."),
-  node: define("autograd node", "The node of the backward pass in which the call was made."),
-  operator: define("operator", "The innermost operator in which the call was made."),
-  thread: define("thread", "The host thread that was blocked."),
-  start: define("start", "When the call began, counted from the beginning of the trace.", "us"),
-  blocked: define("host blocked", "How long the call kept the host waiting.", "us"),
-  idle: define("idle caused", "How long the device had nothing to do because of the call.", "us"),
-} as const;
-
 /** Figures above the fold. */
 export const FIGURE_DEFINITIONS = {
   step: define("step", "Mean length of the selected steps, on the host's clock.", "us"),
@@ -131,17 +116,4 @@ export const FIGURE_DEFINITIONS = {
     "Share of the backward time that is known to belong to a module.",
     "fraction",
   ),
-} as const;
-
-/** Figures above the table of host-blocking calls. */
-export const SYNC_FIGURE_DEFINITIONS = {
-  count: define("host waits", "How often the host waited for the device.", "count"),
-  blocked: define("host blocked", "How long these waits kept the host.", "us"),
-  idle: define(
-    "device idle caused",
-    "How long the device had nothing to do because of them.",
-    "us",
-  ),
-  longest: define("longest", "The longest single wait.", "us"),
-  backward: define("in backward", "How many of these waits are in the backward pass.", "count"),
 } as const;

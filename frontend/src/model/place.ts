@@ -2,7 +2,7 @@ import type { Averaging } from "./measures";
 import { spanFrom, spanOf, spanText, timeText, type Span } from "./timeline/span";
 import type { Sort } from "./treeRows";
 
-export const VIEWS = ["backward", "syncs", "timeline"] as const;
+export const VIEWS = ["backward", "syncs", "timeline", "findings"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** Everything that a shared address brings back. */
@@ -21,6 +21,13 @@ export interface Place {
   sync: string | null;
   phase: string | null;
   cause: string | null;
+  /** Id of the opened finding; "" none, null the first. */
+  finding: string | null;
+  severity: string | null;
+  confidence: string | null;
+  rule: string | null;
+  /** Path of the module that findings are about, or what stands for none. */
+  about: string | null;
   search: string;
   sort: Sort | null;
   /** What of the timeline is in view; null all of it. */
@@ -45,6 +52,11 @@ export const START: Place = {
   sync: null,
   phase: null,
   cause: null,
+  finding: null,
+  severity: null,
+  confidence: null,
+  rule: null,
+  about: null,
   search: "",
   sort: null,
   shown: null,
@@ -63,6 +75,11 @@ const NAMED = [
   "sync",
   "phase",
   "cause",
+  "finding",
+  "severity",
+  "confidence",
+  "rule",
+  "about",
   "event",
 ] as const;
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { report, sync } from "../testing/report";
 import { avoidable, deservesLook } from "./attention";
-import { chainText, filterSyncs, sortSyncs, summarizeSyncs, syncRows, tally } from "./syncs";
+import { filterSyncs, summarizeSyncs, syncRows, tally } from "./syncs";
 
 const all = syncRows(
   report({
@@ -29,41 +29,11 @@ test("search and filters narrow together", () => {
   ]);
 });
 
-test("texts and numbers sort, nothing comes last", () => {
-  expect(ids(sortSyncs(all, { key: "blocked", descending: true }))).toEqual([
-    "1030",
-    "1010",
-    "1030.1",
-  ]);
-  expect(ids(sortSyncs(all, { key: "idle", descending: false })).at(-1)).toBe("1030");
-  expect(ids(sortSyncs(all, { key: "module", descending: true })).at(-1)).toBe("1030.1");
-});
-
 test("values are counted for the filters, most frequent first", () => {
   expect(tally(all, "phase")).toEqual([
     ["backward", 2],
     ["forward", 1],
   ]);
-});
-
-test("the chain leads from the call outwards to the Python lines", () => {
-  const text = chainText(
-    sync({ duration_us: 118_400, stack: ["model.py(60): forward", "train.py(7): step"] }),
-    (path) => (path === "head" ? "Linear" : null),
-  );
-  expect(text.split("\n")).toEqual([
-    "cudaStreamSynchronize  118.4 ms",
-    "└ aten::item",
-    "  └ IndexBackward0",
-    "    └ head (Linear)",
-    "      └ model.py(60): forward",
-    "        └ train.py(7): step",
-  ]);
-});
-
-test("links that the trace does not hold are left out of the chain", () => {
-  const bare = sync({ operator: null, node: null, module: "" });
-  expect(chainText(bare, () => null)).toBe("cudaStreamSynchronize  5.0 µs\n└ (root)");
 });
 
 test("sums know nothing of an idle time that no call has", () => {

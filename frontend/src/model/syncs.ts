@@ -1,7 +1,4 @@
 import type { WireReport, WireSync } from "../api/types";
-import { duration } from "./formats";
-import { pathText } from "./moduleTree";
-import { compareNumbers, type Sort } from "./treeRows";
 
 /** One host-blocking call; `id` names it in the URL and outlives sorting and filtering. */
 export interface SyncRow {
@@ -16,9 +13,6 @@ export interface SyncFilter {
   phase: string | null;
   cause: string | null;
 }
-
-type TextKey = "api" | "cause" | "step" | "phase" | "module" | "node" | "operator" | "thread";
-export type SyncSortKey = TextKey | "start" | "blocked" | "idle";
 
 export function syncRows(report: WireReport): SyncRow[] {
   const seen = new Map<number, number>();
@@ -43,72 +37,19 @@ export function filterSyncs(rows: readonly SyncRow[], filter: SyncFilter): SyncR
   );
 }
 
-export function sortSyncs(rows: readonly SyncRow[], sort: Sort): SyncRow[] {
-  const sign = sort.descending ? -1 : 1;
-  const collator = new Intl.Collator("en", { numeric: true });
-  const key = sort.key as SyncSortKey;
-  const compare = (a: SyncRow, b: SyncRow): number => {
-    if (key === "start" || key === "blocked" || key === "idle") {
-      return compareNumbers(numberOf(a, key), numberOf(b, key), sign);
-    }
-    return compareTexts(a.sync[key], b.sync[key], sign, collator);
-  };
-  return [...rows].sort((a, b) => compare(a, b) || a.start - b.start);
-}
-
 /** The values a column takes, most frequent first, with how often. */
 export function tally(
   rows: readonly SyncRow[],
   key: "phase" | "cause",
 ): [value: string, n: number][] {
+  return tallyOf(rows.map(({ sync }) => sync[key]));
+}
+
+/** Values, most frequent first, with how often. */
+export function tallyOf(values: Iterable<string>): [value: string, n: number][] {
   const counts = new Map<string, number>();
-  for (const { sync } of rows) counts.set(sync[key], (counts.get(sync[key]) ?? 0) + 1);
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
-}
-
-export interface ChainLink {
-  kind: "call" | "operator" | "node" | "module" | "frame";
-  text: string;
-}
-
-/** From the call outwards: operator, autograd node, module, Python frames. */
-export function chainOf(sync: WireSync, classOf: (path: string) => string | null): ChainLink[] {
-  const links: ChainLink[] = [{ kind: "call", text: sync.api }];
-  if (sync.operator !== null) links.push({ kind: "operator", text: sync.operator });
-  if (sync.node !== null) links.push({ kind: "node", text: sync.node });
-  if (sync.module !== null) links.push({ kind: "module", text: moduleText(sync.module, classOf) });
-  return [...links, ...sync.stack.map((text): ChainLink => ({ kind: "frame", text }))];
-}
-
-/** The chain as indented lines for pasting elsewhere. */
-export function chainText(sync: WireSync, classOf: (path: string) => string | null): string {
-  return chainOf(sync, classOf)
-    .map((link, depth) =>
-      depth === 0
-        ? `${link.text}  ${duration(sync.duration_us)}`
-        : `${"  ".repeat(depth - 1)}└ ${link.text}`,
-    )
-    .join("\n");
-}
-
-function moduleText(path: string, classOf: (path: string) => string | null): string {
-  const className = classOf(path);
-  return className === null ? pathText(path) : `${pathText(path)} (${className})`;
-}
-
-function numberOf(row: SyncRow, key: "start" | "blocked" | "idle"): number | null {
-  if (key === "start") return row.start;
-  return key === "blocked" ? row.sync.duration_us : row.sync.device_idle_us;
-}
-
-function compareTexts(
-  a: string | null,
-  b: string | null,
-  sign: number,
-  collator: Intl.Collator,
-): number {
-  if (a === null || b === null) return Number(a === null) - Number(b === null);
-  return sign * collator.compare(a, b);
 }
 
 function haystack(sync: WireSync): string[] {

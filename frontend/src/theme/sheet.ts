@@ -1,7 +1,10 @@
 import base from "./base.css?inline";
+import findings from "./findings.css?inline";
 import frame from "./frame.css?inline";
+import moment from "./moment.css?inline";
 import panel from "./panel.css?inline";
 import states from "./states.css?inline";
+import syncs from "./syncs.css?inline";
 import table from "./table.css?inline";
 import view from "./view.css?inline";
 import { paletteSheet } from "./colours";
@@ -12,6 +15,8 @@ import { paletteSheet } from "./colours";
  */
 export function adoptStyles(document: Document): void {
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync([paletteSheet(), base, frame, view, table, panel, states].join("\n"));
+  sheet.replaceSync(
+    [paletteSheet(), base, frame, view, table, panel, states, moment, syncs, findings].join("\n"),
+  );
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 }

@@ -6,6 +6,7 @@ import { rememberedRun, rememberRun } from "../browser/storage";
 import { chooseTrace, type Choice } from "../model/chooseTrace";
 import type { View } from "../model/place";
 import { BackwardView } from "./backward/BackwardView";
+import { FindingsView } from "./findings/FindingsView";
 import { Navigation } from "./shell/Navigation";
 import { TopBar } from "./shell/TopBar";
 import { usePlace, useServices } from "./state/context";
@@ -27,6 +28,7 @@ const PAGES: Readonly<Record<View, (props: PageProps) => ReactElement>> = {
   backward: BackwardView,
   syncs: SyncsView,
   timeline: TimelineView,
+  findings: FindingsView,
 };
 
 export function App(): ReactElement {

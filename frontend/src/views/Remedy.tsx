@@ -1,21 +1,42 @@
 import type { ReactElement } from "react";
 
 import type { WireFinding } from "../api/types";
-import { duration } from "../model/formats";
+import { findingId, priceText } from "../model/findings";
 import { Name } from "./Name";
+import { PlaceLink } from "./PlaceLink";
 
-/** What to do about it, and what that would save. */
-export function Remedy({ finding }: { finding: WireFinding }): ReactElement {
+interface RemedyProps {
+  finding: WireFinding;
+  /** Mean length of the steps that count, for shares; null where it is not told. */
+  stepUs?: number | null;
+  /** Without the link to the finding, which is what is looked at. */
+  alone?: boolean;
+}
+
+/** What to do about it, what that would save, and where that is known from. */
+export function Remedy({ finding, stepUs = null, alone = false }: RemedyProps): ReactElement {
   return (
     <section className="remedy" aria-label="Remedy">
-      <h3>
-        <Name text={finding.title} className="wrap" />
-      </h3>
+      {!alone && (
+        <h3>
+          <Name text={finding.title} className="wrap" />
+        </h3>
+      )}
       <p>{finding.fix}</p>
-      <p className="muted">
-        costs {duration(finding.cost_us_per_step)} of idle device a step
-        {finding.gain_us_per_step !== null && `, saves up to ${duration(finding.gain_us_per_step)}`}
-      </p>
+      {!alone && <p className="price">{priceText(finding, stepUs)}</p>}
+      <p className="muted">Reference: {finding.reference}</p>
+      {finding.caveats.length > 0 && (
+        <ul className="caveats muted">
+          {finding.caveats.map((caveat) => (
+            <li key={caveat}>{caveat}</li>
+          ))}
+        </ul>
+      )}
+      {!alone && (
+        <PlaceLink to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}>
+          Evidence in Findings
+        </PlaceLink>
+      )}
     </section>
   );
 }

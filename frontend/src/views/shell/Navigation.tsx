@@ -60,10 +60,16 @@ function entries(report: WireReport | null): Entry[] {
       badge: report === null ? NOTHING : count(report.syncs.length),
       look: deservesLook(blocked, step),
     },
+    {
+      view: "findings",
+      title: "Findings",
+      badge: report === null ? NOTHING : count(report.findings.length),
+      look: false,
+    },
   ];
 }
 
-/** Search and sort belong to the view one leaves. */
+/** Search, sort and these filters belong to the view one leaves. */
 function change(place: Place, view: View): Partial<Place> {
-  return place.view === view ? {} : { view, search: "", sort: null };
+  return place.view === view ? {} : { view, search: "", sort: null, phase: null, cause: null };
 }

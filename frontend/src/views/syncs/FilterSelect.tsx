@@ -4,12 +4,16 @@ interface FilterSelectProps {
   label: string;
   value: string | null;
   options: [value: string, n: number][];
+  /** How a value is written; as it is without. */
+  text?: (value: string) => string;
   onChange: (value: string | null) => void;
 }
 
-const ANY = "";
+// No value of a trace: those have no control characters.
+const ANY = "\u0000";
 
-export function FilterSelect({ label, value, options, onChange }: FilterSelectProps): ReactElement {
+export function FilterSelect(props: FilterSelectProps): ReactElement {
+  const { label, value, options, text = same, onChange } = props;
   return (
     <label className="picker">
       <span className="picker-label">{label}</span>
@@ -22,13 +26,15 @@ export function FilterSelect({ label, value, options, onChange }: FilterSelectPr
         <option value={ANY}>any</option>
         {options.map(([name, n]) => (
           <option key={name} value={name}>
-            {name} ({n})
+            {text(name)} ({n})
           </option>
         ))}
         {value !== null && !options.some(([name]) => name === value) && (
-          <option value={value}>{value} (0)</option>
+          <option value={value}>{text(value)} (0)</option>
         )}
       </select>
     </label>
   );
 }
+
+const same = (value: string): string => value;

@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { avoidable, deservesLook } from "../../model/attention";
-import { SYNC_FIGURE_DEFINITIONS as D } from "../../model/definitions";
+import { SYNC_FIGURE_DEFINITIONS as D } from "../../model/definitionsSyncs";
 import { count, durationParts } from "../../model/formats";
 import { stepsLength } from "../../model/measures";
 import { summarizeSyncs, type SyncRow } from "../../model/syncs";

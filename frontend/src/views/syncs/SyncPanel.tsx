@@ -1,30 +1,45 @@
-import { useRef, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
+import type { Target } from "../../api/client";
+import type { WireRule } from "../../api/rules";
 import type { WireReport } from "../../api/types";
-import { avoidable } from "../../model/attention";
-import { findingsOfSync } from "../../model/findings";
-import { duration, NOTHING } from "../../model/formats";
-import { chainOf, chainText, type SyncRow } from "../../model/syncs";
-import { CopyButton } from "../CopyButton";
+import { countedStep, findingId, findingsOfSyncs } from "../../model/findings";
+import { counted } from "../../model/formats";
+import { causeTitle, isProfiler } from "../../model/syncText";
+import { longestOf, whatText, type SyncNode } from "../../model/syncTree";
+import { inTimeline } from "../../model/timeline/link";
+import { MomentPicture } from "../moment/MomentPicture";
 import { Name } from "../Name";
+import { PlaceLink } from "../PlaceLink";
 import { Remedy } from "../Remedy";
 import { usePlace } from "../state/context";
+import { Chain } from "./Chain";
+import { RuleRemedy } from "./RuleRemedy";
+import { WaitFacts } from "./WaitFacts";
 
 interface SyncPanelProps {
   report: WireReport;
-  row: SyncRow;
+  target: Target;
+  node: SyncNode;
+  rules: readonly WireRule[] | null;
+  /** Show one wait among those of the table. */
+  onReveal: (id: string) => void;
 }
 
-/** One wait and the chain that led to it: the evidence. */
-export function SyncPanel({ report, row }: SyncPanelProps): ReactElement {
+/** One wait, or those of a cause or a call site, with the chain that led to it: the evidence. */
+export function SyncPanel(props: SyncPanelProps): ReactElement | null {
+  const { report, target, node, rules } = props;
   const [, go] = usePlace();
+  const row = longestOf(node);
+  if (row === null) return null;
   const { sync } = row;
+  const title = causeTitle(sync.cause, rules);
   const close = (): void => {
     go({ sync: null });
   };
   return (
     <aside
-      className="panel"
+      className="panel sync-panel"
       aria-label="Host-blocking call"
       onKeyDown={(event) => {
         if (event.key === "Escape") close();
@@ -32,79 +47,93 @@ export function SyncPanel({ report, row }: SyncPanelProps): ReactElement {
     >
       <header>
         <h2>
-          <Name text={sync.api} />
+          <Name text={node.kind === "cause" ? title : whatText(node)} className="wrap" />
         </h2>
         <button type="button" className="quiet" onClick={close}>
           Close
         </button>
       </header>
       <p className="muted">
-        <Name text={sync.cause} className="wrap" />
+        {node.kind !== "cause" && title !== sync.cause && <>{title} · </>}
+        <bdi className="code">{sync.cause}</bdi>
       </p>
-      <dl className="facts">
-        <Fact title="host blocked" value={duration(sync.duration_us)} />
-        <Fact title="device idle caused" value={duration(sync.device_idle_us)} />
-        <Fact title="phase" value={sync.phase} />
-        <Fact title="start" value={duration(row.start)} />
-        <Fact title="step" value={sync.step ?? NOTHING} />
-        <Fact title="thread" value={sync.thread} />
-      </dl>
+      <WaitFacts report={report} node={node} />
+      {node.rows.length > 1 && <Longest node={node} id={row.id} onReveal={props.onReveal} />}
       <Chain report={report} row={row} />
-      {findingsOfSync(report, sync).map((finding) => (
-        <Remedy key={finding.where} finding={finding} />
-      ))}
-      {sync.module !== null && (
-        <button
-          type="button"
-          onClick={() => {
-            go({ view: "backward", module: sync.module, zoom: null, search: "", sort: null });
-          }}
-        >
-          Show module in Backward
-        </button>
-      )}
+      <section aria-label="The moment">
+        <h3>The moment</h3>
+        <MomentPicture target={target} row={row} />
+      </section>
+      <Remedies {...props} />
+      <div className="links">
+        <PlaceLink className="button" to={inTimeline(report, sync.start_us, sync.duration_us)}>
+          Show in timeline
+        </PlaceLink>
+        {sync.module !== null && (
+          <PlaceLink
+            className="button"
+            to={{ view: "backward", module: sync.module, zoom: null, search: "", sort: null }}
+          >
+            Show module in Backward
+          </PlaceLink>
+        )}
+      </div>
     </aside>
   );
 }
 
-function Chain({ report, row }: SyncPanelProps): ReactElement {
-  const source = useRef<HTMLPreElement>(null);
-  const classOf = (path: string): string | null =>
-    report.modules.find((module) => module.path === path)?.class ?? null;
-  const links = chainOf(row.sync, classOf);
-  const look = avoidable([row.sync]).length > 0;
+interface LongestProps {
+  node: SyncNode;
+  id: string;
+  onReveal: (id: string) => void;
+}
+
+/** Several waits are shown by their longest. */
+function Longest({ node, id, onReveal }: LongestProps): ReactElement {
   return (
-    <section aria-label="Chain">
-      <header>
-        <h3>What happens</h3>
-        <CopyButton text={chainText(row.sync, classOf)} source={source} />
-      </header>
-      <pre ref={source} className={look ? "chain look" : "chain"} tabIndex={0}>
-        {links.map((link, depth) => (
-          <span key={depth} className={`link-${link.kind}`}>
-            {depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `}
-            <bdi>{link.text}</bdi>
-            {depth === 0 ? `  ${duration(row.sync.duration_us)}` : ""}
-            {"\n"}
-          </span>
-        ))}
-      </pre>
-      {row.sync.stack.length === 0 && (
-        <p className="muted">
-          No Python lines: the trace was recorded without <code>with_stack=True</code>.
-        </p>
-      )}
-    </section>
+    <p className="muted">
+      Below, the longest of {counted(node.rows.length, "wait")}.{" "}
+      <button
+        type="button"
+        className="link"
+        onClick={() => {
+          onReveal(id);
+        }}
+      >
+        Go to it
+      </button>
+    </p>
   );
 }
 
-function Fact({ title, value }: { title: string; value: string }): ReactElement {
+function Remedies({ report, node, rules }: SyncPanelProps): ReactElement {
+  const syncs = node.rows.map(({ sync }) => sync);
+  const findings = findingsOfSyncs(report, syncs);
+  const cause = syncs[0]?.cause ?? "";
+  if (isProfiler(cause)) {
+    return <p className="muted">The profiler makes this call itself: there is nothing to do.</p>;
+  }
+  const step = countedStep(report);
+  const [first, ...rest] = findings;
+  if (first === undefined) return <RuleRemedy cause={cause} rules={rules} />;
   return (
-    <div>
-      <dt>{title}</dt>
-      <dd>
-        <Name text={value} />
-      </dd>
-    </div>
+    <>
+      <Remedy finding={first} stepUs={step} />
+      {rest.length > 0 && (
+        <p className="muted">
+          {counted(rest.length, "more finding")} with this remedy:{" "}
+          {rest.map((finding, index) => (
+            <span key={findingId(finding)}>
+              {index > 0 && "; "}
+              <PlaceLink
+                to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}
+              >
+                <Name text={finding.where} className="wrap" />
+              </PlaceLink>
+            </span>
+          ))}
+        </p>
+      )}
+    </>
   );
 }

@@ -1,84 +1,141 @@
 import { useMemo, type ReactElement } from "react";
 
+import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
-import { filterSyncs, sortSyncs, syncRows, tally, type SyncRow } from "../../model/syncs";
+import { tally } from "../../model/syncs";
 import type { Sort } from "../../model/treeRows";
 import { SearchBox } from "../SearchBox";
 import { usePlace } from "../state/context";
+import { useRules } from "../state/useRules";
 import { DataTable } from "../table/DataTable";
-import { syncColumns } from "./columns";
+import { syncColumns, type SyncTableRow } from "./columns";
 import { FilterSelect } from "./FilterSelect";
+import { NoWaits } from "./NoWaits";
 import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
+import { useSyncTree, type SyncTree } from "./useSyncTree";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
-/** Every call that made the host wait for the device. */
-export function SyncsView({ report }: { report: WireReport }): ReactElement {
+interface SyncsViewProps {
+  report: WireReport;
+  target: Target;
+}
+
+/** Every call that made the host wait for the device, by cause and call site. */
+export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
   const [place, go] = usePlace();
-  const { search, phase, cause } = place;
-  const { key, descending } = place.sort ?? LONGEST_FIRST;
-  const all = useMemo(() => syncRows(report), [report]);
-  const rows = useMemo(
-    () => sortSyncs(filterSyncs(all, { search, phase, cause }), { key, descending }),
-    [all, search, phase, cause, key, descending],
+  const rules = useRules();
+  const sort = place.sort ?? LONGEST_FIRST;
+  const waits = useSyncTree(report, place, sort);
+  const { tree, fold, selected } = waits;
+  const columns = useMemo(
+    () => syncColumns({ report, tree, rules, search: place.search, onFold: fold }),
+    [report, tree, rules, place.search, fold],
   );
-  const columns = useMemo(() => syncColumns(report, all, search), [report, all, search]);
-  const selected = all.find((row) => row.id === place.sync);
-  const filtered = search !== "" || phase !== null || cause !== null;
   return (
     <div className="view">
       <div className="view-main">
-        <SyncFigures report={report} rows={rows} filtered={filtered} />
-        <div className="toolbar">
-          <SearchBox
-            label="Search call, operator, module, line"
-            text={search}
-            onText={(text) => {
-              go({ search: text }, true);
-            }}
-            found={filtered ? `${rows.length} of ${all.length}` : null}
-          />
-          <FilterSelect
-            label="phase"
-            value={phase}
-            options={tally(all, "phase")}
-            onChange={(value) => {
-              go({ phase: value });
-            }}
-          />
-          <FilterSelect
-            label="cause"
-            value={cause}
-            options={tally(all, "cause")}
-            onChange={(value) => {
-              go({ cause: value });
-            }}
-          />
-        </div>
+        <SyncFigures
+          report={report}
+          rows={waits.fitting}
+          filtered={waits.fitting.length < waits.all.length}
+        />
+        <SyncToolbar waits={waits} />
         <DataTable
           label="Host-blocking calls"
           columns={columns}
-          rows={rows}
+          rows={waits.rows}
           rowId={rowId}
-          sort={{ key, descending }}
-          onSort={(sort) => {
-            go({ sort }, true);
+          sort={sort}
+          onSort={(next) => {
+            go({ sort: next }, true);
           }}
-          selected={place.sync}
+          selected={selected?.id ?? null}
           onSelect={(id) => {
-            go({ sync: id === place.sync ? null : id });
+            go({ sync: id === selected?.id ? null : id });
           }}
+          branch={branchOf}
+          onFold={fold}
           empty={
-            all.length === 0
+            waits.all.length === 0
               ? "The host never waits for the device in these steps."
               : "No call fits search and filters."
           }
         />
+        <NoWaits report={report} />
       </div>
-      {selected !== undefined && <SyncPanel report={report} row={selected} />}
+      {selected !== null && (
+        <SyncPanel
+          report={report}
+          target={target}
+          node={selected}
+          rules={rules}
+          onReveal={(id) => {
+            waits.reveal(id);
+            go({ sync: id });
+          }}
+        />
+      )}
     </div>
   );
 }
 
-const rowId = (row: SyncRow): string => row.id;
+function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
+  const [{ search, phase, cause }, go] = usePlace();
+  const { all, fitting, foldAll } = waits;
+  const filtered = search !== "" || phase !== null || cause !== null;
+  return (
+    <div className="toolbar">
+      <SearchBox
+        label="Search call, operator, module, line"
+        text={search}
+        onText={(text) => {
+          go({ search: text }, true);
+        }}
+        found={filtered ? `${fitting.length} of ${all.length}` : null}
+      />
+      <FilterSelect
+        label="phase"
+        value={phase}
+        options={tally(all, "phase")}
+        onChange={(value) => {
+          go({ phase: value });
+        }}
+      />
+      <FilterSelect
+        label="cause"
+        value={cause}
+        options={tally(all, "cause")}
+        onChange={(value) => {
+          go({ cause: value });
+        }}
+      />
+      <div className="group" role="group" aria-label="Fold">
+        <button
+          type="button"
+          onClick={() => {
+            foldAll(true);
+          }}
+        >
+          Every wait
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            foldAll(false);
+          }}
+        >
+          Call sites
+        </button>
+      </div>
+    </div>
+  );
+}
+
+const rowId = ({ node }: SyncTableRow): string => node.id;
+
+const branchOf = ({ node, open }: SyncTableRow): { level: number; open: boolean | null } => ({
+  level: node.level,
+  open,
+});

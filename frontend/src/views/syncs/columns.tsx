@@ -1,97 +1,113 @@
 import type { ReactNode } from "react";
 
+import type { WireRule } from "../../api/rules";
 import type { WireReport } from "../../api/types";
 import { avoidable, deservesLook } from "../../model/attention";
-import { SYNC_DEFINITIONS as D } from "../../model/definitions";
-import { durationScale, NOTHING, scaledDuration, type DurationScale } from "../../model/formats";
+import { SYNC_DEFINITIONS as D } from "../../model/definitionsSyncs";
+import {
+  count,
+  durationScale,
+  NOTHING,
+  scaledDuration,
+  type DurationScale,
+} from "../../model/formats";
 import { stepsLength } from "../../model/measures";
-import { pathText } from "../../model/moduleTree";
-import type { SyncRow } from "../../model/syncs";
+import { common, moduleText, valueOf, type SyncNode, type SyncSortKey } from "../../model/syncTree";
 import { Name } from "../Name";
 import type { Column } from "../table/features";
+import { SyncCell } from "./SyncCell";
 
-/** Columns of the table of host-blocking calls. */
-export function syncColumns(
-  report: WireReport,
-  rows: readonly SyncRow[],
-  search: string,
-): Column<SyncRow>[] {
-  const step = stepLength(report);
-  const largest = (of: (row: SyncRow) => number | null): number =>
-    rows.reduce((most, row) => Math.max(most, of(row) ?? 0), 0);
-  const start = durationScale(largest((row) => row.start));
-  const blocked = durationScale(largest((row) => row.sync.duration_us));
-  const idle = durationScale(largest((row) => row.sync.device_idle_us));
-  const wait = (row: SyncRow, us: number | null, scale: DurationScale): ReactNode => {
-    const text = scaledDuration(us, scale);
-    const look = avoidable([row.sync]).length > 0 && deservesLook(us, step);
-    return look ? <strong className="look">{text}</strong> : text;
-  };
+/** A node of the tree and whether it is open; null for a leaf. */
+export interface SyncTableRow {
+  node: SyncNode;
+  open: boolean | null;
+}
+
+interface Given {
+  report: WireReport;
+  tree: readonly SyncNode[];
+  rules: readonly WireRule[] | null;
+  search: string;
+  onFold: (id: string, open: boolean) => void;
+}
+
+/** Columns of the tree of host-blocking calls. */
+export function syncColumns({
+  report,
+  tree,
+  rules,
+  search,
+  onFold,
+}: Given): Column<SyncTableRow>[] {
+  const whole = stepsLength(report);
+  const largest = (of: (node: SyncNode) => number | null): number =>
+    tree.reduce((most, node) => Math.max(most, of(node) ?? 0), 0);
+  const most = largest(({ sum }) => sum.blocked);
+  const time = durationScale(most);
+  const start = durationScale(largest((node) => node.rows.at(-1)?.start ?? 0));
+  const waited = (node: SyncNode, us: number | null): ReactNode =>
+    look(node, us, time, whole / (node.kind === "event" ? Math.max(1, report.steps.length) : 1));
   return [
-    text("api", 0, ({ sync }) => <Name text={sync.api} className="code" mark={search} />),
-    amount("blocked", 98, (row) => wait(row, row.sync.duration_us, blocked)),
-    amount("idle", 84, (row) => wait(row, row.sync.device_idle_us, idle)),
-    text("cause", 128, ({ sync }) => <Name text={sync.cause} mark={search} />),
-    text("step", 48, ({ sync }) => named(shortStep(sync.step), "", search)),
-    text("phase", 78, ({ sync }) => <Name text={sync.phase} className={`phase ${sync.phase}`} />),
-    text("module", 114, ({ sync }) => named(moduleName(sync.module), "code", search)),
-    text("node", 130, ({ sync }) => named(sync.node, "code", search)),
-    text("operator", 104, ({ sync }) => named(sync.operator, "code", search)),
-    text("thread", 60, ({ sync }) => named(sync.thread, "", search)),
-    amount("start", 80, (row) => scaledDuration(row.start, start)),
+    column("what", 0, ({ node, open }) => (
+      <SyncCell node={node} open={open} rules={rules} search={search} onFold={onFold} />
+    )),
+    column("count", 44, ({ node }) =>
+      node.kind === "event" ? <span className="muted">1</span> : count(node.rows.length),
+    ),
+    column("blocked", 98, ({ node }) => (
+      <>
+        {waited(node, node.sum.blocked)}
+        {most > 0 && <Bar share={node.sum.blocked / most} />}
+      </>
+    )),
+    column("idle", 88, ({ node }) => waited(node, node.sum.idle)),
+    column("longest", 80, ({ node }) => scaledDuration(node.sum.longest, time)),
+    column("phase", 74, ({ node }) => {
+      const phase = common(node, ({ sync }) => sync.phase);
+      return shared(phase, `phase ${phase.value ?? ""}`, "");
+    }),
+    column("module", 112, ({ node }) => shared(common(node, moduleText), "code", search)),
+    column("start", 78, ({ node }) => scaledDuration(node.rows[0]?.start ?? null, start)),
   ];
 }
 
-function text(
-  key: "api" | "cause" | "step" | "phase" | "module" | "node" | "operator" | "thread",
+const NUMBERS: readonly SyncSortKey[] = ["count", "blocked", "idle", "longest", "start"];
+
+function column(
+  key: SyncSortKey,
   width: number,
-  render: (row: SyncRow) => ReactNode,
-): Column<SyncRow> {
+  render: (row: SyncTableRow) => ReactNode,
+): Column<SyncTableRow> {
   return {
     id: key,
-    accessorFn: (row) => row.sync[key],
-    meta: { definition: D[key], width, align: "start" },
+    accessorFn: ({ node }) => valueOf(node, key),
+    meta: { definition: D[key], width, align: NUMBERS.includes(key) ? "end" : "start" },
     cell: ({ row }) => render(row.original),
   };
 }
 
-const AMOUNTS = {
-  start: (row: SyncRow) => row.start,
-  blocked: ({ sync }: SyncRow) => sync.duration_us,
-  idle: ({ sync }: SyncRow) => sync.device_idle_us,
-} as const;
-
-function amount(
-  key: keyof typeof AMOUNTS,
-  width: number,
-  render: (row: SyncRow) => ReactNode,
-): Column<SyncRow> {
-  return {
-    id: key,
-    accessorFn: AMOUNTS[key],
-    meta: { definition: D[key], width, align: "end" },
-    cell: ({ row }) => render(row.original),
-  };
+function look(node: SyncNode, us: number | null, scale: DurationScale, whole: number): ReactNode {
+  const text = scaledDuration(us, scale);
+  const own = avoidable(node.rows.map(({ sync }) => sync)).length > 0;
+  return own && deservesLook(us, whole) ? <strong className="look">{text}</strong> : text;
 }
 
-function named(value: string | null, className: string, search: string): ReactNode {
-  return value === null ? (
-    <span className="muted">{NOTHING}</span>
-  ) : (
-    <Name text={value} className={className} mark={search} />
+function Bar({ share }: { share: number }): ReactNode {
+  return (
+    <span
+      className="bar waited"
+      aria-hidden="true"
+      style={{ width: `calc((100% - 12px) * ${share})` }}
+    />
   );
 }
 
-function moduleName(path: string | null): string | null {
-  return path === null ? null : pathText(path);
-}
-
-/** ProfilerStep#5 is step 5 to everyone. */
-export function shortStep(name: string | null): string | null {
-  return name?.replace(/^ProfilerStep#/, "") ?? null;
-}
-
-function stepLength(report: WireReport): number {
-  const sum = stepsLength(report);
-  return sum / Math.max(1, report.steps.length);
+/** What all waits of a row have in common; else how many different values there are. */
+function shared(
+  { value, different }: { value: string | null; different: number },
+  className: string,
+  search: string,
+): ReactNode {
+  if (value !== null) return <Name text={value} className={className} mark={search} />;
+  return <span className="muted">{different > 1 ? `${different} different` : NOTHING}</span>;
 }

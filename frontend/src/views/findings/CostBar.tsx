@@ -1,0 +1,72 @@
+import type { ReactElement } from "react";
+
+import type { FindingRow } from "../../model/findings";
+import { duration, percent } from "../../model/formats";
+
+interface CostBarProps {
+  row: FindingRow;
+  /** With words below, for the open finding. */
+  labelled?: boolean;
+}
+
+/** The step as a line, what the finding costs of it, and the part of that which the remedy saves. */
+export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
+  const { finding, costShare, gainShare } = row;
+  const cost = Math.min(1, costShare ?? 0);
+  const gain = Math.min(cost, gainShare ?? 0);
+  return (
+    <>
+      <span
+        className={labelled ? "cost-bar large" : "cost-bar"}
+        role="img"
+        aria-label={`cost ${percent(costShare)} of the step, gain ${percent(gainShare)}`}
+      >
+        {cost > 0 && (
+          <span
+            className={finding.gain_us_per_step === null ? "cost unknown" : "cost"}
+            style={{ inlineSize: `${cost * 100}%` }}
+          />
+        )}
+        {gain > 0 && <span className="gain" style={{ inlineSize: `${gain * 100}%` }} />}
+      </span>
+      {labelled && (
+        <dl className="cost-legend">
+          <Part
+            swatch="cost"
+            title="costs a step"
+            us={finding.cost_us_per_step}
+            share={costShare}
+          />
+          <Part
+            swatch="gain"
+            title="remedy saves at most"
+            us={finding.gain_us_per_step}
+            share={gainShare}
+          />
+        </dl>
+      )}
+    </>
+  );
+}
+
+interface PartProps {
+  swatch: string;
+  title: string;
+  us: number | null;
+  share: number | null;
+}
+
+function Part({ swatch, title, us, share }: PartProps): ReactElement {
+  return (
+    <div>
+      <dt>
+        <span className={`swatch ${swatch}`} aria-hidden="true" />
+        {title}
+      </dt>
+      <dd>
+        {us === null ? "not told by this trace" : duration(us)}
+        {us !== null && share !== null && <span className="muted"> · {percent(share)}</span>}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+import { useState, type ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { exampleInTimeline } from "../../model/findingExamples";
+import type { FindingRow } from "../../model/findings";
+import { counted, duration, NOTHING } from "../../model/formats";
+import { shortStep } from "../../model/syncText";
+import { PlaceLink } from "../PlaceLink";
+
+const FIRST = 5;
+
+interface ExamplesProps {
+  report: WireReport;
+  row: FindingRow;
+}
+
+/** Where it was seen: each leads to the timeline, a wait to its chain as well. */
+export function Examples({ report, row }: ExamplesProps): ReactElement {
+  const [all, setAll] = useState(false);
+  const { finding, examples } = row;
+  const shown = all ? examples : examples.slice(0, FIRST);
+  return (
+    <section aria-label="Examples">
+      <h3>
+        Seen {counted(finding.count, "time")}
+        {examples.length > 0 && examples.length < finding.count && `; the first ${examples.length}`}
+      </h3>
+      {examples.length === 0 ? (
+        <p className="muted">It is of the steps as a whole: no single event shows it.</p>
+      ) : (
+        <table className="small-table examples">
+          <thead>
+            <tr>
+              <th scope="col">start</th>
+              <th scope="col">step</th>
+              <th scope="col">waits</th>
+              <th scope="col">show</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((example) => (
+              <tr key={example.start_us}>
+                <th scope="row">{duration(example.start)}</th>
+                <td>
+                  <bdi>{example.step === null ? NOTHING : shortStep(example.step)}</bdi>
+                </td>
+                <td>{duration(example.wait?.sync.duration_us)}</td>
+                <td>
+                  <PlaceLink to={exampleInTimeline(report, example)}>timeline</PlaceLink>
+                  {example.wait !== null && (
+                    <>
+                      {" · "}
+                      <PlaceLink
+                        to={{
+                          view: "syncs",
+                          sync: example.wait.id,
+                          search: "",
+                          sort: null,
+                          phase: null,
+                          cause: null,
+                        }}
+                      >
+                        wait
+                      </PlaceLink>
+                    </>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {examples.length > FIRST && (
+        <button
+          type="button"
+          className="quiet"
+          aria-expanded={all}
+          onClick={() => {
+            setAll(!all);
+          }}
+        >
+          {all ? `Show ${FIRST}` : `Show all ${examples.length}`}
+        </button>
+      )}
+    </section>
+  );
+}

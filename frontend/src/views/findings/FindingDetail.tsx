@@ -1,0 +1,83 @@
+import { useRef, type ReactElement } from "react";
+
+import type { Target } from "../../api/client";
+import type { WireReport } from "../../api/types";
+import { confidenceDefinition } from "../../model/definitionsFindings";
+import { countedStep, type FindingRow } from "../../model/findings";
+import { findingMarkdown, sentence } from "../../model/findingText";
+import { longestWait } from "../../model/findingExamples";
+import { CopyButton } from "../CopyButton";
+import { MomentPicture } from "../moment/MomentPicture";
+import { PlaceLink } from "../PlaceLink";
+import { Remedy } from "../Remedy";
+import { CostBar } from "./CostBar";
+import { Examples } from "./Examples";
+
+interface FindingDetailProps {
+  report: WireReport;
+  target: Target;
+  row: FindingRow;
+}
+
+/** What proves a finding, what to do about it, and where it was seen. */
+export function FindingDetail({ report, target, row }: FindingDetailProps): ReactElement {
+  const source = useRef<HTMLDivElement>(null);
+  const { finding } = row;
+  const wait = longestWait(row);
+  return (
+    <>
+      <div className="finding-text" ref={source}>
+        <section aria-label="Evidence">
+          <h3>Evidence</h3>
+          <p>{sentence(finding.evidence)}</p>
+          <p className="muted">
+            Confidence {finding.confidence}. {confidenceDefinition(finding.confidence)?.text}
+          </p>
+        </section>
+        <Remedy finding={finding} alone />
+        {finding.advice.length > 0 && (
+          <section aria-label="Advice" className="advice">
+            <h3>Look at this as well: no trace shows it</h3>
+            <dl>
+              {finding.advice.map(({ id, title, fix }) => (
+                <div key={id}>
+                  <dt>{title}</dt>
+                  <dd>{fix}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        )}
+        <div className="links">
+          <CopyButton
+            label="Copy as Markdown"
+            text={findingMarkdown(finding, countedStep(report))}
+            source={source}
+          />
+          {finding.module !== null && (
+            <PlaceLink
+              className="button"
+              to={{ view: "backward", module: finding.module, zoom: null, search: "", sort: null }}
+            >
+              Show module in Backward
+            </PlaceLink>
+          )}
+          <bdi className="code muted">{finding.rule}</bdi>
+        </div>
+      </div>
+      <div className="finding-places">
+        <section aria-label="Price">
+          <h3>In a step</h3>
+          <CostBar row={row} labelled />
+        </section>
+        {wait !== null && (
+          <section aria-label="The moment">
+            <h3>The longest of its waits shown here</h3>
+            <MomentPicture target={target} row={wait} />
+          </section>
+        )}
+        <Examples report={report} row={row} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import type { ReactElement } from "react";
+
+import type { WireRule } from "../../api/rules";
+import type { WireReport } from "../../api/types";
+import { FINDING_DEFINITIONS as D } from "../../model/definitionsFindings";
+import { countedStep, countRules, sortFindings, type FindingRow } from "../../model/findings";
+import { count, durationParts, percent } from "../../model/formats";
+import { tallyOf } from "../../model/syncs";
+import { Figure } from "../Figure";
+
+interface FindingFiguresProps {
+  report: WireReport;
+  rows: readonly FindingRow[];
+  rules: readonly WireRule[] | null;
+}
+
+/** How many findings there are, of what weight, and what the dearest costs. */
+export function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElement {
+  const [dearest] = sortFindings(rows, { key: "cost", descending: true });
+  const [cost, costUnit] = durationParts(dearest?.finding.cost_us_per_step);
+  const [step, stepUnit] = durationParts(countedStep(report));
+  const severities = tallyOf(rows.map(({ finding }) => finding.severity));
+  const of = rules === null ? "" : `of ${countRules(rules).visible} rules`;
+  return (
+    <dl className="figures">
+      <Figure definition={D.findings} number={count(rows.length)} note={of} />
+      {SEVERITIES.map((severity) => (
+        <Figure
+          key={severity}
+          definition={{ title: severity, text: D.severity.text }}
+          number={count(severities.find(([name]) => name === severity)?.[1] ?? 0)}
+        />
+      ))}
+      <Figure
+        definition={D.dearest}
+        number={cost}
+        unit={costUnit}
+        note={dearest?.costShare == null ? "" : `${percent(dearest.costShare)} of the step`}
+      />
+      <Figure definition={D.step} number={step} unit={stepUnit} note="mean" />
+    </dl>
+  );
+}
+
+const SEVERITIES = ["high", "medium", "low", "info"];

@@ -1,0 +1,74 @@
+import type { ReactElement } from "react";
+
+import { OUTSIDE, type FindingRow } from "../../model/findings";
+import { pathText } from "../../model/moduleTree";
+import { tallyOf } from "../../model/syncs";
+import { SearchBox } from "../SearchBox";
+import { usePlace } from "../state/context";
+import { FilterSelect } from "../syncs/FilterSelect";
+
+interface FindingToolbarProps {
+  rows: readonly FindingRow[];
+  fitting: number;
+  filtered: boolean;
+}
+
+export function FindingToolbar({ rows, fitting, filtered }: FindingToolbarProps): ReactElement {
+  const [place, go] = usePlace();
+  const phases = tallyOf(rows.flatMap((row) => row.phases));
+  return (
+    <div className="toolbar">
+      <SearchBox
+        label="Search finding, place, remedy"
+        text={place.search}
+        onText={(search) => {
+          go({ search }, true);
+        }}
+        found={filtered ? `${fitting} of ${rows.length}` : null}
+      />
+      <FilterSelect
+        label="severity"
+        value={place.severity}
+        options={tallyOf(rows.map(({ finding }) => finding.severity))}
+        onChange={(severity) => {
+          go({ severity });
+        }}
+      />
+      <FilterSelect
+        label="confidence"
+        value={place.confidence}
+        options={tallyOf(rows.map(({ finding }) => finding.confidence))}
+        onChange={(confidence) => {
+          go({ confidence });
+        }}
+      />
+      <FilterSelect
+        label="rule"
+        value={place.rule}
+        options={tallyOf(rows.map(({ finding }) => finding.rule))}
+        onChange={(rule) => {
+          go({ rule });
+        }}
+      />
+      <FilterSelect
+        label="module"
+        value={place.about}
+        options={tallyOf(rows.map(({ finding }) => finding.module ?? OUTSIDE))}
+        text={(module) => (module === OUTSIDE ? "no one module" : pathText(module))}
+        onChange={(about) => {
+          go({ about });
+        }}
+      />
+      {phases.length > 0 && (
+        <FilterSelect
+          label="waits in phase"
+          value={place.phase}
+          options={phases}
+          onChange={(phase) => {
+            go({ phase });
+          }}
+        />
+      )}
+    </div>
+  );
+}

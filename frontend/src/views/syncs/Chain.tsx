@@ -1,0 +1,59 @@
+import { useRef, type ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { avoidable } from "../../model/attention";
+import { chainIndent, chainOf, chainText, isLibrary, type ChainLink } from "../../model/chain";
+import { duration } from "../../model/formats";
+import type { SyncRow } from "../../model/syncs";
+import { CopyButton } from "../CopyButton";
+
+interface ChainProps {
+  report: WireReport;
+  row: SyncRow;
+}
+
+/** What led to a wait, from the call outwards, as text that can be copied. */
+export function Chain({ report, row }: ChainProps): ReactElement {
+  const source = useRef<HTMLPreElement>(null);
+  const { sync } = row;
+  const classOf = (path: string): string | null =>
+    report.modules.find((module) => module.path === path)?.class ?? null;
+  const look = avoidable([sync]).length > 0;
+  return (
+    <section aria-label="Chain">
+      <header>
+        <h3>What happens</h3>
+        <CopyButton text={chainText(sync, classOf)} source={source} />
+      </header>
+      <pre ref={source} className={look ? "chain look" : "chain"} tabIndex={0}>
+        {chainOf(sync, classOf).map((link, index) => (
+          <span key={index} className={classNameOf(link)}>
+            {chainIndent(link.depth)}
+            <bdi>{link.text}</bdi>
+            {link.kind === "call" ? `  ${duration(sync.duration_us)}` : ""}
+            {"\n"}
+          </span>
+        ))}
+      </pre>
+      <StackNote row={row} />
+    </section>
+  );
+}
+
+function StackNote({ row }: { row: SyncRow }): ReactElement | null {
+  const { sync } = row;
+  if (sync.stack.length === 0) {
+    return (
+      <p className="muted">
+        No Python lines: the trace was recorded without <code>with_stack=True</code>.
+      </p>
+    );
+  }
+  return sync.node === null ? null : (
+    <p className="muted">The lines are those of the forward that made the autograd node.</p>
+  );
+}
+
+function classNameOf({ kind, text }: ChainLink): string {
+  return kind === "frame" && isLibrary(text) ? "link-frame library" : `link-${kind}`;
+}

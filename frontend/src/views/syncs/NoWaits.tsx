@@ -1,0 +1,69 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { NO_WAIT_DEFINITIONS as D } from "../../model/definitionsSyncs";
+import { count, counted, duration } from "../../model/formats";
+import { noWaits } from "../../model/noWaits";
+import { Name } from "../Name";
+
+/** What resembles a host wait and is none, told apart from the waits. */
+export function NoWaits({ report }: { report: WireReport }): ReactElement {
+  const { deviceWaits, queueFull, queueFullUs, calls, blocked, idle } = noWaits(report);
+  return (
+    <section className="no-waits" aria-label="Not host waits">
+      <span className="muted">Not host waits:</span>
+      <span title={D.deviceWaits.text}>
+        <strong>{count(deviceWaits)}</strong> {D.deviceWaits.title}
+      </span>
+      <span title={D.queueFull.text}>
+        <strong>{count(queueFull)}</strong> {D.queueFull.title}
+        {(queueFullUs ?? 0) > 0 && `, ${duration(queueFullUs)}`}
+      </span>
+      {calls === 0 ? (
+        <span title={D.allocations.text}>
+          <strong>0</strong> {D.allocations.title}
+        </span>
+      ) : (
+        <details>
+          <summary title={D.allocations.text}>
+            <strong>{count(calls)}</strong> {D.allocations.title}, {duration(blocked)} of the host,
+            device idle {duration(idle)}
+          </summary>
+          <Allocations report={report} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Allocations({ report }: { report: WireReport }): ReactElement {
+  return (
+    <table className="small-table">
+      <caption className="muted">
+        {counted(report.allocations.length, "call")} that take or give back memory
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">call</th>
+          {[D.allocationCount, D.allocationBlocked, D.allocationIdle].map(({ title, text }) => (
+            <th key={title} scope="col" title={text}>
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {report.allocations.map((row) => (
+          <tr key={row.api}>
+            <th scope="row">
+              <Name text={row.api} className="code" />
+            </th>
+            <td>{count(row.count)}</td>
+            <td>{duration(row.blocked_us)}</td>
+            <td>{duration(row.device_idle_us)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
