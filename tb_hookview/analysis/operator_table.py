@@ -26,7 +26,7 @@ _NO_OPERATORS = (*MARK_ROLES, Role.UNKNOWN_MARK, Role.MODULE_LABEL)
 
 
 @dataclass(frozen=True)
-class _Rows:
+class OperatorRows:
     """Operators, annotations and calls of the device's runtime; columns over forest rows."""
 
     named: Bool
@@ -45,7 +45,7 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
     Calls count where they began in the selection, device work where its launch lies in it.
     """
     analysis, host = selection.analysis, selection.analysis.host
-    rows = _find_rows(analysis)
+    rows = find_rows(analysis)
     string = host.string
     size = len(analysis.trace.strings)
     chosen = np.flatnonzero(rows.named & selection.rows)
@@ -70,7 +70,8 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
     return table[: schema.OPERATORS]
 
 
-def _find_rows(analysis: Analysis) -> _Rows:
+def find_rows(analysis: Analysis) -> OperatorRows:
+    """Tell which forest rows are calls of operators and annotations."""
     host, forest = analysis.host, analysis.forest
     named = np.isin(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
     named &= ~np.isin(host.role, [int(role) for role in _NO_OPERATORS])
@@ -81,10 +82,10 @@ def _find_rows(analysis: Analysis) -> _Rows:
     repeats = named & (host.kind == Kind.OPERATOR) & (lookup(children, above) == 1)
     repeats &= lookup(host.string, above) == host.string
     repeats &= lookup(host.kind.astype(np.int64), above) == Kind.OPERATOR
-    return _Rows(named, above, repeats, self_time(forest.start, forest.end, above))
+    return OperatorRows(named, above, repeats, self_time(forest.start, forest.end, above))
 
 
-def _device_time(selection: Selection, rows: _Rows, size: int) -> tuple[Int, Int]:
+def _device_time(selection: Selection, rows: OperatorRows, size: int) -> tuple[Int, Int]:
     """Device time by name: of all that a call holds, and of what it launched itself."""
     work = selection.analysis.work
     mine = selection.work & (work.launch >= 0)

@@ -27,6 +27,11 @@ def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
     return [_frames(trace, forest.parent, strings, int(row)) for row in innermost]
 
 
+def is_frame(name: str) -> bool:
+    """Whether a Python row's name is that of a frame, and not of a built-in or a module."""
+    return _FRAME.fullmatch(name) is not None
+
+
 def _around_any(start: Int, end: Int, moments: Int) -> Bool:
     """Which intervals hold any of the moments."""
     ordered = np.sort(moments)
@@ -37,7 +42,7 @@ def _frames(trace: Trace, parent: Int, strings: Int, row: int) -> list[str]:
     frames = []
     while row >= 0:
         text = trace.strings[strings[row]]
-        if _FRAME.fullmatch(text):
+        if is_frame(text):
             frames.append(text)
         row = int(parent[row])
     return frames

@@ -13,9 +13,17 @@ from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.timeline import Timeline, wire
+from tb_hookview.timeline.detail import detail
+from tb_hookview.timeline.search import Question, search
+from tb_hookview.timeline.statistics import statistics
 
 WIDEST = 16_384
 """Pixels; more than any screen has."""
+PARTS = 1000
+"""In how many parts hits are counted, unless told otherwise."""
+LONGEST_TEXT = 1000
+LONGEST_ID = 16
+"""Digits; what JavaScript's numbers hold exactly."""
 LONGEST_US = 1e13
 """Times beyond this (four months) are in no trace."""
 
@@ -34,6 +42,9 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
 
     route("/api/timeline", overview)
     route("/api/timeline/window", window)
+    route("/api/timeline/event", event)
+    route("/api/timeline/search", find)
+    route("/api/timeline/statistics", selection)
 
 
 def overview(timeline: Timeline, _query: Mapping[str, str]) -> dict[str, Any]:
@@ -50,6 +61,44 @@ def window(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
     """
     start, end = span(query)
     return wire.window(timeline, _lanes(timeline, query), start, end, _width(query))
+
+
+def event(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
+    """One event.
+
+    Raises:
+        UsageError: `id` is no number.
+        NotFoundError: there is no such event.
+    """
+    number = query.get("id", "")
+    if not (number.isascii() and number.isdecimal() and len(number) <= LONGEST_ID):
+        raise UsageError("the query needs id=NUMBER, an event's of api/timeline/window")
+    return detail(timeline, int(number))
+
+
+def find(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
+    """The events with a text in their names.
+
+    Raises:
+        UsageError: there is no text, or the window is none.
+        NotFoundError: there is no such lane.
+    """
+    text = query.get("q", "")
+    if not 0 < len(text) <= LONGEST_TEXT:
+        raise UsageError(f"the query needs q=TEXT of 1 to {LONGEST_TEXT} characters")
+    bounded = "start" in query or "end" in query
+    start, end = span(query) if bounded else (None, None)
+    width = _width(query) if "width" in query else PARTS
+    return search(timeline, Question(text, _lanes(timeline, query), start, end, width))
+
+
+def selection(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
+    """What happened in a window.
+
+    Raises:
+        UsageError: the window is none.
+    """
+    return statistics(timeline, *span(query))
 
 
 def span(query: Mapping[str, str]) -> tuple[int, int]:

@@ -37,8 +37,9 @@ class Entry:
     curve: Callable[[], Curve] | None = None
     """Of a queue, which is a curve and has no items."""
     thread: int = -1
-    """Thread of the trace whose rows the lane holds, -1 for none."""
+    """Thread of the trace that the lane is of, -1 for none."""
     sort: Sort | None = None
+    """Which rows of that thread it holds; None where its items are our own."""
 
 
 def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]:
@@ -61,9 +62,10 @@ def _modules(analysis: Analysis, names: Names) -> Iterator[Entry]:
         ("backward", backward, backward_items),
     ):
         for thread in threads.tolist():
-            label = _label(analysis, thread) if len(threads) > 1 else ""
+            label = thread_label(analysis, thread) if len(threads) > 1 else ""
             title = f"{kind}, {label}" if label else kind
-            yield Entry(kind, "Modules", title, "", partial(items, analysis, names, thread))
+            made = partial(items, analysis, names, thread)
+            yield Entry(kind, "Modules", title, "", made, thread=thread)
 
 
 def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
@@ -76,7 +78,7 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
         title = (
             "autograd thread" if thread in autograd else "main thread" if not place else "thread"
         )
-        label = _label(analysis, thread)
+        label = thread_label(analysis, thread)
         for sort, subtitle in ((Sort.HOST, label), (Sort.PYTHON, f"{label}, Python stack")):
             if thread in rows.groups(sort):
                 yield _trace_lane("host", "Host", title, subtitle, rows, thread, sort)
@@ -119,7 +121,7 @@ def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entr
 
 def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
     for thread in rows.groups(Sort.REST):
-        title, place = _label(analysis, thread), analysis.trace.threads[thread].pid
+        title, place = thread_label(analysis, thread), analysis.trace.threads[thread].pid
         yield _trace_lane("annotations", "Other", title, place, rows, thread, Sort.REST)
 
 
@@ -130,7 +132,8 @@ def _trace_lane(
     return Entry(kind, group, title, subtitle, items, thread=thread, sort=sort)
 
 
-def _label(analysis: Analysis, thread: int) -> str:
+def thread_label(analysis: Analysis, thread: int) -> str:
+    """Name of a thread, or its number where it has none."""
     place = analysis.trace.threads[thread]
     return (place.name or place.tid).strip()
 

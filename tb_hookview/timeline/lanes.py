@@ -56,6 +56,19 @@ class Lane:
         return len(self.bounds) - 1
 
     @cached_property
+    def _by_source(self) -> tuple[Int, Int]:
+        order = np.argsort(self.source, kind="stable")
+        return order, self.source[order]
+
+    def position_of(self, source: Int) -> Int:
+        """Position of the first item of each source, -1 where there is none."""
+        order, sources = self._by_source
+        if not len(order):
+            return np.full(len(source), -1, np.int64)
+        place = np.minimum(np.searchsorted(sources, source), len(sources) - 1)
+        return np.where(sources[place] == source, order[place], -1)
+
+    @cached_property
     def until(self) -> Int:
         """End of each item as a window sees it: one without length takes a nanosecond."""
         return np.maximum(self.end, self.start + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
@@ -32,3 +34,8 @@ class Names:
         self.texts = tuple(text for group in groups for text in group)
         begins = np.cumsum([0, *map(len, groups)]).tolist()
         _, self.step, self.phase, self.cause, self.module, self.recomputed, _ = begins
+
+    @cached_property
+    def lower(self) -> tuple[str, ...]:
+        """All names in lower case, to search in."""
+        return tuple(text.lower() for text in self.texts)

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.timeline.catalogue import Entry, list_lanes
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.operator_table import OperatorRows, find_rows
+from tb_hookview.analysis.waited_for import waited_for
+from tb_hookview.errors import NotFoundError
+from tb_hookview.timeline.catalogue import Entry, lane_of_rows, list_lanes
 from tb_hookview.timeline.curves import Curve
 from tb_hookview.timeline.lanes import Lane
 from tb_hookview.timeline.merging import Blocks, Window, blocks, resolution_of
 from tb_hookview.timeline.names import Names
-from tb_hookview.timeline.trace_lanes import TraceRows
+from tb_hookview.timeline.trace_lanes import Sort, TraceRows
 from tb_hookview.trace.columns import Int
+from tb_hookview.trace.event_args import EventArguments
 
-LANE_SHIFT = 32
-"""Ids above 2**32 are items of our own: the lane's number plus one, then the place in it."""
+_SHIFT = 32
+"""An id below 2**32 is a row of the trace. Beyond are items of our own: the number of their lane,
+from one, and their position in it."""
 MINIMAP_WIDTH = 1500
 
 
@@ -30,12 +41,20 @@ class LaneBlocks:
     ids: Int
 
 
+class Place(NamedTuple):
+    """Where an event is shown."""
+
+    lane: int
+    position: int
+
+
 class Timeline:
     """Lanes of one trace. Safe to use from many threads; lanes are numbered from 0."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self.names = Names(analysis)
+        self.arguments = EventArguments(analysis.trace.path)
         self._rows = TraceRows(analysis)
         self.entries: list[Entry] = list_lanes(analysis, self.names, self._rows)
         self._locks = [Lock() for _ in self.entries]
@@ -65,6 +84,17 @@ class Timeline:
                 self._curves[number] = make()
             return self._curves[number]
 
+    def lanes_of(self, *kinds: str) -> list[int]:
+        """Numbers of the lanes of some kinds."""
+        return [number for number, entry in enumerate(self.entries) if entry.kind in kinds]
+
+    def lane_of_thread(self, thread: int, sort: Sort) -> int:
+        """Number of the lane of a thread's rows of one sort, -1 for none."""
+        for number, entry in enumerate(self.entries):
+            if entry.thread == thread and entry.sort is sort:
+                return number
+        return -1
+
     def window(self, start: int, end: int, width: int) -> Window:
         """A window of the timeline.
 
@@ -77,17 +107,101 @@ class Timeline:
 
     def blocks(self, number: int, window: Window) -> LaneBlocks:
         """What to draw of a lane with items."""
-        lane = self.lane(number)
-        found = blocks(lane, window)
-        return LaneBlocks(number, found, np.where(found.count == 1, self._ids(number, found), -1))
-
-    def _ids(self, number: int, found: Blocks) -> Int:
-        if self.entries[number].sort is not None:
-            return self.lane(number).source[found.first]
-        return ((number + 1) << LANE_SHIFT) + found.first
+        found = blocks(self.lane(number), window)
+        return LaneBlocks(
+            number, found, np.where(found.count == 1, self.ids(number, found.first), -1)
+        )
 
     def minimap(self) -> Blocks:
         """The phases of all steps, merged to what a minimap can show."""
         length = max(self.analysis.bounds[1] - self.origin, 1)
         found = blocks(self.lane(0), self.window(0, length, MINIMAP_WIDTH))
         return found.of_row(1)
+
+    def ids(self, number: int, position: Int) -> Int:
+        """Ids of items of a lane."""
+        if self.entries[number].sort is not None:
+            return self.lane(number).source[position]
+        return ((number + 1) << _SHIFT) + position
+
+    def place(self, event: int) -> Place:
+        """Where the event of an id is shown.
+
+        Raises:
+            NotFoundError: there is no such event.
+        """
+        number, position = self._split(event)
+        known = 0 <= number < len(self.entries) and self.entries[number].items is not None
+        if known and self.entries[number].sort is not None:
+            position = int(self.lane(number).position_of(np.array([event]))[0])
+        if not known or not 0 <= position < len(self.lane(number)):
+            raise NotFoundError(f"no event of the timeline has the id {event}; load it again")
+        return Place(number, position)
+
+    def _split(self, event: int) -> tuple[int, int]:
+        if event >= 1 << _SHIFT:
+            return (event >> _SHIFT) - 1, event & ((1 << _SHIFT) - 1)
+        if 0 <= event < len(self.lane_of_event):
+            return int(self.lane_of_event[event]), -1
+        return -1, -1
+
+    @cached_property
+    def lane_of_event(self) -> NDArray[np.int16]:
+        """Number of the lane that shows each row of `Events`."""
+        count = len(self.analysis.trace.events)
+        return lane_of_rows(self.entries, self._rows, count).astype(np.int16)
+
+    @cached_property
+    def forest_of_event(self) -> NDArray[np.int32]:
+        """Forest row of each row of `Events`, -1 for none."""
+        found = np.full(len(self.analysis.trace.events), -1, np.int32)
+        found[self.analysis.forest.event] = np.arange(len(self.analysis.forest))
+        return found
+
+    @cached_property
+    def work_of_event(self) -> NDArray[np.int32]:
+        """Index into `DeviceWork` of each row of `Events`, -1 for none."""
+        found = np.full(len(self.analysis.trace.events), -1, np.int32)
+        found[self.analysis.work.event] = np.arange(len(self.analysis.work))
+        return found
+
+    @cached_property
+    def busy(self) -> dict[int, Int]:
+        """Set of the time in which each device did any work."""
+        work = self.analysis.work
+        return {
+            device: intervals.of(work.start[work.device == device], work.end[work.device == device])
+            for device in np.unique(work.device).tolist()
+        }
+
+    @cached_property
+    def blocked(self) -> Int:
+        """Set of the time in which any host thread waited for a device."""
+        return intervals.of(self.analysis.syncs.start, self.analysis.syncs.end)
+
+    @cached_property
+    def operators(self) -> OperatorRows:
+        """Which forest rows are calls of operators and annotations."""
+        return find_rows(self.analysis)
+
+    @cached_property
+    def makers(self) -> Int:
+        """Forest row of the operator that made each autograd node, -1 for none."""
+        nodes = self.analysis.nodes
+        return np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+
+    @cached_property
+    def waited_for(self) -> Int:
+        """Index of the device work that each wait waited for, -1 for none."""
+        return waited_for(self.analysis.forest, self.analysis.work, self.analysis.syncs)
+
+    @cached_property
+    def culprit_of_gap(self) -> Int:
+        """Forest row of the call that left a device idle, of each gap; -1 where none is to blame.
+
+        Where work was launched in time, its launch is not.
+        """
+        gaps = self.analysis.gaps
+        beside = gaps.row == lookup(self.analysis.work.launch, gaps.work)
+        beside &= gaps.cause == Cause.COMMUNICATION
+        return np.where(beside | (gaps.cause == Cause.DEVICE), -1, gaps.row)

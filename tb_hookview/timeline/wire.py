@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.timeline import colours
+from tb_hookview.timeline.spots import label, microseconds
 from tb_hookview.timeline.timeline import LaneBlocks, Timeline
 from tb_hookview.trace.columns import Int
-
-LONGEST_LABEL = 256
-"""Characters of a name in a window: more than a screen is wide. The event's detail has it all."""
 
 
 def overview(timeline: Timeline) -> dict[str, Any]:
@@ -53,17 +51,6 @@ def window(
             if timeline.entries[n].curve
         ],
     }
-
-
-def microseconds(nanoseconds: Int) -> list[float]:
-    """Nanoseconds as microseconds."""
-    times: list[float] = (nanoseconds / 1000).tolist()
-    return times
-
-
-def label(name: str) -> str:
-    """A name as a block can show it."""
-    return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
 
 
 def _lane(timeline: Timeline, number: int) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""Single events as the page is told them: which, where, when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.timeline.timeline import Timeline
+from tb_hookview.trace.columns import Int
+
+LONGEST_LABEL = 256
+"""Characters of a name in a list: more than a screen is wide. The event's detail has it all."""
+
+
+def spots(timeline: Timeline, lane: int, position: Int) -> list[dict[str, Any]]:
+    """Some events of a lane."""
+    items = timeline.lane(lane)
+    columns = (
+        timeline.ids(lane, position).tolist(),
+        items.depth[position].tolist(),
+        [label(timeline.names.texts[name]) for name in items.name[position].tolist()],
+        items.colour[position].tolist(),
+        microseconds(items.start[position] - timeline.origin),
+        microseconds(items.end[position] - items.start[position]),
+    )
+    return [
+        {
+            "id": event,
+            "lane": str(lane),
+            "depth": depth,
+            "name": name,
+            "colour": colour,
+            "start": start,
+            "duration": duration,
+        }
+        for event, depth, name, colour, start, duration in zip(*columns, strict=True)
+    ]
+
+
+def spot(timeline: Timeline, event: int) -> dict[str, Any]:
+    """The event of an id."""
+    place = timeline.place(event)
+    return spots(timeline, place.lane, np.array([place.position]))[0]
+
+
+def label(name: str, longest: int = LONGEST_LABEL) -> str:
+    """A name no longer than is asked for."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def microseconds(nanoseconds: Int) -> list[float]:
+    """Nanoseconds as microseconds."""
+    times: list[float] = (nanoseconds / 1000).tolist()
+    return times
