@@ -42,7 +42,7 @@ test("names out of a trace are text, whatever they hold", async () => {
   await page.locator(".table-body [role=row]").first().click();
   expect(await page.locator(".chain").innerText()).toContain(MARKUP);
   expect(await page.locator("img, script:not([src])").count()).toBe(0);
-  expect(await page.title()).toBe("HookView");
+  expect(await page.title()).toBe(`Syncs · \u2068${MARKUP.replaceAll("/", "")}\u2069 · HookView`);
   expect(faults).toEqual([]);
 });
 

@@ -98,3 +98,94 @@ test("the run looked at last is shown again", async () => {
   await row(page, "blocks").waitFor();
   expect(await page.getByLabel("run").inputValue()).toBe("one");
 });
+
+test("a refresh stays where one is, and leads to what is new", async () => {
+  const { logdir, server } = await serving((dir) => {
+    dir.addDevice("vit", [{ path: "", className: "Net" }]);
+  });
+  const { page, faults } = await open(browser, `${server.url}#/backward?q=e&module=`);
+  await page.getByRole("complementary", { name: "Module" }).waitFor();
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByText("nothing new").waitFor();
+  logdir.addReal("later");
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByText("1 new trace", { exact: true }).waitFor();
+  expect(await page.getByLabel("run").inputValue()).toBe("vit");
+  expect(await page.getByRole("searchbox").inputValue()).toBe("e");
+  await page.getByRole("complementary", { name: "Module" }).waitFor();
+  await page.getByRole("button", { name: "Show the newest" }).click();
+  await row(page, "blocks").waitFor();
+  expect(await page.getByLabel("run").inputValue()).toBe("later");
+  expect(faults).toEqual([]);
+});
+
+test("a trace that was written anew is shown anew by a refresh, at the same place", async () => {
+  const { logdir, server } = await serving((dir) => {
+    dir.addDevice("vit", [{ path: "head", className: "Linear" }]);
+  });
+  const { page, faults } = await open(browser, `${server.url}#/backward?run=vit&module=head`);
+  await row(page, "head").waitFor();
+  logdir.addDevice("vit", [
+    { path: "head", className: "Linear" },
+    { path: "neck", className: "Linear" },
+  ]);
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await row(page, "neck").waitFor();
+  await page.getByRole("complementary", { name: "Module" }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("a reading can be stopped, and begun again", async () => {
+  const { server } = await serving((dir) => {
+    dir.addReal("tiny");
+  });
+  const { page, faults } = await open(browser, `${server.url}api/runs`);
+  await page.route("**/api/report?*", () => undefined);
+  await page.goto(server.url);
+  await page.getByRole("heading", { name: "Reading the trace" }).waitFor();
+  await page.getByText("waiting for the reader").waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("heading", { name: "The reading was stopped" }).waitFor();
+  await page.unroute("**/api/report?*");
+  await page.getByRole("button", { name: "Read the trace" }).click();
+  await row(page, "blocks").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("a step that the trace does not have is no dead end", async () => {
+  const { server } = await serving((dir) => {
+    dir.addReal("tiny");
+  });
+  const { page } = await open(browser, `${server.url}#/backward?run=tiny&step=ProfilerStep%2399`);
+  await page.getByText("ProfilerStep#99").waitFor();
+  await page.getByRole("button", { name: "Show all steps" }).click();
+  await row(page, "blocks").waitFor();
+});
+
+test("back and forward lead through the views, and the title names each", async () => {
+  const { server } = await serving((dir) => {
+    dir.addReal("tiny");
+  });
+  const { page, faults } = await open(browser, `${server.url}#/backward?run=tiny`);
+  const current = page.locator(".navigation .current span").first();
+  const title = async (): Promise<string> => (await page.title()).replace(/[\u2068\u2069]/g, "");
+  await row(page, "blocks").waitFor();
+  const links = page.getByRole("navigation", { name: "Views" }).getByRole("link");
+  const views = await links.locator("span:first-child").allTextContents();
+  const visited: string[] = [];
+  for (const view of ["Backward", ...views.filter((name) => name !== "Backward")]) {
+    await links.filter({ hasText: view }).click();
+    await expect.poll(() => current.textContent()).toBe(view);
+    await expect.poll(title).toBe(`${view} · tiny · HookView`);
+    visited.push(view);
+  }
+  for (const view of visited.slice(0, -1).reverse()) {
+    await page.goBack();
+    await expect.poll(() => current.textContent()).toBe(view);
+  }
+  for (const view of visited.slice(1)) {
+    await page.goForward();
+    await expect.poll(() => current.textContent()).toBe(view);
+  }
+  expect(faults).toEqual([]);
+});

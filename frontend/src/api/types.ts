@@ -38,6 +38,9 @@ export interface WireProgress {
   stage: string;
   /** Fraction of the stage, null where it has no measure. */
   done: number | null;
+  /** Of the file, read so far; null before the reading. */
+  bytes: number | null;
+  events: number | null;
 }
 
 export interface WireWarning {

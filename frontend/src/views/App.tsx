@@ -5,16 +5,19 @@ import type { WireReport, WireRuns } from "../api/types";
 import { rememberedRun, rememberRun } from "../browser/storage";
 import { chooseTrace, type Choice } from "../model/chooseTrace";
 import type { View } from "../model/place";
+import { pageTitle } from "../model/title";
 import { BackwardView } from "./backward/BackwardView";
 import { FindingsView } from "./findings/FindingsView";
 import { Navigation } from "./shell/Navigation";
+import { Refresh } from "./shell/Refresh";
 import { TopBar } from "./shell/TopBar";
-import { usePlace, useServices } from "./state/context";
-import { useLoad } from "./state/useLoad";
+import { TraceContent } from "./shell/TraceContent";
+import { usePageTitle } from "./shell/usePageTitle";
+import { usePlace } from "./state/context";
 import { useReports } from "./state/useReport";
+import { useRuns, type Runs } from "./state/useRuns";
 import { Empty } from "./states/Empty";
 import { ErrorCard } from "./states/ErrorCard";
-import { Loading } from "./states/Loading";
 import { Missing } from "./states/Missing";
 import { SyncsView } from "./syncs/SyncsView";
 import { TimelineView } from "./timeline/TimelineView";
@@ -32,30 +35,29 @@ const PAGES: Readonly<Record<View, (props: PageProps) => ReactElement>> = {
 };
 
 export function App(): ReactElement {
-  const { api } = useServices();
   const [place] = usePlace();
-  const runs = useLoad(api.runs);
-  const { value } = runs.status === "error" ? { value: null } : runs;
-  if (runs.status === "error") return <ErrorCard error={runs.error} onRetry={runs.retry} />;
+  const runs = useRuns();
+  const { value, error, refresh } = runs;
+  if (value === null && error !== null) return <ErrorCard error={error} onRetry={refresh} />;
   if (value === null) return <div className="state" role="status" aria-label="Loading" />;
   const choice = chooseTrace(value, place, rememberedRun());
-  if (choice === null) return <Empty logdir={value.logdir} onRetry={runs.retry} />;
+  if (choice === null) return <Empty logdir={value.logdir} onRetry={refresh} />;
   if (!choice.found) return <Missing choice={choice} />;
-  return <TracePage runs={value} choice={choice} onRefresh={runs.retry} />;
+  return <TracePage runs={runs} listed={value} choice={choice} />;
 }
 
 interface TracePageProps {
-  runs: WireRuns;
+  runs: Runs;
+  listed: WireRuns;
   choice: Extract<Choice, { found: true }>;
-  onRefresh: () => void;
 }
 
 /** One trace: selectors on top, views at the side, the view itself. */
-function TracePage({ runs, choice, onRefresh }: TracePageProps): ReactElement {
+function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
   const [place] = usePlace();
   const run = choice.run.name;
   const worker = choice.worker.name;
-  const trace = choice.trace.id;
+  const { id: trace, modified, bytes } = choice.trace;
   const target = useMemo(
     (): Target => ({ run, worker, trace, step: place.step }),
     [run, worker, trace, place.step],
@@ -63,34 +65,26 @@ function TracePage({ runs, choice, onRefresh }: TracePageProps): ReactElement {
   useEffect(() => {
     rememberRun(run);
   }, [run]);
-  const { whole, shown } = useReports(target);
+  usePageTitle(pageTitle(place.view, run));
+  const reports = useReports(target, `${modified} ${bytes}`);
+  const { whole, shown } = reports;
   const Page = PAGES[place.view];
   return (
     <div className="page">
-      <TopBar
-        runs={runs}
-        choice={choice}
-        whole={whole.status === "ready" ? whole.value : null}
-        shown={shown.status === "ready" ? shown.value : null}
-        onRefresh={onRefresh}
-      />
-      <Navigation report={shown.status === "ready" ? shown.value : null} />
+      <TopBar listed={listed} choice={choice} whole={whole} shown={shown}>
+        <Refresh runs={runs} shown={{ run, worker, trace }} />
+      </TopBar>
+      <Navigation report={shown} />
       <main className="content">
-        {shown.status === "error" && (
-          <ErrorCard
-            error={shown.error}
-            file={choice.trace.file}
-            onRetry={whole.status === "error" ? whole.retry : shown.retry}
-          />
-        )}
-        {shown.status === "loading" && <Loading target={target} file={choice.trace.file} />}
-        {shown.status === "ready" && (
-          <Page
-            key={`${run}\n${worker}\n${trace}\n${place.view}`}
-            report={shown.value}
-            target={target}
-          />
-        )}
+        <TraceContent reports={reports} target={target} trace={choice.trace}>
+          {(report) => (
+            <Page
+              key={`${run}\n${worker}\n${trace}\n${place.view}`}
+              report={report}
+              target={target}
+            />
+          )}
+        </TraceContent>
       </main>
     </div>
   );

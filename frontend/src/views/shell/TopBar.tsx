@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 
 import type { WireReport, WireRuns } from "../../api/types";
 import type { Choice } from "../../model/chooseTrace";
@@ -19,17 +19,18 @@ const OF_A_TRACE = {
 } as const;
 
 interface TopBarProps {
-  runs: WireRuns;
+  listed: WireRuns;
   choice: Extract<Choice, { found: true }>;
   /** Report of all steps, null while it is being read. */
   whole: WireReport | null;
   /** Report on show. */
   shown: WireReport | null;
-  onRefresh: () => void;
+  /** What stands behind the selectors. */
+  children: ReactNode;
 }
 
 /** What is looked at, and how far it can be trusted. */
-export function TopBar({ runs, choice, whole, shown, onRefresh }: TopBarProps): ReactElement {
+export function TopBar({ listed, choice, whole, shown, children }: TopBarProps): ReactElement {
   const [place, go] = usePlace();
   const { run, worker, trace } = choice;
   const named = (names: readonly { name: string }[]): { value: string; text: string }[] =>
@@ -40,7 +41,7 @@ export function TopBar({ runs, choice, whole, shown, onRefresh }: TopBarProps): 
       <Picker
         label="run"
         value={run.name}
-        options={named(runs.runs)}
+        options={named(listed.runs)}
         onChange={(name) => {
           go({ ...START, view: place.view, averaging: place.averaging, run: name });
         }}
@@ -67,9 +68,7 @@ export function TopBar({ runs, choice, whole, shown, onRefresh }: TopBarProps): 
         />
       )}
       {whole !== null && whole.steps.length > 0 && <StepPicker steps={whole.steps} />}
-      <button type="button" className="quiet" onClick={onRefresh} title="Look for new traces">
-        Refresh
-      </button>
+      {children}
       <span className="spring" />
       {shown !== null && <CoverageNote report={shown} />}
     </header>

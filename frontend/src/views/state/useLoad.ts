@@ -1,11 +1,19 @@
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 import { ApiError } from "../../api/client";
 
-export type Loaded<T> =
-  | { status: "loading"; value: T | null; retry: () => void }
-  | { status: "ready"; value: T; retry: () => void }
-  | { status: "error"; error: ApiError; retry: () => void };
+/** What became of a request; `stop` gives it up. While it is awaited, `value` is the one before. */
+export type Loaded<T> = Actions &
+  (
+    | { status: "loading"; value: T | null }
+    | { status: "ready"; value: T }
+    | { status: "error"; error: ApiError; value: null }
+  );
+
+interface Actions {
+  retry: () => void;
+  stop: () => void;
+}
 
 type Load<T> = (signal: AbortSignal) => Promise<T>;
 
@@ -18,17 +26,18 @@ interface Answer<T> {
 
 /**
  * Run `load` and again whenever it is another function (memoize it!); null loads nothing. An
- * answer that comes after the user has moved on is dropped. While a later answer is awaited,
- * `value` is the one before.
+ * answer that comes after the user has moved on is dropped, and its request given up.
  */
 export function useLoad<T>(load: Load<T> | null): Loaded<T> {
   const [attempt, setAttempt] = useState(0);
   const [answer, setAnswer] = useState<Answer<T> | null>(null);
+  const giveUp = useRef<() => void>(() => undefined);
   useEffect(() => {
     if (load === null) return;
     const controller = new AbortController();
     const settle = (value: T | null, error: ApiError | null): void => {
-      if (!controller.signal.aborted) setAnswer({ load, attempt, value, error });
+      if (controller.signal.aborted) return;
+      setAnswer({ load, attempt, value, error });
     };
     load(controller.signal).then(
       (value) => {
@@ -38,6 +47,10 @@ export function useLoad<T>(load: Load<T> | null): Loaded<T> {
         settle(null, asApiError(error));
       },
     );
+    giveUp.current = () => {
+      settle(null, new ApiError("stopped", "You stopped it before it was done."));
+      controller.abort();
+    };
     return () => {
       controller.abort();
     };
@@ -45,10 +58,15 @@ export function useLoad<T>(load: Load<T> | null): Loaded<T> {
   const retry = useCallback(() => {
     setAttempt((n) => n + 1);
   }, []);
+  const stop = useCallback(() => {
+    giveUp.current();
+  }, []);
   const current = answer?.load === load && answer.attempt === attempt ? answer : null;
-  if (current === null) return { status: "loading", value: answer?.value ?? null, retry };
-  if (current.error !== null) return { status: "error", error: current.error, retry };
-  return { status: "ready", value: current.value as T, retry };
+  if (current === null) return { status: "loading", value: answer?.value ?? null, retry, stop };
+  if (current.error !== null) {
+    return { status: "error", error: current.error, value: null, retry, stop };
+  }
+  return { status: "ready", value: current.value as T, retry, stop };
 }
 
 function asApiError(error: unknown): ApiError {

@@ -9,6 +9,8 @@ const TITLES: Readonly<Record<string, string>> = {
   network: "No answer from the server",
   version: "Page and server do not fit together",
   internal: "The server failed",
+  stopped: "The reading was stopped",
+  unwanted: "The reading was stopped",
 };
 
 interface ErrorCardProps {
@@ -35,7 +37,7 @@ export function ErrorCard({ error, file, onRetry, children }: ErrorCardProps): R
       </p>
       {children}
       <button type="button" className="primary" onClick={onRetry}>
-        Try again
+        {TITLES[error.kind] === TITLES.stopped ? "Read the trace" : "Try again"}
       </button>
     </div>
   );
