@@ -84,8 +84,9 @@ def call_of(name: str) -> Call:
 
 def call_rows(host: Host) -> Int:
     """`Call` of each forest row, shape (n,); rows on a device's threads only mirror calls."""
-    table = np.array([int(call_of(text)) for text in host.trace.strings.texts] or [0], np.int64)
-    call = table[host.string]
-    call[host.kind != Kind.RUNTIME] = Call.NONE
+    texts, calls = host.trace.strings, np.flatnonzero(host.kind == Kind.RUNTIME)
+    call = np.full(len(host), Call.NONE, np.int64)
+    name, place = np.unique(host.string[calls], return_inverse=True)
+    call[calls] = np.array([call_of(texts[string]) for string in name.tolist()], np.int64)[place]
     call[device_threads(host.trace)[host.forest.thread]] = Call.NONE
     return np.asarray(call)

@@ -15,19 +15,27 @@ EMPTY: Int = np.zeros((0, 2), np.int64)
 
 def of(start: Int, end: Int) -> Int:
     """Normal set of the intervals [start, end)."""
-    return normal(np.stack([start, end], axis=1)) if len(start) else EMPTY
+    return _joined(start, end)
 
 
 def normal(intervals: Int) -> Int:
     """Union of any intervals, sorted and disjoint; touching ones are joined."""
-    kept = intervals[intervals[:, 1] > intervals[:, 0]]
-    if not len(kept):
+    return _joined(intervals[:, 0], intervals[:, 1])
+
+
+def _joined(start: Int, end: Int) -> Int:
+    some = end > start
+    if not some.all():
+        start, end = start[some], end[some]
+    if not len(start):
         return EMPTY
-    kept = kept[np.argsort(kept[:, 0], kind="stable")]
-    reach = np.maximum.accumulate(kept[:, 1])
-    opens = np.concatenate([[True], kept[1:, 0] > reach[:-1]])
-    closes = np.concatenate([opens[1:], [True]])
-    return np.stack([kept[opens, 0], reach[closes]], axis=1)
+    if (start[1:] < start[:-1]).any():
+        order = np.argsort(start)  # of those that start together, the furthest end counts
+        start, end = start[order], end[order]
+    reach = np.maximum.accumulate(end)
+    opens = np.flatnonzero(start[1:] > reach[:-1]) + 1
+    first, last = np.append(0, opens), np.append(opens - 1, len(start) - 1)
+    return np.stack([start[first], reach[last]], axis=1)
 
 
 def length(intervals: Int) -> int:

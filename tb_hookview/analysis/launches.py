@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.joins import match
 from tb_hookview.trace import Kind, Trace
-from tb_hookview.trace.columns import Bool, Index, Int
+from tb_hookview.trace.columns import Bool, Int
 from tb_hookview.trace.vocabulary import DEVICE_WORK
 
 _DEVICE_INDEX = re.compile(r"[0-9]{1,9}")
@@ -65,24 +64,25 @@ def device_work(trace: Trace, forest: Forest) -> DeviceWork:
 
 
 def device_threads(trace: Trace) -> Bool:
-    """Which threads of the trace are a device's: its streams, and rows beside them with calls only.
+    """Which threads of the trace are a device's: its streams, and what else its process holds.
 
-    Some vendors mirror calls of the host there; they are not calls once more.
+    Some vendors mirror calls of the host beside the streams; they are not calls once more. The
+    process of a host is told by its operators and annotations.
     """
-    kind, thread, count = trace.events.kind, trace.events.thread, len(trace.threads)
-    working = _holding(kind, thread, count, DEVICE_WORK)
-    calling = _holding(kind, thread, count, (Kind.RUNTIME,))
-    speaking = _holding(kind, thread, count, (Kind.OPERATOR, Kind.ANNOTATION, Kind.PYTHON))
-    devices = {place.pid for place, works in zip(trace.threads, working, strict=True) if works}
-    beside = np.array([place.pid in devices for place in trace.threads], bool)
-    return np.asarray(working | (beside & calling & ~speaking))
+    working = _holding(trace, DEVICE_WORK)
+    speaking = _holding(trace, (Kind.OPERATOR, Kind.ANNOTATION))
+    places = list(zip(trace.threads, working.tolist(), speaking.tolist(), strict=True))
+    devices = {place.pid for place, works, _ in places if works}
+    devices -= {place.pid for place, _, speaks in places if speaks}
+    return np.asarray(working | np.array([place.pid in devices for place in trace.threads], bool))
 
 
-def _holding(kind: NDArray[np.int8], thread: Index, count: int, kinds: Iterable[Kind]) -> Bool:
-    """Which of the threads hold events of these kinds."""
+def _holding(trace: Trace, kinds: Iterable[Kind]) -> Bool:
+    """Which threads hold events of these kinds."""
     wanted = np.zeros(len(Kind), bool)
-    wanted[[int(each) for each in kinds]] = True
-    return np.bincount(thread[wanted[kind]], minlength=count) > 0
+    wanted[[int(kind) for kind in kinds]] = True
+    thread = trace.events.thread[wanted[trace.events.kind]]
+    return np.bincount(thread, minlength=len(trace.threads)) > 0
 
 
 def _device(trace: Trace, rows: Int) -> Int:

@@ -68,8 +68,6 @@ MARK_ROLES = tuple(_MARK_ROLES.values())
 MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL)
 """Roles of rows in whose range a module's forward runs, strongest evidence first."""
 
-_HOST = {Kind.OPERATOR, Kind.ANNOTATION}
-
 
 @dataclass(frozen=True)
 class ModuleName:
@@ -98,23 +96,37 @@ def node_name(name: str) -> str:
 
 def roles(trace: Trace) -> NDArray[np.int8]:
     """Role of every event, shape (n,)."""
-    texts, events = trace.strings.texts, trace.events
-    host = np.isin(events.kind, [int(kind) for kind in _HOST])
-    role = np.array([int(_host_role(text)) for text in texts] or [0], np.int8)[events.name]
-    role[~host] = Role.NONE
-    label = np.array([_MODULE_LABEL.fullmatch(text) is not None for text in texts] or [False])
-    role[(events.kind == Kind.PYTHON) & label[events.name]] = Role.MODULE_LABEL
-    plain = (events.kind == Kind.ANNOTATION) & (role == Role.NONE)
-    role[plain & _by_name(trace, lambda text: not _NO_LABEL.match(text))] = Role.LABEL
+    events = trace.events
+    annotation = events.kind == Kind.ANNOTATION
+    host = (events.kind == Kind.OPERATOR) | annotation
+    role = _by_name(trace, host, _host_role)
+    role += _by_name(trace, events.kind == Kind.PYTHON, _python_role)
+    role += _by_name(trace, annotation & (role == Role.NONE), _label_role)
     if not (role == Role.NODE).any():
         role[host & (events.forward_thread > 0) & (events.sequence >= 0)] = Role.NODE
         role[role == Role.GRADIENT_SINK] = Role.NODE
     return role
 
 
-def _by_name(trace: Trace, test: Callable[[str], bool]) -> Bool:
-    table = np.array([test(text) for text in trace.strings.texts] or [False], bool)
-    return np.asarray(table[trace.events.name])
+def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> NDArray[np.int8]:
+    """Role of some rows by their names, each name looked at once; NONE of all others."""
+    name = trace.events.name[rows]
+    table = np.zeros(len(trace.strings), np.int8)
+    occurs = np.zeros(len(trace.strings), bool)
+    occurs[name] = True
+    for string in np.flatnonzero(occurs).tolist():
+        table[string] = role_of(trace.strings[string])
+    role = np.zeros(len(rows), np.int8)
+    role[rows] = table[name]
+    return role
+
+
+def _python_role(name: str) -> Role:
+    return Role.MODULE_LABEL if _MODULE_LABEL.fullmatch(name) else Role.NONE
+
+
+def _label_role(name: str) -> Role:
+    return Role.NONE if _NO_LABEL.match(name) else Role.LABEL
 
 
 def _host_role(name: str) -> Role:
