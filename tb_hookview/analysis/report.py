@@ -22,6 +22,7 @@ from tb_hookview.analysis.kernel_table import kernel_rows
 from tb_hookview.analysis.kinds import COMMUNICATION, KINDS
 from tb_hookview.analysis.module_table import microseconds_by_kind, module_rows
 from tb_hookview.analysis.names import node_name
+from tb_hookview.analysis.notebook import report_html
 from tb_hookview.analysis.operator_table import operator_rows
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.recorder_share import recorder_share
@@ -112,6 +113,10 @@ class Report:
             self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
         )
         return Report(msgspec.structs.replace(self.data, trace=trace))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of the report."""
+        return report_html(self.data)
 
     def to_json(self) -> str:
         """The whole report as JSON."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_or
 
 import msgspec
 
+from tb_hookview.analysis.notebook import columns_html
 from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class Table(Sequence[Row], Generic[Row]):
 
     def __repr__(self) -> str:
         return f"<Table of {len(self)} {self._row_type.__name__} rows>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of the table."""
+        return columns_html(self.to_columns(), f"{self._row_type.__name__} rows")
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns by name, one value per row; None where the trace does not hold the number."""
