@@ -5,4 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
+# How long an example took says how busy the machine is, and nothing of whether the code is right.
+settings.register_profile("tb_hookview", deadline=None)
+settings.load_profile("tb_hookview")
 sys.path.insert(0, str(Path(__file__).parent))

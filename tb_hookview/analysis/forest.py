@@ -53,12 +53,7 @@ class Forest:
     @cached_property
     def behind(self) -> Int:
         """Position behind the last row below each: those of a subtree stand together."""
-        order = np.argsort(self.parent, kind="stable")
-        sibling = np.full(len(self), -1, np.int64)
-        pairs = self.parent[order[1:]] == self.parent[order[:-1]]
-        sibling[order[:-1][pairs]] = order[1:][pairs]
-        last = nearest(self.parent, sibling >= 0)
-        return np.where(last >= 0, sibling[last], len(self)) if len(self) else sibling
+        return subtree_ends(self.parent)
 
     def nearest(self, wanted: Bool) -> Int:
         """Innermost wanted row around each row, the row itself included; -1 where there is none."""
@@ -114,6 +109,16 @@ def nearest(parent: Int, wanted: Bool) -> Int:
         hop[active] = hop[hop[active]]
         active = active[hop[active] >= 0]
     return hop
+
+
+def subtree_ends(parent: Int) -> Int:
+    """Position behind the last row below each, for rows in forest order."""
+    order = np.argsort(parent, kind="stable")
+    sibling = np.full(len(parent), -1, np.int64)
+    pairs = parent[order[1:]] == parent[order[:-1]]
+    sibling[order[:-1][pairs]] = order[1:][pairs]
+    last = nearest(parent, sibling >= 0)
+    return np.where(last >= 0, sibling[last], len(parent)) if len(parent) else sibling
 
 
 def _filled(rows: Int, behind: Int, size: int) -> Int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.timeline.colours import Colour, Colours
-from tb_hookview.timeline.layout import depths
+from tb_hookview.timeline.layout import by_row, by_start, depths
 from tb_hookview.trace.columns import Int
 
 
@@ -34,10 +34,10 @@ class Lane:
     """
 
     def __init__(self, items: Items) -> None:
-        order = np.lexsort((-(items.end - items.start), items.start))
+        order = by_start(items.start, items.end)
         depth = depths(items.start[order], items.end[order])
-        by_row = np.argsort(depth, kind="stable")
-        order, self.depth = order[by_row], depth[by_row].astype(np.int32)
+        rowed = by_row(depth)
+        order, self.depth = order[rowed], depth[rowed].astype(np.int32)
         self.start = items.start[order]
         self.end = items.end[order]
         self.name = items.name[order].astype(np.int32)

@@ -13,19 +13,49 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.forest import ROUNDING_NS, enclosing, lookup
+from tb_hookview.analysis.forest import ROUNDING_NS, enclosing, lookup, subtree_ends
 from tb_hookview.trace.columns import Bool, Int
+
+_NARROW = 1 << 15
+"""Rows below which numbers of 16 bits hold them, which are the quickest to sort."""
+
+
+def by_start(start: Int, end: Int) -> Int:
+    """Order of items by start, then longest first; few of a trace begin at one moment."""
+    order = np.argsort(start, kind="stable")
+    same = start[order[1:]] == start[order[:-1]]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    few = order[tied]
+    order[tied] = few[np.lexsort((start[few] - end[few], start[few]))]
+    return order
+
+
+def by_row(depth: Int) -> Int:
+    """Order of items by their rows; within a row they stay as they are."""
+    narrow = len(depth) == 0 or int(depth.max()) < _NARROW
+    return np.argsort(depth.astype(np.int16) if narrow else depth, kind="stable")
 
 
 def depths(start: Int, end: Int) -> Int:
-    """Row of each item, from 0; items (nanoseconds) by start, then longest first."""
+    """Row of each item, from 0; items (nanoseconds) in the order of `by_start`."""
     parent = enclosing(np.zeros(len(start), np.int64), start, end)
     depth = _levels(parent)
-    misplaced = ((parent >= 0) & (end > lookup(end, parent))) | _out_of_order(depth, end)
-    if misplaced.any():
-        for first, last in _groups_with(misplaced, start, end):
-            depth[first:last] = _first_fit(start[first:last].tolist(), end[first:last].tolist())
+    crossing = np.flatnonzero((parent >= 0) & (end > lookup(end, parent)))
+    for first, last in _outermost(np.unique(parent[crossing]), parent):
+        depth[first:last] = depth[first] + _first_fit(start[first:last], end[first:last])
+    for first, last in _groups_with(_out_of_order(depth, end), start, end):
+        depth[first:last] = _first_fit(start[first:last], end[first:last])
     return depth
+
+
+def _outermost(rows: Int, parent: Int) -> list[tuple[int, int]]:
+    """First and last (exclusive) item of each subtree of the given rows, inner ones left out."""
+    found: list[tuple[int, int]] = []
+    ends = subtree_ends(parent)[rows] if len(rows) else rows
+    for first, last in zip(rows.tolist(), ends.tolist(), strict=True):
+        if not found or first >= found[-1][1]:
+            found.append((first, last))
+    return found
 
 
 def _levels(parent: Int) -> Int:
@@ -43,7 +73,7 @@ def _levels(parent: Int) -> Int:
 
 def _out_of_order(depth: Int, end: Int) -> Bool:
     """Items that end before one of their row that began before them."""
-    order = np.argsort(depth, kind="stable")
+    order = by_row(depth)
     row, ends = depth[order], end[order]
     wrong = np.zeros(len(depth), bool)
     wrong[order[1:]] = (row[1:] == row[:-1]) & (ends[1:] < ends[:-1])
@@ -52,6 +82,8 @@ def _out_of_order(depth: Int, end: Int) -> Bool:
 
 def _groups_with(wanted: Bool, start: Int, end: Int) -> list[tuple[int, int]]:
     """First and last (exclusive) item of each stretch of overlapping items with a wanted one."""
+    if not wanted.any():
+        return []
     reach = np.maximum.accumulate(end)
     first = np.flatnonzero(np.concatenate([[True], start[1:] >= reach[:-1]]))
     last = np.append(first[1:], len(start))
@@ -59,11 +91,11 @@ def _groups_with(wanted: Bool, start: Int, end: Int) -> list[tuple[int, int]]:
     return list(zip(first[holding].tolist(), last[holding].tolist(), strict=True))
 
 
-def _first_fit(start: list[int], end: list[int]) -> list[int]:
+def _first_fit(start: Int, end: Int) -> Int:
     """Rows of some items: of each the first free one below the innermost item that holds it."""
     over: list[int] = []  # end of the last item of each row
     depth: list[int] = []
-    for begin, stop in zip(start, end, strict=True):
+    for begin, stop in zip(start.tolist(), end.tolist(), strict=True):
         row = len(over)
         while row > 0 and (over[row - 1] < stop or over[row - 1] <= begin):
             row -= 1
@@ -71,7 +103,7 @@ def _first_fit(start: list[int], end: list[int]) -> list[int]:
             row += 1
         over[row : row + 1] = [stop]
         depth.append(row)
-    return depth
+    return np.array(depth, np.int64)
 
 
 def _free(over: int, begin: int, stop: int) -> bool:
