@@ -32,7 +32,11 @@ COMPARE = "/api/compare"
 KEPT = frozenset({"/api/report", "/api/module", COMPARE, "/api/timeline"})
 """Questions that come again and take a while to answer."""
 
-TAGGED = KEPT | {"/api/module/bars"} | {f"/api/timeline/{of}" for of in ("window", "event", "search", "statistics")}
+TAGGED = (
+    KEPT
+    | {"/api/module/bars"}
+    | {f"/api/timeline/{of}" for of in ("window", "event", "search", "statistics")}
+)
 OTHER = "other_"
 """What the names of a second trace begin with."""
 

@@ -1,4 +1,5 @@
 import { ApiError, getJson, withTarget, type Target } from "./request";
+import { createModuleApi, type ModuleApi } from "./module";
 import { createTimelineApi, type TimelineApi } from "./timeline";
 import type { WireRule } from "./rules";
 import { SCHEMA, type WireProgress, type WireReport, type WireRuns } from "./types";
@@ -10,6 +11,7 @@ export interface Api {
   readonly report: (target: Target, signal: AbortSignal) => Promise<WireReport>;
   readonly progress: (target: Target, signal: AbortSignal) => Promise<WireProgress>;
   readonly rules: (signal: AbortSignal) => Promise<WireRule[]>;
+  readonly module: ModuleApi;
   readonly timeline: TimelineApi;
 }
 
@@ -26,6 +28,7 @@ export function createApi(base: URL): Api {
       return report;
     },
     rules: (signal) => getJson<WireRule[]>(new URL("api/rules", base), signal),
+    module: createModuleApi(base),
     timeline: createTimelineApi(base),
   };
 }

@@ -108,6 +108,8 @@ export interface WireStep {
   sync_blocked_us: number;
   idle: WireIdle | null;
   queue_full_us: number | null;
+  /** The part of device_idle_us during which the host was in the backward pass. */
+  backward_idle_us: number | null;
 }
 
 /** Work of one direction (forward, backward, recompute) of one module. */

@@ -1,14 +1,22 @@
 import { expect, test } from "vitest";
 
-import { moduleNumbers } from "../model/measures";
+import { groupTree, type Grouping } from "../model/groups";
+import { moduleNumbers } from "../model/moduleNumbers";
 import { buildTree } from "../model/moduleTree";
 import { orderTree } from "../model/treeRows";
 import { module, report, work } from "../testing/report";
 import { layoutIcicle, type Block, type IcicleInput } from "./icicle";
 
-function input(given = report(), rest: Partial<IcicleInput> = {}): IcicleInput {
-  const tree = buildTree(given.modules);
-  const numbers = moduleNumbers(given, tree, "total");
+const lens = { quantity: "backward", clock: "device", averaging: "total" } as const;
+
+function input(
+  given = report(),
+  rest: Partial<IcicleInput> = {},
+  by: Grouping = "instance",
+): IcicleInput {
+  const base = buildTree(given.modules);
+  const tree = groupTree(base, by);
+  const numbers = moduleNumbers(given, base, tree, lens);
   const order = orderTree(tree, numbers, { key: "total", descending: true });
   return { tree, order, numbers, zoom: null, rest: 1, levels: 9, least: 0, ...rest };
 }
@@ -65,6 +73,14 @@ test("narrow neighbours are merged, their time and number kept", () => {
   const blocks = layoutIcicle(given);
   expect(picture(blocks, given)).toEqual(["big 0-95 | merged*50 95-100"]);
   expect(blocks[1]?.value).toBe(50);
+});
+
+test("groups are as wide as the own times of their modules", () => {
+  const given = input(report(), {}, "class");
+  expect(picture(layoutIcicle(given), given)).toEqual([
+    "Model 0-10 | Block 10-70 | Linear 70-90 | rest 90-100",
+    "(root) 0-10 | blocks.1 10-50 | blocks.0 50-70 | head 70-90",
+  ]);
 });
 
 test("nothing measured, nothing drawn", () => {

@@ -1,7 +1,7 @@
 import { hierarchy, partition, type HierarchyRectangularNode } from "d3-hierarchy";
 import { scaleSqrt } from "d3-scale";
 
-import type { ModuleNumbers } from "../model/measures";
+import type { ModuleNumbers } from "../model/moduleNumbers";
 import type { ModuleTree } from "../model/moduleTree";
 import type { TreeOrder } from "../model/treeRows";
 
@@ -14,6 +14,7 @@ import type { TreeOrder } from "../model/treeRows";
  *     level 2 | blocks.0 | blocks.1  |
  *
  * A module's block is as wide as its total; what its children leave free at the right is its own.
+ * A group's block is as wide as the own times of its modules together.
  */
 export interface Block {
   /** A module's index, null for a merged block and for the rest. */
@@ -92,7 +93,7 @@ function place(input: IcicleInput): Placed {
 }
 
 function own(numbers: readonly ModuleNumbers[], module: number | null): number {
-  return module === null ? 0 : Math.max(0, numbers[module]?.self ?? 0);
+  return module === null ? 0 : Math.max(0, numbers[module]?.alone ?? 0);
 }
 
 function shadeScale(

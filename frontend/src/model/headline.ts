@@ -1,4 +1,5 @@
 import type { WireReport } from "../api/types";
+import { sumOf } from "./lens";
 import {
   backwardTotal,
   divisor,
@@ -23,6 +24,8 @@ export interface Headline {
   backwardSyncs: number;
   /** Host blocked by syncs in the backward pass. */
   blocked: number;
+  /** Device idle while the host was in the backward pass; null without a device. */
+  idle: number | null;
   /** Share of the backward time that is attributed to a module, 0 to 1. */
   attributed: number | null;
   /** Backward time against the length of the steps, 0 to 1. */
@@ -42,6 +45,7 @@ export function headline(report: WireReport, averaging: Averaging): Headline {
     ratio: backwardRatio(report),
     backwardSyncs: syncs.length / by,
     blocked: syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by,
+    idle: over(sumOf(report.steps.map((step) => step.backward_idle_us)), by),
     attributed: attributedShare(report),
     stepShare: ratio(phaseSum(report, "backward_us"), stepTotal),
   };

@@ -1,8 +1,12 @@
 import type { WireModule } from "../api/types";
 
-/** One module instance and its place in the tree; `index` is its row in the report. */
+/** One module instance, or a group of them, and its place in the tree. */
 export interface ModuleNode {
   readonly index: number;
+  /** The module's row in the report, null for a group. */
+  readonly module: number | null;
+  /** Rows of the report whose totals add up to this one's: those of a group that are in no other. */
+  readonly tops: readonly number[];
   readonly path: string;
   readonly className: string;
   /** What is written where the row stands below its parent: the tail of the path. */
@@ -34,6 +38,8 @@ export function buildTree(modules: readonly WireModule[]): ModuleTree {
     const depth = above === undefined ? 0 : above.depth + 1;
     nodes.push({
       index,
+      module: index,
+      tops: [index],
       path: module.path,
       className: module.class,
       label: labelOf(module.path, above?.path),

@@ -1,4 +1,6 @@
-import type { Averaging } from "./measures";
+import { GROUPINGS, type Grouping } from "./groups";
+import { QUANTITIES, type Quantity } from "./lens";
+import type { Averaging, Measure } from "./measures";
 import { spanFrom, spanOf, spanText, timeText, type Span } from "./timeline/span";
 import type { Sort } from "./treeRows";
 
@@ -13,6 +15,12 @@ export interface Place {
   trace: string | null;
   step: string | null;
   averaging: Averaging;
+  /** What of the modules' time is shown, and whose; null what suits the trace. */
+  quantity: Quantity | null;
+  clock: Measure | null;
+  group: Grouping;
+  /** Whether the forward stands beside what is shown. */
+  beside: boolean;
   /** Path of the selected module; "" is an unnamed root, null none. */
   module: string | null;
   /** Path of the module that fills the icicle. */
@@ -47,6 +55,10 @@ export const START: Place = {
   trace: null,
   step: null,
   averaging: "mean",
+  quantity: null,
+  clock: null,
+  group: "instance",
+  beside: false,
   module: null,
   zoom: null,
   sync: null,
@@ -64,6 +76,8 @@ export const START: Place = {
   mark: null,
   event: null,
 };
+
+const CLOCKS = ["device", "host"] as const;
 
 const NAMED = [
   "run",
@@ -91,6 +105,10 @@ export function placeToHash(place: Place): string {
     if (value !== null) query.set(key, value);
   }
   if (place.averaging !== START.averaging) query.set("per", place.averaging);
+  if (place.quantity !== null) query.set("measure", place.quantity);
+  if (place.clock !== null) query.set("clock", place.clock);
+  if (place.group !== START.group) query.set("group", place.group);
+  if (place.beside) query.set("beside", "forward");
   if (place.search !== "") query.set("q", place.search);
   if (place.sort !== null)
     query.set("sort", `${place.sort.descending ? "-" : ""}${place.sort.key}`);
@@ -112,6 +130,10 @@ export function placeFromHash(hash: string): Place {
   place.view = VIEWS.find((view) => view === path) ?? START.view;
   for (const key of NAMED) place[key] = query.get(key);
   place.averaging = query.get("per") === "total" ? "total" : "mean";
+  place.quantity = QUANTITIES.find((name) => name === query.get("measure")) ?? null;
+  place.clock = CLOCKS.find((name) => name === query.get("clock")) ?? null;
+  place.group = GROUPINGS.find((name) => name === query.get("group")) ?? START.group;
+  place.beside = query.get("beside") === "forward";
   place.search = query.get("q") ?? "";
   place.sort = sortFrom(query.get("sort"));
   place.shown = spanFrom(query.get("from"), query.get("to"));

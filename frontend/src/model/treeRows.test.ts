@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { module, report, work } from "../testing/report";
-import { moduleNumbers } from "./measures";
+import { moduleNumbers } from "./moduleNumbers";
 import { buildTree, type ModuleTree } from "./moduleTree";
 import {
   compareNumbers,
@@ -13,9 +13,10 @@ import {
   type Sort,
 } from "./treeRows";
 
+const lens = { quantity: "backward", clock: "device", averaging: "total" } as const;
 const given = report();
 const tree = buildTree(given.modules);
-const numbers = moduleNumbers(given, tree, "total");
+const numbers = moduleNumbers(given, tree, tree, lens);
 const dearest: Sort = { key: "total", descending: true };
 
 function paths(of: ModuleTree, rows: number[]): string[] {
@@ -63,7 +64,7 @@ test("missing numbers come last either way", () => {
     ],
   });
   const flat = buildTree(rows.modules);
-  const values = moduleNumbers(rows, flat, "total");
+  const values = moduleNumbers(rows, flat, flat, lens);
   const roots = (descending: boolean): string[] =>
     paths(flat, [...orderTree(flat, values, { key: "total", descending }).roots]);
   expect(roots(true)).toEqual(["much", "little", "none"]);

@@ -1,4 +1,4 @@
-import type { ModuleNumbers, NumberKey } from "./measures";
+import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
 import type { ModuleTree } from "./moduleTree";
 
 export type TreeSortKey = NumberKey | "module" | "order";

@@ -59,6 +59,7 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
     sync_blocked_us: 0,
     idle: null,
     queue_full_us: null,
+    backward_idle_us: 12,
     ...rest,
   };
 }

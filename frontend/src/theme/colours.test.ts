@@ -33,6 +33,7 @@ const TEXTS = [
   "backwardText",
   "optimizerText",
   "dataText",
+  "communicationText",
   "waitText",
 ] as const satisfies (keyof Palette)[];
 const GROUNDS = ["page", "surface", "selected", "hover"] as const satisfies (keyof Palette)[];
@@ -50,9 +51,11 @@ describe.each(Object.keys(PALETTES) as Mode[])("in %s mode", (mode) => {
   );
 
   test("text is readable on the palest and on the deepest block", () => {
-    for (const share of [palette.shadeLeast, palette.shadeMost]) {
-      const block = mixed(palette.backward, palette.surface, share);
-      expect(contrast(channels(palette.text), block)).toBeGreaterThan(READABLE);
+    for (const colour of [palette.forward, palette.backward, palette.communication]) {
+      for (const share of [palette.shadeLeast, palette.shadeMost]) {
+        const block = mixed(colour, palette.surface, share);
+        expect(contrast(channels(palette.text), block)).toBeGreaterThan(READABLE);
+      }
     }
     expect(contrast(channels(palette.onWait), channels(palette.wait))).toBeGreaterThan(READABLE);
   });

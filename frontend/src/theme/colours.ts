@@ -14,6 +14,7 @@ export interface Palette {
   backward: string;
   optimizer: string;
   data: string;
+  communication: string;
   idle: string;
   wait: string;
   /** The same meanings where they colour text. */
@@ -21,6 +22,7 @@ export interface Palette {
   backwardText: string;
   optimizerText: string;
   dataText: string;
+  communicationText: string;
   waitText: string;
   /** Text upon the full `wait` colour. */
   onWait: string;
@@ -45,12 +47,14 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     backward: "#e07b1e",
     optimizer: "#8a63c9",
     data: "#2a9d8a",
+    communication: "#b08d00",
     idle: "#c6cad1",
     wait: "#c8234f",
     forwardText: "#2560b5",
     backwardText: "#a04f06",
     optimizerText: "#6f45b3",
     dataText: "#0c7563",
+    communicationText: "#735c00",
     waitText: "#b8184a",
     onWait: "#ffffff",
     shadeLeast: 26,
@@ -69,12 +73,14 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     backward: "#f0984a",
     optimizer: "#b196e6",
     data: "#4fbdaa",
+    communication: "#d3b843",
     idle: "#4c525b",
     wait: "#f5587f",
     forwardText: "#84b4f4",
     backwardText: "#f5a55e",
     optimizerText: "#bda6ec",
     dataText: "#58c6b3",
+    communicationText: "#dcc560",
     waitText: "#ff6f92",
     onWait: "#1c1013",
     shadeLeast: 20,

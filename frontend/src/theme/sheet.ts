@@ -2,6 +2,7 @@ import base from "./base.css?inline";
 import findings from "./findings.css?inline";
 import frame from "./frame.css?inline";
 import moment from "./moment.css?inline";
+import modules from "./modules.css?inline";
 import panel from "./panel.css?inline";
 import states from "./states.css?inline";
 import syncs from "./syncs.css?inline";
@@ -16,7 +17,19 @@ import { paletteSheet } from "./colours";
 export function adoptStyles(document: Document): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(
-    [paletteSheet(), base, frame, view, table, panel, states, moment, syncs, findings].join("\n"),
+    [
+      paletteSheet(),
+      base,
+      frame,
+      view,
+      table,
+      modules,
+      panel,
+      states,
+      moment,
+      syncs,
+      findings,
+    ].join("\n"),
   );
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 }

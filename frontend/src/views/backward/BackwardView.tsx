@@ -1,112 +1,103 @@
 import { useState, type ReactElement } from "react";
 
+import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
-import { backwardTotal, measureOf } from "../../model/measures";
+import { holds } from "../../model/lens";
+import { measureOf } from "../../model/measures";
 import { indexOfPath } from "../../model/moduleTree";
 import { usePlace } from "../state/context";
 import { Figures } from "./Figures";
-import { ModulePanel } from "./ModulePanel";
+import { Lenses } from "./Lenses";
 import type { Bond } from "./bond";
 import { ModuleTable } from "./ModuleTable";
 import { HostNotice, NoBackward, NoModules } from "./Notices";
+import { ModulePanel } from "./panel/ModulePanel";
 import { Picture } from "./Picture";
 import { Toolbar } from "./Toolbar";
 import { useFolds } from "./useFolds";
 import { DEAREST_FIRST, useModules, type Modules } from "./useModules";
 
-export function BackwardView({ report }: { report: WireReport }): ReactElement {
-  const [place, go] = usePlace();
+interface BackwardViewProps {
+  report: WireReport;
+  target: Target;
+}
+
+export function BackwardView({ report, target }: BackwardViewProps): ReactElement {
+  const [place] = usePlace();
   const sort = place.sort ?? DEAREST_FIRST;
-  const modules = useModules(report, place.averaging, sort, place.search);
-  const { tree } = modules;
-  const folds = useFolds(tree, place.module);
-  const [hovered, setHovered] = useState<number | null>(null);
-  const selected = indexOfPath(tree, place.module);
-  const zoom = indexOfPath(tree, place.zoom);
-  const backward = (backwardTotal(report) ?? 0) > 0;
-  const bond: Bond = { selected, hovered, onHover: setHovered };
+  const modules = useModules(report, place, sort, place.search);
+  const { base, lens } = modules;
+  const selected = indexOfPath(base, place.module);
+  const backward = holds(report, "backward");
   return (
-    <div className="view">
+    <div className={`view tone-${lens.quantity}`}>
       <div className="view-main">
         <Figures report={report} averaging={place.averaging} />
-        <Toolbar
-          search={place.search}
-          onSearch={(search) => {
-            go({ search }, true);
-          }}
-          hits={modules.search === null ? null : modules.search.hits.size}
-          levels={tree.levels}
-          onLevels={folds.toLevel}
-        >
-          {backward && measureOf(report) === "host" && <HostNotice report={report} />}
-        </Toolbar>
-        {tree.nodes.length === 0 && <NoModules report={report} />}
-        {tree.nodes.length > 0 && !backward && <NoBackward />}
-        {tree.nodes.length > 0 && backward && (
-          <Picture
-            report={report}
-            modules={modules}
-            bond={bond}
-            zoom={zoom}
-            onReveal={folds.reveal}
-          />
+        {base.nodes.length === 0 ? (
+          <NoModules report={report} />
+        ) : (
+          <>
+            <Lenses report={report} lens={lens} />
+            {!backward && <NoBackward />}
+          </>
         )}
-        <ModuleTable
-          report={report}
-          modules={modules}
-          averaging={place.averaging}
-          search={place.search}
-          folds={folds}
-          bond={bond}
-          sort={sort}
-          onSort={(next) => {
-            go({ sort: next }, true);
-          }}
-          onSelect={(index) => {
-            go({ module: index === selected ? null : (tree.nodes[index]?.path ?? null) });
-          }}
-        />
+        {backward && measureOf(report) === "host" && <HostNotice report={report} />}
+        <Rows key={place.group} report={report} target={target} modules={modules} />
       </div>
       {selected !== null && (
-        <Panel report={report} modules={modules} index={selected} zoom={zoom} />
+        <ModulePanel
+          key={place.module}
+          report={report}
+          target={target}
+          modules={modules}
+          index={selected}
+        />
       )}
     </div>
   );
 }
 
-interface PanelProps {
-  report: WireReport;
+interface RowsProps extends BackwardViewProps {
   modules: Modules;
-  index: number;
-  zoom: number | null;
 }
 
-function Panel({ report, modules, index, zoom }: PanelProps): ReactElement {
+/** Picture and table, bound together; folds are of one tree. */
+function Rows({ report, target, modules }: RowsProps): ReactElement {
   const [place, go] = usePlace();
-  const path = modules.tree.nodes[index]?.path ?? "";
+  const { tree } = modules;
+  const folds = useFolds(tree, place.module);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const selected = indexOfPath(tree, place.module);
+  const bond: Bond = { selected, hovered, onHover: setHovered };
   return (
-    <ModulePanel
-      report={report}
-      tree={modules.tree}
-      index={index}
-      averaging={place.averaging}
-      zoomed={zoom === index}
-      onZoom={() => {
-        go({ zoom: zoom === index ? null : path });
-      }}
-      onSyncs={(sync) => {
-        go({
-          view: "syncs",
-          search: sync === null ? path : "",
-          sort: null,
-          phase: null,
-          cause: null,
-          sync,
-        });
-      }}
-      onClose={() => {
-        go({ module: null });
-      }}
-    />
+    <>
+      {tree.nodes.length > 0 && (
+        <>
+          <Toolbar
+            search={place.search}
+            onSearch={(search) => {
+              go({ search }, true);
+            }}
+            hits={modules.search === null ? null : modules.search.hits.size}
+            levels={tree.levels}
+            onLevels={folds.toLevel}
+          />
+          <Picture report={report} modules={modules} bond={bond} folds={folds} />
+        </>
+      )}
+      <ModuleTable
+        report={report}
+        target={target}
+        modules={modules}
+        folds={folds}
+        bond={bond}
+        onSelect={(index) => {
+          const node = tree.nodes[index];
+          if (node === undefined) return;
+          if (node.module === null) folds.fold(index, !folds.expanded.has(index));
+          else go({ module: index === selected ? null : node.path });
+        }}
+      />
+    </>
   );
 }

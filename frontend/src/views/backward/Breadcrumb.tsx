@@ -17,7 +17,9 @@ export function Breadcrumb({ modules, zoom, onZoom }: BreadcrumbProps): ReactEle
     <nav className="breadcrumb" aria-label="Subtree shown">
       {chain.length === 0 ? (
         <span className="muted">
-          Width is total time, depth of colour own time. Click to zoom in.
+          {modules.grouping === "instance"
+            ? "Width is total time, depth of colour own time. Click to zoom in."
+            : "Width and depth of colour are own time. Click for the rows below."}
         </span>
       ) : (
         <button

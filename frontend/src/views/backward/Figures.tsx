@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { deservesLook } from "../../model/attention";
 import { FIGURE_DEFINITIONS as D } from "../../model/definitions";
-import { count, durationParts, NOTHING, percent } from "../../model/formats";
+import { durationParts, NOTHING } from "../../model/formats";
 import { headline } from "../../model/headline";
 import type { Averaging } from "../../model/measures";
 import { Figure } from "../Figure";
@@ -13,18 +13,20 @@ interface FiguresProps {
   averaging: Averaging;
 }
 
-/** Whether there is a problem, in six numbers. */
+/** Whether there is a problem, in five numbers. */
 export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const head = headline(report, averaging);
   const device = head.measure === "device";
   const [step, stepUnit] = durationParts(head.step);
   const [backward, backwardUnit] = durationParts(head.backward);
+  const [idle, idleUnit] = durationParts(head.idle);
   const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = deservesLook(head.blocked, whole);
   const per = head.steps > 1 && averaging === "mean" ? "/step" : "";
   const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
   const none = head.ratio === null || head.ratio === 0;
+  const withPer = (unit: string): string => (unit === "" ? "" : unit + per);
   return (
     <dl className="figures">
       <Figure
@@ -36,7 +38,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
       <Figure
         definition={device ? D.backwardDevice : D.backwardHost}
         number={backward}
-        unit={backwardUnit + per}
+        unit={withPer(backwardUnit)}
         tone="backward"
         {...note}
       />
@@ -45,20 +47,14 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
         number={none ? NOTHING : (head.ratio ?? 0).toFixed(1)}
         unit={none ? "" : "×"}
       />
-      <Figure
-        definition={D.syncs}
-        number={count(head.backwardSyncs)}
-        unit={head.backwardSyncs === 0 ? "" : per}
-        {...note}
-      />
+      <Figure definition={D.backwardIdle} number={idle} unit={withPer(idleUnit)} {...note} />
       <Figure
         definition={D.blocked}
         number={blocked}
-        unit={blockedUnit === "" ? "" : blockedUnit + per}
+        unit={withPer(blockedUnit)}
         tone={look ? "look" : "plain"}
         {...note}
       />
-      <Figure definition={D.attributed} number={percent(head.attributed)} />
     </dl>
   );
 }

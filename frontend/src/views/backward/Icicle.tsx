@@ -47,7 +47,7 @@ export function Icicle(props: IcicleProps): ReactElement {
       ref={frame}
       className="icicle"
       role="img"
-      aria-label="Modules by backward time; the table below holds the same numbers."
+      aria-label={`Modules by ${modules.lens.quantity} time; the table below holds the same numbers.`}
       style={{ height: levels * LEVEL_HEIGHT }}
       onMouseLeave={() => {
         props.bond.onHover(null);
@@ -116,6 +116,7 @@ function labelOf(block: Block, modules: Modules, zoom: number | null): string {
   if (block.kind === "rest") return `not attributed · ${duration(block.value)}`;
   const node = block.module === null ? undefined : modules.tree.nodes[block.module];
   if (node === undefined) return `${count(block.count)} more`;
+  if (node.module === null) return `${node.label} · ${node.className} · ${duration(block.value)}`;
   if (node.depth > 0 && node.index !== zoom) return `${node.label} · ${duration(block.value)}`;
   return `${node.label} · ${node.className} · ${duration(block.value)}`;
 }
@@ -127,6 +128,9 @@ function titleOf(block: Block, modules: Modules): string {
   const node = chain.at(-1);
   const numbers = modules.numbers[block.module];
   const own = numbers?.self ?? null;
+  if (node?.module === null) {
+    return `${clip(node.label, 500)}\n${node.className}\n${duration(own)} of their own`;
+  }
   const waits =
     numbers !== undefined && numbers.ownWait > 0 ? `\nhost waits ${duration(numbers.ownWait)}` : "";
   return `${clip(pathText(node?.path ?? ""), 500)}\n${clip(node?.className ?? "", 200)}\n${duration(block.value)} in all, ${duration(own)} of its own${waits}`;

@@ -1,54 +1,53 @@
 import { useMemo, type ReactElement } from "react";
 
+import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
-import {
-  divisor,
-  measureOf,
-  over,
-  unattributedTotal,
-  backwardTotal,
-  stepsLength,
-  type Averaging,
-} from "../../model/measures";
-import { visibleRows, type Sort } from "../../model/treeRows";
+import { callMeasure, restOf, wholeOf } from "../../model/lens";
+import { divisor, over, stepsLength } from "../../model/measures";
+import { visibleRows } from "../../model/treeRows";
+import { usePlace } from "../state/context";
 import { DataTable } from "../table/DataTable";
 import { moduleColumns, totalScale } from "./columns";
 import { moduleRowId, type ModuleRow } from "./moduleRow";
 import { NotAttributed } from "./NotAttributed";
+import { useBars } from "./useBars";
 import type { Bond } from "./bond";
 import type { Folds } from "./useFolds";
-import type { Modules } from "./useModules";
+import { DEAREST_FIRST, type Modules } from "./useModules";
 
 interface ModuleTableProps {
   report: WireReport;
+  target: Target;
   modules: Modules;
-  averaging: Averaging;
-  search: string;
   folds: Folds;
   bond: Bond;
-  sort: Sort;
-  onSort: (sort: Sort) => void;
   onSelect: (index: number) => void;
 }
 
 export function ModuleTable(props: ModuleTableProps): ReactElement {
-  const { report, modules, averaging, search, bond } = props;
+  const { report, target, modules, bond } = props;
+  const { lens, grouping, numbers } = modules;
+  const [{ search, beside, sort }, go] = usePlace();
   const { expanded, fold } = props.folds;
+  const bars = useBars(target, callMeasure(lens));
   const rows = useRows(modules, expanded);
-  const rest = over(unattributedTotal(report), divisor(report, averaging));
-  const scale = useMemo(() => totalScale(modules.numbers, rest), [modules.numbers, rest]);
+  const rest = over(restOf(report, lens), divisor(report, lens.averaging));
+  const scale = useMemo(() => totalScale(numbers, rest), [numbers, rest]);
   const columns = useMemo(() => {
-    const by = divisor(report, averaging);
+    const by = divisor(report, lens.averaging);
     return moduleColumns({
-      measure: measureOf(report),
-      numbers: modules.numbers,
-      whole: (backwardTotal(report) ?? 0) / by,
+      lens,
+      grouping,
+      beside,
+      bars,
+      numbers,
+      whole: (wholeOf(report, lens) ?? 0) / by,
       scale,
       step: stepsLength(report) / by,
       search,
       onFold: fold,
     });
-  }, [report, averaging, modules.numbers, search, fold, scale]);
+  }, [report, lens, grouping, beside, bars, numbers, search, fold, scale]);
   const idOf = (index: number | null): string | null => (index === null ? null : String(index));
   return (
     <DataTable
@@ -56,8 +55,10 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       columns={columns}
       rows={rows}
       rowId={moduleRowId}
-      sort={props.sort}
-      onSort={props.onSort}
+      sort={sort ?? DEAREST_FIRST}
+      onSort={(next) => {
+        go({ sort: next }, true);
+      }}
       selected={idOf(bond.selected)}
       onSelect={(id) => {
         props.onSelect(Number(id));
@@ -73,7 +74,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       footer={
         <NotAttributed
           report={report}
-          averaging={averaging}
+          lens={lens}
           columns={columns}
           scale={scale}
           rowIndex={rows.length + 2}

@@ -9,22 +9,16 @@ import {
   scaledDuration,
   type DurationScale,
 } from "../../model/formats";
-import {
-  backwardTotal,
-  divisor,
-  over,
-  ratio,
-  unattributedTotal,
-  type Averaging,
-} from "../../model/measures";
 import { reasonsOf } from "../../model/coverage";
+import { restOf, wholeOf, type Lens } from "../../model/lens";
+import { divisor, measureOf, over, ratio } from "../../model/measures";
 import type { Column } from "../table/features";
 import { Bar } from "./columns";
 import type { ModuleRow } from "./moduleRow";
 
 interface NotAttributedProps {
   report: WireReport;
-  averaging: Averaging;
+  lens: Lens;
   columns: Column<ModuleRow>[];
   scale: DurationScale;
   rowIndex: number;
@@ -46,21 +40,15 @@ export function NotAttributed(props: NotAttributedProps): ReactElement {
   );
 }
 
-function cellsOf({
-  report,
-  averaging,
-  scale,
-}: NotAttributedProps): Partial<Record<string, ReactNode>> {
-  const by = divisor(report, averaging);
-  const whole = over(backwardTotal(report), by);
-  const lost = over(unattributedTotal(report), by);
+function cellsOf({ report, lens, scale }: NotAttributedProps): Partial<Record<string, ReactNode>> {
+  const by = divisor(report, lens.averaging);
+  const whole = over(wholeOf(report, lens), by);
+  const lost = over(restOf(report, lens), by);
   const syncs = report.syncs.filter((sync) => sync.module === null);
   const wait = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
   const share = ratio(lost, whole);
   const text = scaledDuration(lost, scale);
-  const reasons = reasonsOf(report)
-    .map(([reason, us]) => `${reason} ${duration(us / by)}`)
-    .join(" · ");
+  const reasons = whyNot(report, lens, by);
   return {
     module: (
       <span className="module-cell" title={reasons}>
@@ -72,8 +60,20 @@ function cellsOf({
     total: <Bar text={text} part={share ?? 0} />,
     self: <Bar text={text} part={share ?? 0} />,
     share: percent(share),
-    host: duration(report.coverage.unattributed_host_us / by),
+    host:
+      lens.quantity === "backward" ? duration(report.coverage.unattributed_host_us / by) : NOTHING,
     syncs: countOrNothing(syncs.length / by),
     wait: syncs.length === 0 ? NOTHING : duration(wait),
   };
+}
+
+/** Reasons are known for the backward, in the report's own measure. */
+function whyNot(report: WireReport, { quantity, clock }: Lens, by: number): string {
+  if (quantity === "backward" && clock === measureOf(report)) {
+    return reasonsOf(report)
+      .map(([reason, us]) => `${reason} ${duration(us / by)}`)
+      .join(" · ");
+  }
+  if (quantity === "forward") return clock === "device" ? "launched outside every module" : "";
+  return quantity === "communication" ? "launched outside every module's work" : "";
 }

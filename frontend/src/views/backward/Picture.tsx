@@ -1,31 +1,36 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { divisor, over, stepsLength, unattributedTotal } from "../../model/measures";
+import { restOf } from "../../model/lens";
+import { divisor, over, stepsLength } from "../../model/measures";
+import { indexOfPath } from "../../model/moduleTree";
 import { usePlace } from "../state/context";
 import type { Bond } from "./bond";
 import { Breadcrumb } from "./Breadcrumb";
 import { Icicle } from "./Icicle";
+import type { Folds } from "./useFolds";
 import type { Modules } from "./useModules";
 
 interface PictureProps {
   report: WireReport;
   modules: Modules;
   bond: Bond;
-  zoom: number | null;
-  /** Make a module's row visible in the table. */
-  onReveal: (index: number) => void;
+  folds: Folds;
 }
 
 /** The icicle and the way back out of a subtree. */
-export function Picture({ report, modules, bond, zoom, onReveal }: PictureProps): ReactElement {
+export function Picture({ report, modules, bond, folds }: PictureProps): ReactElement {
   const [place, go] = usePlace();
-  const by = divisor(report, place.averaging);
+  const { tree, lens, grouping } = modules;
+  const by = divisor(report, lens.averaging);
+  const zoom = grouping === "instance" ? indexOfPath(tree, place.zoom) : null;
   const pick = (index: number): void => {
-    const node = modules.tree.nodes[index];
+    const node = tree.nodes[index];
     if (node === undefined) return;
-    onReveal(index);
-    go(node.children.length > 0 ? { module: node.path, zoom: node.path } : { module: node.path });
+    folds.reveal(index);
+    if (node.module === null) folds.fold(index, true);
+    else if (node.children.length > 0) go({ module: node.path, zoom: node.path });
+    else go({ module: node.path });
   };
   return (
     <section className="picture" aria-label="Picture">
@@ -33,12 +38,12 @@ export function Picture({ report, modules, bond, zoom, onReveal }: PictureProps)
         modules={modules}
         zoom={zoom}
         onZoom={(index) => {
-          go({ zoom: index === null ? null : (modules.tree.nodes[index]?.path ?? null) });
+          go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
         }}
       />
       <Icicle
         modules={modules}
-        rest={over(unattributedTotal(report), by) ?? 0}
+        rest={over(restOf(report, lens), by) ?? 0}
         step={stepsLength(report) / by}
         zoom={zoom}
         bond={bond}

@@ -1,4 +1,4 @@
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement } from "react";
 
 import { SearchBox } from "../SearchBox";
 
@@ -9,17 +9,10 @@ interface ToolbarProps {
   hits: number | null;
   levels: number;
   onLevels: (levels: number) => void;
-  children?: ReactNode;
 }
 
-export function Toolbar({
-  children,
-  search,
-  onSearch,
-  hits,
-  levels,
-  onLevels,
-}: ToolbarProps): ReactElement {
+/** Search, and how far the tree is unfolded. */
+export function Toolbar({ search, onSearch, hits, levels, onLevels }: ToolbarProps): ReactElement {
   return (
     <div className="toolbar">
       <SearchBox
@@ -47,7 +40,6 @@ export function Toolbar({
         </button>
         <LevelSelect levels={levels} onLevels={onLevels} />
       </div>
-      {children}
     </div>
   );
 }

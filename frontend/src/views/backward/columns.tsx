@@ -1,7 +1,8 @@
 import type { ReactElement } from "react";
 
 import { deservesLook } from "../../model/attention";
-import { MODULE_DEFINITIONS as D, type Definition } from "../../model/definitions";
+import type { Definition } from "../../model/definitions";
+import { MODULE_DEFINITIONS as D, timeDefinitions } from "../../model/definitionsModules";
 import {
   count,
   countOrNothing,
@@ -11,18 +12,26 @@ import {
   times,
   type DurationScale,
 } from "../../model/formats";
-import type { Measure, ModuleNumbers, NumberKey } from "../../model/measures";
+import type { Grouping } from "../../model/groups";
+import type { Lens } from "../../model/lens";
+import type { ModuleNumbers, NumberKey } from "../../model/moduleNumbers";
 import type { Column } from "../table/features";
 import { ModuleCell } from "./ModuleCell";
 import type { ModuleRow } from "./moduleRow";
+import { Spark } from "./Spark";
+import type { Bars } from "./bars";
 
 /** What the cells need beyond their row. */
 export interface CellSettings {
-  measure: Measure;
+  lens: Lens;
+  grouping: Grouping;
+  /** Whether the forward has a column of its own. */
+  beside: boolean;
+  bars: Bars;
   numbers: readonly ModuleNumbers[];
-  /** Backward time of everything: the full width of a bar. */
+  /** Time of everything: the full width of a bar. */
   whole: number;
-  /** Unit and precision of the columns of backward time, the last row's included. */
+  /** Unit and precision of the columns of the quantity's time, the last row's included. */
   scale: DurationScale;
   /** Mean or total length of the selected steps: what a wait is held against. */
   step: number;
@@ -32,41 +41,73 @@ export interface CellSettings {
 
 type Render = (numbers: ModuleNumbers) => ReactElement | string;
 
-/** The columns for device time, or for host time where the trace holds no device. */
+/** The columns, as far as the quantity has such numbers. */
 export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
-  const device = settings.measure === "device";
+  const { lens, numbers } = settings;
+  const device = lens.clock === "device";
+  const time = timeDefinitions(lens);
   const bar = (key: "total" | "self"): Render => barCell(key, settings.scale, settings.whole);
   const columns = [
     moduleColumn(settings),
-    column("calls", D.calls, 42, (n) => count(n.calls)),
-    column("total", device ? D.deviceTotal : D.hostTotal, 96, bar("total")),
-    column("self", device ? D.deviceSelf : D.hostSelf, 78, bar("self")),
-    column("share", D.share, 54, (n) => percent(n.share)),
+    column("calls", D.calls, 40, (n) => count(n.calls)),
+    column("total", time.total, 90, bar("total")),
   ];
-  if (settings.numbers.some((n) => (n.communication ?? 0) > 0)) {
+  if (settings.beside && lens.quantity !== "forward") {
+    columns.push(
+      column("forward", D.forward, 80, barCell("forward", settings.scale, settings.whole)),
+    );
+  }
+  columns.push(
+    column("self", time.self, 78, bar("self")),
+    column("share", D.share, 52, (n) => <Heat share={n.share} />),
+  );
+  if (lens.quantity === "forward" || lens.quantity === "backward") {
+    columns.push(overTimeColumn(settings));
+  }
+  if (numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");
     const cell: Render = (n) => (n.communication === 0 ? "—" : render(n));
-    columns.push(column("communication", D.communication, 92, cell));
+    columns.push(column("communication", D.communication, 80, cell));
   }
-  if (device) columns.push(column("host", D.host, 70, plainDuration(settings, "host")));
-  columns.push(column("ratio", D.ratio, 74, (n) => times(n.ratio)));
-  if (device) columns.push(column("kernels", D.kernels, 56, (n) => count(n.kernels)));
+  const worked = lens.quantity !== "communication";
+  if (device && worked) columns.push(column("host", D.host, 66, plainDuration(settings, "host")));
+  columns.push(column("ratio", D.ratio, 64, (n) => times(n.ratio)));
+  if (numbers.some((n) => n.kernels !== null)) {
+    columns.push(column("kernels", D.kernels, 54, (n) => count(n.kernels)));
+  }
   columns.push(
-    column("syncs", D.syncs, 48, (n) => countOrNothing(n.syncs)),
-    column("wait", D.wait, 72, waitCell(settings, "wait")),
+    column("syncs", D.syncs, 42, (n) => countOrNothing(n.syncs)),
+    column("wait", D.wait, 68, waitCell(settings, "wait")),
   );
-  if (device) columns.push(column("idle", D.idle, 82, waitCell(settings, "idle")));
+  if (numbers.some((n) => n.idle !== null)) {
+    columns.push(column("idle", D.idle, 76, waitCell(settings, "idle")));
+  }
   return columns;
 }
 
 function moduleColumn(settings: CellSettings): Column<ModuleRow> {
+  const { grouping } = settings;
   return {
     id: "module",
     accessorFn: (row) => row.node.path,
-    meta: { definition: D.module, width: 0, align: "start" },
+    meta: {
+      definition: grouping === "instance" ? D.module : D[grouping],
+      width: 0,
+      align: "start",
+    },
     cell: ({ row }) => (
       <ModuleCell row={row.original} search={settings.search} onFold={settings.onFold} />
     ),
+  };
+}
+
+/** Sorts as the tree is written: a picture has no order of its own, and is no value to copy. */
+function overTimeColumn({ bars }: CellSettings): Column<ModuleRow> {
+  return {
+    id: "order",
+    accessorFn: () => null,
+    meta: { definition: D.overTime, width: 68, align: "end" },
+    cell: ({ row }) => <Spark bars={bars} node={row.original.node} />,
   };
 }
 
@@ -98,22 +139,43 @@ function plainDuration(settings: CellSettings, key: NumberKey): Render {
   return (n) => scaledDuration(n[key], scale);
 }
 
-function barCell(key: "total" | "self", scale: DurationScale, whole: number): Render {
+function barCell(key: "total" | "self" | "forward", scale: DurationScale, whole: number): Render {
   return (n) => (
-    <Bar text={scaledDuration(n[key], scale)} part={whole > 0 ? (n[key] ?? 0) / whole : 0} />
+    <Bar
+      text={scaledDuration(n[key], scale)}
+      part={whole > 0 ? (n[key] ?? 0) / whole : 0}
+      forward={key === "forward"}
+    />
   );
 }
 
+interface BarProps {
+  text: string;
+  part: number;
+  forward?: boolean;
+}
+
 /** A number with a small bar below it that shows its share. */
-export function Bar({ text, part }: { text: string; part: number }): ReactElement {
+export function Bar({ text, part, forward = false }: BarProps): ReactElement {
   if (part <= 0) return <>{text}</>;
+  const within = Math.min(1, part);
   return (
     <>
       {text}
       <span
-        className="bar"
-        style={{ width: `calc(${Math.min(1, part) * 100}% - 12px * ${part})` }}
+        className={`bar ${forward ? "forward" : ""}`}
+        style={{ width: `calc(${within * 100}% - 12px * ${within})` }}
       />
+    </>
+  );
+}
+
+/** A share on a ground of that share of the colour. */
+function Heat({ share }: { share: number | null }): ReactElement {
+  return (
+    <>
+      <span className="heat" style={{ opacity: Math.min(1, share ?? 0) }} />
+      <span className="above">{percent(share)}</span>
     </>
   );
 }

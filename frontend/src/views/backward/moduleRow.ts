@@ -1,4 +1,4 @@
-import type { ModuleNumbers } from "../../model/measures";
+import type { ModuleNumbers } from "../../model/moduleNumbers";
 import type { ModuleNode } from "../../model/moduleTree";
 
 /** What one row of the table of modules shows. */

@@ -15,7 +15,9 @@ export interface Folds {
 
 export function useFolds(tree: ModuleTree, selected: string | null): Folds {
   const [expanded, setExpanded] = useState<ReadonlySet<number>>(() => {
-    const first = expandedToLevel(tree, fittingLevel(tree, ROWS_AT_FIRST));
+    const grouped = tree.nodes[0]?.module === null && tree.nodes.length > ROWS_AT_FIRST;
+    const levels = grouped ? 1 : fittingLevel(tree, ROWS_AT_FIRST);
+    const first = expandedToLevel(tree, levels);
     const index = indexOfPath(tree, selected);
     return index === null ? first : withLineage(first, tree, index);
   });

@@ -1,7 +1,9 @@
 import { useMemo } from "react";
 
 import type { WireReport } from "../../api/types";
-import { moduleNumbers, type Averaging, type ModuleNumbers } from "../../model/measures";
+import { groupTree, type Grouping } from "../../model/groups";
+import { lensOf, type Lens, type Wanted } from "../../model/lens";
+import { moduleNumbers, type ModuleNumbers } from "../../model/moduleNumbers";
 import { buildTree, type ModuleTree } from "../../model/moduleTree";
 import {
   orderTree,
@@ -13,8 +15,13 @@ import {
 
 export const DEAREST_FIRST: Sort = { key: "total", descending: true };
 
-/** The report's modules, ready for icicle, table and panel. */
+/** The report's modules through a lens, ready for icicle, table and panel. */
 export interface Modules {
+  lens: Lens;
+  grouping: Grouping;
+  /** The tree of instances, whose rows are the report's. */
+  base: ModuleTree;
+  /** What is shown: the same, or groups of them. */
   tree: ModuleTree;
   numbers: readonly ModuleNumbers[];
   order: TreeOrder;
@@ -23,17 +30,26 @@ export interface Modules {
 
 export function useModules(
   report: WireReport,
-  averaging: Averaging,
+  wanted: Wanted & { group: Grouping },
   sort: Sort,
   text: string,
 ): Modules {
-  const tree = useMemo(() => buildTree(report.modules), [report]);
-  const numbers = useMemo(() => moduleNumbers(report, tree, averaging), [report, tree, averaging]);
+  const { quantity, clock, averaging, group } = wanted;
+  const lens = useMemo(
+    () => lensOf(report, { quantity, clock, averaging }),
+    [report, quantity, clock, averaging],
+  );
+  const base = useMemo(() => buildTree(report.modules), [report]);
+  const tree = useMemo(() => groupTree(base, group), [base, group]);
+  const numbers = useMemo(
+    () => moduleNumbers(report, base, tree, lens),
+    [report, base, tree, lens],
+  );
   const { key, descending } = sort;
   const order = useMemo(
     () => orderTree(tree, numbers, { key, descending }),
     [tree, numbers, key, descending],
   );
   const search = useMemo(() => searchTree(tree, text), [tree, text]);
-  return { tree, numbers, order, search };
+  return { lens, grouping: group, base, tree, numbers, order, search };
 }

@@ -1,8 +1,10 @@
 import type { ReactElement } from "react";
 
-import type { WireModule, WireWork } from "../../api/types";
-import { count, duration, times } from "../../model/formats";
-import { communicationOf, over, ratio, without } from "../../model/measures";
+import type { WireModule, WireWork } from "../../../api/types";
+import { count, duration, percent, times } from "../../../model/formats";
+import { MODULE_PANEL_DEFINITIONS as D } from "../../../model/definitionsModules";
+import { over } from "../../../model/measures";
+import { tensorCoreShare } from "../../../model/moduleDetail";
 
 interface WorkTableProps {
   module: WireModule;
@@ -16,16 +18,12 @@ type Line = [title: string, render: (work: WireWork) => string];
 
 /** Forward, backward and recomputed work of one module, side by side. */
 export function WorkTable({ module, by }: WorkTableProps): ReactElement {
-  const { forward, backward, recompute } = module;
+  const { forward, backward, recompute, occupancy_pct: occupancy } = module;
   const sides: [string, WireWork][] = [
     ["forward", forward],
     ["backward", backward],
     ...(recompute === null ? [] : [["recompute", recompute] as [string, WireWork]]),
   ];
-  const ratioText = times(
-    ratio(without(backward.device_us, communicationOf(module, "device")), forward.device_us) ??
-      ratio(backward.host_us, forward.host_us),
-  );
   return (
     <table className="small-table">
       <thead>
@@ -52,9 +50,17 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
         <tr>
           <th scope="row">bwd / fwd</th>
           <td />
-          <td>{ratioText}</td>
+          <td>{times(module.backward_ratio)}</td>
           {recompute !== null && <td />}
         </tr>
+        {occupancy !== null && (
+          <tr>
+            <th scope="row" title={D.occupancy.text}>
+              occupancy
+            </th>
+            <td colSpan={sides.length}>{percent(occupancy / 100)}</td>
+          </tr>
+        )}
       </tbody>
     </table>
   );
@@ -67,5 +73,6 @@ function linesFor(by: number): Line[] {
     ["host", (work) => duration(over(work.host_us, by))],
     [SELF, (work) => duration(over(work.self_host_us, by))],
     ["kernels", (work) => count(over(work.kernels, by))],
+    ["on tensor cores", (work) => percent(tensorCoreShare(work))],
   ];
 }

@@ -1,0 +1,70 @@
+import type { ReactElement } from "react";
+
+import type { WireParameters } from "../../../api/module";
+import type { WireModule } from "../../../api/types";
+import { MODULE_PANEL_DEFINITIONS as D } from "../../../model/definitionsModules";
+import { bytes, count, counted } from "../../../model/formats";
+import { pathText } from "../../../model/moduleTree";
+import { shapeText } from "../../../model/shapes";
+import { Name } from "../../Name";
+
+interface ModuleFactsProps {
+  module: WireModule;
+  /** null: not in the trace, or not here yet. */
+  parameters: WireParameters | null;
+}
+
+/** What the module is given, and what it holds. */
+export function ModuleFacts({ module, parameters }: ModuleFactsProps): ReactElement {
+  return (
+    <section aria-label="Shapes and parameters">
+      {module.shapes.length > 0 && (
+        <>
+          <h3 title={D.shapes.text}>Input shapes</h3>
+          <ul className="amounts">
+            {module.shapes.map((shape, index) => (
+              <li key={index}>
+                <Name text={shapeText(shape.dims)} className="code" />
+                <span className="muted">{counted(shape.calls, "call")}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {parameters !== null && (
+        <>
+          <h3 title={D.parameters.text}>Parameters</h3>
+          <dl className="facts">
+            <div>
+              <dt>with below</dt>
+              <dd>
+                {count(parameters.count)} · {bytes(parameters.bytes)}
+              </dd>
+            </div>
+            <div>
+              <dt>self</dt>
+              <dd>
+                {count(parameters.self_count)} · {bytes(parameters.self_bytes)}
+                {parameters.self_count > 0 && !parameters.trainable && " · frozen"}
+              </dd>
+            </div>
+            {parameters.shared.map((shared) => (
+              <div key={shared.parameter}>
+                <dt>
+                  <Name text={shared.parameter} className="code" />
+                </dt>
+                <dd>
+                  shared with&nbsp;
+                  <Name
+                    text={`${pathText(shared.owner)} ${shared.owner_parameter}`}
+                    className="code"
+                  />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      )}
+    </section>
+  );
+}
