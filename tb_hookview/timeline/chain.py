@@ -8,7 +8,7 @@ from typing import Any
 from tb_hookview.analysis.names import Role, node_name
 from tb_hookview.analysis.stacks import is_frame
 from tb_hookview.timeline.merging import touching
-from tb_hookview.timeline.spots import label
+from tb_hookview.timeline.names import label
 from tb_hookview.timeline.subject import STRETCH, Subject
 from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.timeline.trace_lanes import Sort

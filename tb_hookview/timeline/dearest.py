@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import lookup, nearest_above
 from tb_hookview.timeline.clipping import clip, sums
-from tb_hookview.timeline.spots import label
+from tb_hookview.timeline.names import label
 from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.trace.columns import Bool, Int
 

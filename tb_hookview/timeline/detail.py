@@ -16,7 +16,8 @@ from tb_hookview.timeline import colours
 from tb_hookview.timeline.catalogue import thread_label
 from tb_hookview.timeline.chain import chain
 from tb_hookview.timeline.links import links
-from tb_hookview.timeline.spots import label, spot
+from tb_hookview.timeline.names import label
+from tb_hookview.timeline.spots import spot
 from tb_hookview.timeline.subject import STRETCH, Subject, inside, subject_at
 from tb_hookview.timeline.timeline import Place, Timeline
 

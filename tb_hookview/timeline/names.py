@@ -14,6 +14,15 @@ ROOT = "(root)"
 """How the root module is called, whose path is empty."""
 
 
+LONGEST_LABEL = 256
+"""Characters of a name in a list: more than a screen is wide. The event's detail has it all."""
+
+
+def label(name: str, longest: int = LONGEST_LABEL) -> str:
+    """A name no longer than is asked for."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
 class Names:
     """All names, and where each group of our own begins among them.
 
@@ -34,6 +43,11 @@ class Names:
         self.texts = tuple(text for group in groups for text in group)
         begins = np.cumsum([0, *map(len, groups)]).tolist()
         _, self.step, self.phase, self.cause, self.module, self.recomputed, _ = begins
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """All names, no longer than a list or a block can show."""
+        return tuple(map(label, self.texts))
 
     @cached_property
     def lower(self) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def _matches(timeline: Timeline, number: int, named: Bool, question: Question) -
 
 
 def _told(timeline: Timeline, number: Int, position: Int, start: Int) -> list[dict[str, Any]]:
-    first = np.argsort(start, kind="stable")[:MOST_HITS]
+    first = _earliest(start)
     told: dict[Place, dict[str, Any]] = {}
     for lane in np.unique(number[first]).tolist():
         places = position[first][number[first] == lane]
@@ -79,6 +79,15 @@ def _told(timeline: Timeline, number: Int, position: Int, start: Int) -> list[di
             told[Place(lane, place)] = spot
     order = zip(number[first].tolist(), position[first].tolist(), strict=True)
     return [told[Place(lane, place)] for lane, place in order]
+
+
+def _earliest(start: Int) -> Int:
+    """Which of some events are the first `MOST_HITS`, in order of their starts."""
+    if len(start) <= MOST_HITS:
+        return np.argsort(start, kind="stable")
+    latest = np.partition(start, MOST_HITS - 1)[MOST_HITS - 1]
+    early = np.flatnonzero(start <= latest)
+    return early[np.argsort(start[early], kind="stable")][:MOST_HITS]
 
 
 def _density(timeline: Timeline, start: Int, question: Question) -> list[int]:

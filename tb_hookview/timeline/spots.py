@@ -9,9 +9,6 @@ import numpy as np
 from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.trace.columns import Int
 
-LONGEST_LABEL = 256
-"""Characters of a name in a list: more than a screen is wide. The event's detail has it all."""
-
 
 def spots(timeline: Timeline, lane: int, position: Int) -> list[dict[str, Any]]:
     """Some events of a lane."""
@@ -19,7 +16,7 @@ def spots(timeline: Timeline, lane: int, position: Int) -> list[dict[str, Any]]:
     columns = (
         timeline.ids(lane, position).tolist(),
         items.depth[position].tolist(),
-        [label(timeline.names.texts[name]) for name in items.name[position].tolist()],
+        [timeline.names.labels[name] for name in items.name[position].tolist()],
         items.colour[position].tolist(),
         microseconds(items.start[position] - timeline.origin),
         microseconds(items.end[position] - items.start[position]),
@@ -42,11 +39,6 @@ def spot(timeline: Timeline, event: int) -> dict[str, Any]:
     """The event of an id."""
     place = timeline.place(event)
     return spots(timeline, place.lane, np.array([place.position]))[0]
-
-
-def label(name: str, longest: int = LONGEST_LABEL) -> str:
-    """A name no longer than is asked for."""
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def microseconds(nanoseconds: Int) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.timeline import colours
-from tb_hookview.timeline.spots import label, microseconds
+from tb_hookview.timeline.spots import microseconds
 from tb_hookview.timeline.timeline import LaneBlocks, Timeline
 from tb_hookview.trace.columns import Int
 
@@ -38,13 +38,16 @@ def window(
     asked = timeline.window(start, end, width)
     numbers = list(lanes)
     drawn = [timeline.blocks(n, asked) for n in numbers if timeline.entries[n].items]
-    used = np.unique(np.concatenate([np.zeros(0, np.int64), *(d.blocks.name for d in drawn)]))
-    used = used[used >= 0]
+    used = np.zeros(len(timeline.names.texts) + 1, bool)
+    for lane in drawn:
+        used[lane.blocks.name] = True
+    used[-1] = False  # where the name of merged events, -1, was put
+    row = np.where(used, np.cumsum(used) - 1, -1)
     return {
         "start": start / 1000,
         "end": end / 1000,
-        "names": [label(timeline.names.texts[name]) for name in used.tolist()],
-        "lanes": [_blocks(timeline, lane, used) for lane in drawn],
+        "names": [timeline.names.labels[name] for name in np.flatnonzero(used).tolist()],
+        "lanes": [_blocks(timeline, lane, row) for lane in drawn],
         "curves": [
             _curve(timeline, n, asked.start, asked.end, asked.resolution)
             for n in numbers
@@ -67,15 +70,15 @@ def _lane(timeline: Timeline, number: int) -> dict[str, Any]:
     }
 
 
-def _blocks(timeline: Timeline, lane: LaneBlocks, used: Int) -> dict[str, Any]:
+def _blocks(timeline: Timeline, lane: LaneBlocks, row: Int) -> dict[str, Any]:
+    """Blocks of a lane; `row` is that of each name in the answer, and last -1."""
     found = lane.blocks
-    name = np.where(found.name >= 0, np.searchsorted(used, found.name), -1)
     return {
         "id": str(lane.lane),
         "start": microseconds(found.start - timeline.origin),
         "duration": microseconds(found.end - found.start),
         "depth": found.depth.tolist(),
-        "name": name.tolist(),
+        "name": row[found.name].tolist(),
         "colour": found.colour.tolist(),
         "count": found.count.tolist(),
         "event": lane.ids.tolist(),

@@ -1,7 +1,7 @@
 """The arguments of single events as they stand in the file: what no column holds of them.
 
-The file is read once more, when the first event is asked for, and kept compressed in pieces, so
-that any other event is found within one of them.
+The file is read once more, as far as the events asked for go, and kept compressed in pieces, so
+that an event is found within one of them.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ class EventArguments:
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        self._first: list[int] = []
         self._pieces: list[bytes] = []
+        self._behind: list[int] = []
+        """Of each piece, the row behind its last one."""
+        self._rest = texts(self._path)
         self._lock = Lock()
 
     def of(self, row: int, name: str) -> dict[str, Any] | None:
@@ -58,41 +60,43 @@ class EventArguments:
             The arguments; None where the file is gone or another.
         """
         with self._lock:
-            if not self._pieces and not self._read():
+            if not self._reaches(row):
                 return None
-        place = bisect_right(self._first, row) - 1
+        place = bisect_right(self._behind, row)
         text: bytes = igzip.decompress(self._pieces[place])  # type: ignore[no-untyped-call]
-        rows = _complete(text)
-        number = row - self._first[place]
-        if number >= len(rows):
-            return None
-        event = msgspec.json.decode(_raw.decode(text)[rows[number]])
-        arguments = event.get("args", {})
+        number = row - (self._behind[place - 1] if place else 0)
+        event = msgspec.json.decode(_raw.decode(text)[_complete(text)[number]])
         if event.get("name", "") != name:
             return None
+        arguments = event.get("args", {})
         return arguments if isinstance(arguments, dict) else {"args": arguments}
 
-    def _read(self) -> bool:
-        """Take the file in; False where it cannot be read any more."""
+    def _reaches(self, row: int) -> bool:
+        """Read on up to a row; False where the file has none, or cannot be read any more."""
         try:
             try:
-                self._take(texts(self._path))
+                return self._read_on(row)
             except UncuttableError:
-                self._take([whole_text(self._path)])
+                self._pieces, self._behind = [], []
+                self._rest = iter([whole_text(self._path)])
+                return self._read_on(row)
         except (TraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._first, self._pieces = [], []
+            self._pieces, self._behind, self._rest = [], [], iter([])
             return False
-        return True
 
-    def _take(self, pieces: Iterable[bytes]) -> None:
-        self._first, self._pieces, count = [], [], 0
-        for text in pieces:
-            self._first.append(count)
-            self._pieces.append(igzip.compress(text, 0))
+    def _read_on(self, row: int) -> bool:
+        count = self._behind[-1] if self._behind else 0
+        while count <= row:
+            text = next(self._rest, None)
+            if text is None:
+                return False
             try:
                 count += len(_complete(text))
             except msgspec.DecodeError as error:
                 raise UncuttableError from error
+            self._pieces.append(igzip.compress(text, 0))
+            self._behind.append(count)
+        return True
 
 
 def _complete(text: bytes) -> list[int]:

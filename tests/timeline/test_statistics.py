@@ -1,7 +1,8 @@
-"""Sums over a window: those of the report over whole steps and the whole trace, exact in between."""
+"""Sums over a window: over whole steps and the whole trace they are those of the report."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tb_hookview.analysis import build_report, load
 from tb_hookview.analysis.schema import ReportData, Step
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.dearest import MOST
-from tb_hookview.timeline.spots import label
+from tb_hookview.timeline.names import label
 from tb_hookview.timeline.statistics import statistics
 
 TRACES = small_traces()
@@ -80,7 +81,7 @@ class TestOfSharedTraces:
         timeline, _ = told(path)
         first, last = timeline.analysis.bounds
         cuts = np.linspace(0, max(last - first, 4), 5).astype(np.int64).tolist()
-        parts = [statistics(timeline, *pair) for pair in zip(cuts[:-1], cuts[1:], strict=True)]
+        parts = [statistics(timeline, *pair) for pair in pairwise(cuts)]
         sums = whole(timeline)
         assert sum(p["host_blocked_us"] for p in parts) == exactly(sums["host_blocked_us"])
         for number, device in enumerate(sums["devices"]):
