@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import pytest
 from analysis.owners import NAMES, module, report_of
 
 from tb_hookview import markers
@@ -82,3 +83,47 @@ def test_device_numbers_are_null_without_a_device(tmp_path: Path) -> None:
     assert data.totals.backward_device_us is None
     assert data.coverage.measure == "host"
     assert data.steps[0].device_busy_us is None
+
+
+def test_kernels_of_a_module_by_kind_tensor_cores_and_occupancy(tmp_path: Path) -> None:
+    """Occupancy counts by time, both directions and what is below; a kernel without any does not.
+    Copies and sets are no kernels."""
+    traced = grid.events(
+        """
+        main ops   [root                                                    ]
+        main ops    [fc                           ]  [relu                 ]
+        main ops     [aten::mm seq=4]                 [aten::relu seq=5   ]
+        main calls     [go corr=1]    [cp corr=2]       [launch corr=3]
+        auto ops                                                              [mm' seq=4 F=1  ]
+        auto calls                                                              [go corr=4]
+        gpu  kernel       [gemm corr=1      ]             [act corr=3]            [gemm corr=4]
+        gpu  copy                       [to corr=2 ]
+        """,
+        {
+            **NAMES,
+            "go": "cudaLaunchKernel",
+            "cp": "cudaMemcpyAsync",
+            "to": "Memcpy DtoD (Device -> Device)",
+            "gemm": "ampere_fp16_s16816gemm_fp16_128x64_nn",
+            "act": "vectorized_elementwise_kernel",
+        },
+    )
+    occupancy = {1: 30, 3: 90}
+    for event in traced:
+        number = event["args"].get("correlation")
+        if event["cat"] == "kernel" and number in occupancy:
+            event["args"]["est. achieved occupancy %"] = occupancy[number]
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    fc, root = module(data, "fc"), module(data, "")
+    gemm = {event["args"].get("correlation"): event["dur"] for event in traced}
+    assert fc.forward.by_kind == {"matrix": gemm[1], "copy": gemm[2]}
+    assert (fc.forward.kernels, fc.backward.kernels) == (1, 1)
+    assert fc.forward.tensor_core_us == gemm[1]
+    assert root.forward.tensor_core_us == gemm[1]
+    assert fc.occupancy_pct == 30
+    assert module(data, "relu").occupancy_pct == 90
+    mean = (30 * gemm[1] + 90 * gemm[3]) / (gemm[1] + gemm[3])
+    assert root.occupancy_pct == pytest.approx(mean)
+    assert fc.backward_ratio == gemm[4] / (gemm[1] + gemm[2])
+    assert root.backward_ratio == gemm[4] / (gemm[1] + gemm[2] + gemm[3])
+    assert module(data, "relu").backward_ratio == 0

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
-from analysis.owners import EVALUATE, module, report_of
+import grid
+import numpy as np
+import pytest
+import shared_traces
+from analysis.owners import EVALUATE, NAMES, assert_sums, module, report_of
+
+from tb_hookview.analysis import build_report, load
 
 
 def test_a_collective_in_a_gradients_hook_is_the_modules_and_told_apart(tmp_path: Path) -> None:
@@ -149,3 +157,100 @@ def test_one_launch_of_many_kernels_and_kernels_of_no_launch(tmp_path: Path) -> 
     assert module(data, "fc").backward.kernels == 2
     assert [(w.code, w.count) for w in data.trace.warnings] == [("no-launch", 1)]
     assert data.totals.device_busy_us == {"0": 15.0 + 10.0 + 10.0}
+
+
+def test_fsdps_collectives_are_within_the_module_and_communication(tmp_path: Path) -> None:
+    """Weights gathered in the forward and before a node, gradients scattered behind one; what is
+    launched when the backward is over is in no module, and in no node."""
+    data = report_of(
+        tmp_path,
+        """
+        main python  [Linear                               ]
+        main ops       [gather       ]  [aten::mm seq=4   ]
+        main calls       [go corr=1]      [launch corr=2]
+        auto ops                                             [mm' seq=4 F=1              ]
+        auto ops                                               [gather     ]
+        auto calls                                              [go corr=3] [launch corr=4]
+        auto ops                                                                            [acc'            ]  [end        ]
+        auto calls                                                                            [scatter corr=5]   [go corr=6]
+        gpu  kernel         [all corr=1][gemm corr=2]                      [all corr=3][gemm corr=4][rs corr=5]       [all corr=6]
+        """,
+        {
+            "gather": "c10d::_allgather_base_",
+            "end": "c10d::allreduce_",
+            "go": "cudaLaunchKernelExC",
+            "scatter": "cudaLaunchKernelExC",
+            "all": "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            "rs": "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            "gemm": "volta_sgemm_64x64_nt",
+        },
+    )
+    linear = module(data, "Linear_0")
+    assert linear.forward.by_kind == {"matrix": 13.0, "communication": 12.0}
+    assert linear.backward.by_kind == {"matrix": 13.0, "communication": 12.0 + 11.0}
+    assert linear.backward_ratio == 13 / 25
+    assert data.coverage.communication_device_us == 23
+    assert data.coverage.unattributed_us == 0
+    assert data.totals.communication_device_us == 12 + 12 + 11 + 12
+
+
+def test_a_process_on_two_devices(tmp_path: Path) -> None:
+    """A backward thread for each; a device's time, idle and streams are its own."""
+    traced = grid.events(
+        """
+        main notes [step                                                        ]
+        main ops    [fc                  ] [relu              ]
+        main ops     [aten::mm seq=4    ]   [aten::relu seq=5]
+        main calls    [launch corr=1]         [launch corr=2]
+        one  ops                                               [relu' seq=5 F=1]
+        one  calls                                               [launch corr=3]
+        two  ops                                                 [mm' seq=4 F=1 ]
+        two  calls                                                [launch corr=4]
+        gpu  kernel      [a corr=1  ]               [b corr=2 ]    [c corr=3][d corr=4 ]
+        """,
+        NAMES,
+    )
+    for event in traced:
+        if event["name"] in ("b", "c"):
+            event["pid"] = 1
+            event["args"]["device"] = 1
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    assert_sums(data)
+    assert data.totals.device_busy_us == {"0": 12.0 + 11.0, "1": 11.0 + 10.0}
+    assert [device.id for device in data.trace.devices] == ["0", "1"]
+    assert [(stream.device, stream.count) for stream in data.streams] == [("0", 2), ("1", 2)]
+    assert module(data, "fc").forward.device_us == 12
+    assert module(data, "fc").backward.device_us == 11
+    assert module(data, "relu").forward.device_us == 11
+    assert module(data, "relu").backward.device_us == 10
+    (step,) = data.steps
+    assert step.device_idle_us == pytest.approx(2 * step.duration_us - step.device_busy_us)
+    roles = {row.thread: row.role for row in data.threads}
+    assert roles == {"main": "forward", "one": "backward", "two": "backward"}
+
+
+@pytest.mark.parametrize(
+    "name", ["hta_a100_cuda_graphs_rank0", "tracelens_mi300_vllm_graph_execution"]
+)
+def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
+    """One launch has many kernels, each told and owned by where the graph was launched."""
+    path = shared_traces.shared_trace(name)
+    rows = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+    launched = {
+        row["args"]["correlation"]: 0 for row in rows if "GraphLaunch" in str(row.get("name"))
+    }
+    for row in rows:
+        number = row.get("args", {}).get("correlation")
+        if number in launched and row["cat"].lower() in ("kernel", "gpu_memcpy", "gpu_memset"):
+            launched[number] += 1
+    analysis = load(path)
+    launch = analysis.work.launch
+    calls = [analysis.host.name(row) if row >= 0 else "" for row in launch.tolist()]
+    of_graph = np.array(["GraphLaunch" in call for call in calls])
+    counted = np.unique(launch[of_graph], return_counts=True)[1]
+    assert sorted(counted) == sorted(number for number in launched.values() if number)
+    assert counted.max() > 5
+    kernels = build_report(analysis).data.kernels
+    assert sum(row.graph_count for row in kernels) == counted.sum()
+    owner = analysis.attribution.row_module[launch[of_graph]]
+    assert np.array_equal(analysis.owners.module[of_graph], owner)
