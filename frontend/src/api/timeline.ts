@@ -96,6 +96,8 @@ export interface WireSearch {
   total: number;
   /** By start. */
   hits: WireSpot[];
+  /** How many begin in each of `width` equal parts of the trace. */
+  density: number[];
 }
 
 /** What host and devices did in a stretch of the timeline. */
@@ -105,6 +107,8 @@ export interface WireStatistics {
   events: number;
   host_blocked_us: number;
   waits: number;
+  /** Host time within steps by phase. */
+  phases: Record<string, number>;
   devices: {
     id: string;
     name: string;

@@ -31,6 +31,16 @@ export function blockOf(tile: Tile, lane: string, depth: number, index: number):
   };
 }
 
+export function sameBlock(a: Block, b: Block): boolean {
+  return (
+    a.lane === b.lane &&
+    a.depth === b.depth &&
+    a.span.from === b.span.from &&
+    a.span.to === b.span.to &&
+    a.count === b.count
+  );
+}
+
 /** The block at a time and height; `slack` is how far (in microseconds) one may point beside it. */
 export function blockAt(
   pieces: readonly Piece<Tile>[],

@@ -6,7 +6,8 @@ export type Command =
   | { do: "pan"; share: number }
   | { do: "scroll"; pixels: number }
   | { do: "select"; direction: Direction }
-  | { do: "fit" | "whole" | "search" | "mark" | "clear" | "nextHit" | "previousHit" };
+  | { do: "search" }
+  | { do: "fit" | "whole" | "mark" | "clear" | "nextHit" | "previousHit" };
 
 const ZOOM = 0.65;
 const PAN = 0.2;

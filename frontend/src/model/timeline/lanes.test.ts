@@ -6,6 +6,7 @@ import {
   laneAt,
   layoutLanes,
   nextOpening,
+  opened,
   openingsOf,
   rowTop,
   SHORT_ROWS,
@@ -19,19 +20,19 @@ const lanes = [
   laneOf("none", { depth: 0 }),
 ];
 
-test("lanes follow each other without gap, and a deep one is open a part", () => {
+test("lanes follow each other without gap, and a deep one is folded", () => {
   const boxes = layoutLanes(lanes, new Map());
   boxes.forEach((box, index) => {
     expect(box.top).toBe(heightOf(boxes.slice(0, index)));
   });
-  expect(boxes.map(({ rows }) => rows)).toEqual([2, SHORT_ROWS, 1, 1]);
+  expect(boxes.map(({ rows }) => rows)).toEqual([2, 1, 1, 1]);
 });
 
 test("a lane's button goes through all that it can show", () => {
   const deep = lanes[1] ?? laneOf("");
   const seen: Opening[] = [];
-  for (let now: Opening = "short"; seen.length < 3; now = nextOpening(deep, now)) seen.push(now);
-  expect(seen).toEqual(["short", "whole", "folded"]);
+  for (let now: Opening = "folded"; seen.length < 3; now = nextOpening(deep, now)) seen.push(now);
+  expect(seen).toEqual(["folded", "short", "whole"]);
   expect(openingsOf(lanes[2] ?? deep)).toEqual(["whole"]);
   const rows = (opening: Opening): number | undefined =>
     layoutLanes([deep], new Map([["deep", opening]]))[0]?.rows;
@@ -55,4 +56,12 @@ test("every height is of the lane and row that is drawn there", () => {
 test("a row that is not on show is below those that are", () => {
   const box = layoutLanes(lanes, new Map())[1];
   expect(box && rowTop(box, 30)).toBe(box && box.rowsTop + box.rows * box.rowHeight);
+});
+
+test("a lane is opened for a row that is not on show, and only then", () => {
+  const chosen = new Map<string, Opening>();
+  const boxes = layoutLanes(lanes, chosen);
+  expect(opened(boxes, chosen, "deep", 0)).toBe(chosen);
+  expect(opened(boxes, chosen, "gone", 3)).toBe(chosen);
+  expect(opened(boxes, chosen, "deep", 30).get("deep")).toBe("whole");
 });

@@ -16,6 +16,9 @@ export interface LaneBox {
   readonly rowsTop: number;
 }
 
+/** Lanes of more rows are folded at first, and can be opened a part. */
+const DEEP = 10;
+
 /** Rows of a lane that is open a part. */
 export const SHORT_ROWS = 8;
 
@@ -36,7 +39,7 @@ const ROW_HEIGHT: Readonly<Record<LaneKind, number>> = {
 
 /** The openings that a lane can have, in the order in which its button goes through them. */
 export function openingsOf(lane: WireLane): readonly Opening[] {
-  if (lane.depth > SHORT_ROWS) return ["short", "whole", "folded"];
+  if (lane.depth > DEEP) return ["folded", "short", "whole"];
   return lane.depth > 1 ? ["whole", "folded"] : ["whole"];
 }
 
@@ -92,4 +95,16 @@ export function laneAt(
 /** Top of a row; of a row that is not on show, bottom of those that are. */
 export function rowTop(box: LaneBox, depth: number): number {
   return box.rowsTop + Math.min(depth, box.rows) * box.rowHeight;
+}
+
+/** The openings with which a row is on show; the same ones where it is already. */
+export function opened(
+  boxes: readonly LaneBox[],
+  chosen: ReadonlyMap<string, Opening>,
+  lane: string,
+  depth: number,
+): ReadonlyMap<string, Opening> {
+  const box = boxes.find((one) => one.lane.id === lane);
+  if (box === undefined || depth < box.rows) return chosen;
+  return new Map(chosen).set(lane, "whole");
 }

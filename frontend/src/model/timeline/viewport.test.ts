@@ -9,6 +9,7 @@ import {
   bringIntoView,
   clampSpan,
   LEAST_US,
+  lookAt,
   panBy,
   sameSpan,
   zoomAt,
@@ -77,6 +78,14 @@ test("what is in view already does not move", () => {
   expect(bringIntoView(span, { from: 120, to: 130 }, bounds)).toBe(span);
   expect(bringIntoView(span, { from: 320, to: 340 }, bounds)).toEqual({ from: 280, to: 380 });
   expect(lengthOf(bringIntoView(span, { from: 100, to: 400 }, bounds))).toBeCloseTo(500);
+});
+
+test("looked at is what is wide enough to be seen", () => {
+  const far = lookAt({ from: 0, to: 1000 }, { from: 500, to: 501 }, bounds, 800);
+  expect(lengthOf(far)).toBeCloseTo(100);
+  expect((far.from + far.to) / 2).toBeCloseTo(500.5);
+  const near = { from: 490, to: 510 };
+  expect(lookAt(near, { from: 500, to: 501 }, bounds, 800)).toBe(near);
 });
 
 test("spans that differ by less than a pixel are the same", () => {

@@ -51,6 +51,13 @@ export function bringIntoView(span: Span, inner: Span, bounds: Span): Span {
   return clampSpan({ from: middle - length / 2, to: middle + length / 2 }, bounds);
 }
 
+/** As `bringIntoView`, and closer where `inner` would be narrower than `least` of `width` pixels. */
+export function lookAt(span: Span, inner: Span, bounds: Span, width: number, least = 8): Span {
+  const longest = (Math.max(lengthOf(inner), LEAST_US) / least) * Math.max(width, least);
+  if (lengthOf(span) <= longest) return bringIntoView(span, inner, bounds);
+  return around(inner, Math.max(lengthOf(inner), LEAST_US) / longest, bounds);
+}
+
 /**
  * The span a part of the way from one to another. Lengths change by equal factors, and ends in
  * step with the length, so that a zoom about a point keeps that point still.

@@ -1,0 +1,153 @@
+import type { ReactElement } from "react";
+
+import type { WireEvent, WireLane, WireSpot } from "../../api/timeline";
+import { duration, NOTHING } from "../../model/formats";
+import { argumentRows, laneText, linkGroups } from "../../model/timeline/event";
+import { pathText } from "../../model/moduleTree";
+import { Name } from "../Name";
+import { usePlace } from "../state/context";
+import type { Loaded } from "../state/useLoad";
+import { Chain } from "./Chain";
+
+interface EventPanelProps {
+  loaded: Loaded<WireEvent>;
+  lanes: readonly WireLane[];
+  onLink: (spot: WireSpot) => void;
+  onClose: () => void;
+}
+
+/** One event: what it is, what led to it, what it is linked to. */
+export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps): ReactElement {
+  if (loaded.status === "error") {
+    return <p className="message">{loaded.error.message}</p>;
+  }
+  const event = loaded.value;
+  if (event === null) return <p className="muted">Asking for the event …</p>;
+  return (
+    <>
+      <header>
+        <h2>
+          <Name text={event.name} />
+        </h2>
+        <span className="muted">
+          {event.category} on <Name text={laneText(lanes, event.lane)} />
+        </span>
+        <span className="spring" />
+        <button type="button" className="quiet" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      <div className="selection-columns">
+        <div>
+          <Facts event={event} />
+          <Arguments event={event} />
+        </div>
+        <Chain event={event} />
+        <Links event={event} onLink={onLink} />
+      </div>
+    </>
+  );
+}
+
+function Facts({ event }: { event: WireEvent }): ReactElement {
+  const [, go] = usePlace();
+  const { module } = event;
+  return (
+    <dl className="facts">
+      <Fact title="duration">{duration(event.duration)}</Fact>
+      <Fact title="start">{duration(event.start)}</Fact>
+      <Fact title="step">{event.step === null ? NOTHING : <Name text={event.step} />}</Fact>
+      <Fact title="phase">{event.phase ?? NOTHING}</Fact>
+      <Fact title="module">
+        {module === null ? (
+          NOTHING
+        ) : (
+          <button
+            type="button"
+            className="link"
+            title="Show the module in Backward"
+            onClick={() => {
+              go({ view: "backward", module, zoom: null, search: "", sort: null });
+            }}
+          >
+            <Name text={pathText(module)} className="code" />
+          </button>
+        )}
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({
+  title,
+  children,
+}: {
+  title: string;
+  children: ReactElement | string;
+}): ReactElement {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Arguments({ event }: { event: WireEvent }): ReactElement | null {
+  const rows = argumentRows(event.args);
+  if (rows.length === 0) return null;
+  return (
+    <table className="small-table arguments">
+      <caption>Arguments</caption>
+      <tbody>
+        {rows.map(([name, value]) => (
+          <tr key={name}>
+            <th scope="row">
+              <Name text={name} />
+            </th>
+            <td>
+              <Name text={value} className="code" />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Links({
+  event,
+  onLink,
+}: {
+  event: WireEvent;
+  onLink: (spot: WireSpot) => void;
+}): ReactElement {
+  const groups = linkGroups(event.links);
+  return (
+    <div className="event-links" role="group" aria-label="Links">
+      <h3>Links</h3>
+      {groups.length === 0 && <p className="muted">The trace links it to nothing.</p>}
+      {groups.map(([relation, links]) => (
+        <div key={relation}>
+          <h4>{relation}</h4>
+          <ul>
+            {links.map((link) => (
+              <li key={link.id}>
+                <button
+                  type="button"
+                  className="link"
+                  onClick={() => {
+                    onLink(link);
+                  }}
+                >
+                  <Name text={link.name} className="code" />
+                </button>
+                <span className="muted">{duration(link.duration)}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+import type { ReactElement } from "react";
+
+import type { WireStatistics } from "../../api/timeline";
+import type { Definition } from "../../model/definitions";
+import { STRETCH_DEFINITIONS as D } from "../../model/definitionsTimeline";
+import { count, duration, percent } from "../../model/formats";
+import { causeText, partsOf, rankings, type Ranking } from "../../model/timeline/stretch";
+import { Name } from "../Name";
+import type { Loaded } from "../state/useLoad";
+
+interface RangePanelProps {
+  loaded: Loaded<WireStatistics>;
+  onClose: () => void;
+}
+
+/** What host and devices did in a selected stretch. */
+export function RangePanel({ loaded, onClose }: RangePanelProps): ReactElement {
+  if (loaded.status === "error") return <p className="message">{loaded.error.message}</p>;
+  const { value } = loaded;
+  if (value === null) return <p className="muted">Adding up …</p>;
+  const length = value.end - value.start;
+  return (
+    <>
+      <header>
+        <h2>{duration(length)} selected</h2>
+        <span className="muted">
+          from {duration(value.start)} to {duration(value.end)}
+        </span>
+        <span className="spring" />
+        <button type="button" className="quiet" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      <div className="selection-columns">
+        <Sums statistics={value} length={length} />
+        {rankings(value).map((ranking) => (
+          <Dearest key={ranking.title} ranking={ranking} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Sums({
+  statistics,
+  length,
+}: {
+  statistics: WireStatistics;
+  length: number;
+}): ReactElement {
+  const { devices, phases } = statistics;
+  return (
+    <dl className="facts">
+      <Fact definition={D.events}>{count(statistics.events)}</Fact>
+      <Fact definition={D.waits}>{count(statistics.waits)}</Fact>
+      <Fact definition={D.blocked} look={statistics.host_blocked_us > 0}>
+        {duration(statistics.host_blocked_us)}
+      </Fact>
+      {partsOf(phases).map(([phase, us]) => (
+        <Fact key={phase} definition={{ title: phase, text: "Host time of this phase." }}>
+          {duration(us)}
+        </Fact>
+      ))}
+      {devices.map((device) => (
+        <div key={device.id} className="device-facts">
+          <Fact definition={{ ...D.busy, title: `device ${device.id} ${D.busy.title}` }}>
+            {duration(device.busy_us)} · {percent(device.busy_us / length)}
+          </Fact>
+          <Fact definition={{ ...D.idle, title: `device ${device.id} ${D.idle.title}` }}>
+            {duration(device.idle_us)}
+          </Fact>
+          {partsOf(device.idle_by_cause).map(([cause, us]) => (
+            <Fact
+              key={cause}
+              definition={{ title: `· ${causeText(cause)}`, text: "Idle time by its cause." }}
+              look={cause === "sync"}
+            >
+              {duration(us)}
+            </Fact>
+          ))}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface FactProps {
+  definition: Definition;
+  look?: boolean;
+  children: ReactElement | string | (string | ReactElement)[];
+}
+
+function Fact({ definition, look = false, children }: FactProps): ReactElement {
+  return (
+    <div title={definition.text}>
+      <dt>{definition.title}</dt>
+      <dd className={look ? "look" : undefined}>{children}</dd>
+    </div>
+  );
+}
+
+function Dearest({ ranking }: { ranking: Ranking }): ReactElement {
+  const withSelf = ranking.rows.some(({ self_us }) => self_us !== null);
+  return (
+    <table className="small-table dearest">
+      <thead>
+        <tr>
+          <th scope="col">{ranking.title}</th>
+          <th scope="col" title={D.count.text}>
+            {D.count.title}
+          </th>
+          <th scope="col" title={D.total.text}>
+            {D.total.title}
+          </th>
+          {withSelf && (
+            <th scope="col" title={D.self.text}>
+              {D.self.title}
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {ranking.rows.map((row) => (
+          <tr key={row.name}>
+            <th scope="row">
+              <Name text={row.name} className="code" />
+            </th>
+            <td>{count(row.count)}</td>
+            <td>{duration(row.total_us)}</td>
+            {withSelf && <td>{duration(row.self_us)}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

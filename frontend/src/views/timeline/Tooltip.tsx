@@ -1,0 +1,68 @@
+import { useEffect, useState, type ReactElement } from "react";
+
+import { count, counted, duration } from "../../model/formats";
+import type { Block } from "../../model/timeline/hits";
+import { lengthOf } from "../../model/timeline/span";
+import { Name } from "../Name";
+
+export interface Hovered {
+  block: Block;
+  x: number;
+  y: number;
+}
+
+/** Tells one listener what is pointed at, without drawing anything else anew. */
+export class HoverSource {
+  private listener: ((hovered: Hovered | null) => void) | null = null;
+
+  readonly listen = (listener: ((hovered: Hovered | null) => void) | null): void => {
+    this.listener = listener;
+  };
+
+  readonly say = (hovered: Hovered | null): void => {
+    this.listener?.(hovered);
+  };
+}
+
+/** What is pointed at; the same is told, to everyone, of what is selected. */
+export function Tooltip({
+  source,
+  meanings,
+}: {
+  source: HoverSource;
+  meanings: readonly string[];
+}): ReactElement | null {
+  const [hovered, setHovered] = useState<Hovered | null>(null);
+  useEffect(() => {
+    source.listen(setHovered);
+    return () => {
+      source.listen(null);
+    };
+  }, [source]);
+  if (hovered === null) return null;
+  const { block, x, y } = hovered;
+  const meaning = meanings[block.colour];
+  return (
+    <div className="chart-tooltip" style={{ left: x, top: y }} aria-hidden="true">
+      <strong>
+        {block.name === null ? (
+          counted(block.count, "event")
+        ) : (
+          <Name text={block.name} className="wrap" />
+        )}
+      </strong>
+      <span>
+        {duration(lengthOf(block.span))}
+        {meaning !== undefined && meaning !== "other" && (
+          <span className="muted"> · {meaning}</span>
+        )}
+      </span>
+      {block.count > 1 && (
+        <span className="muted">
+          {count(block.count)} events{block.name === null ? " of several names" : ""}, too short to
+          tell apart here: zoom in
+        </span>
+      )}
+    </div>
+  );
+}

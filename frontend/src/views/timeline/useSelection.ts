@@ -1,0 +1,60 @@
+import { useCallback, useMemo, useState } from "react";
+
+import type { Target } from "../../api/client";
+import type { WireEvent, WireSpot, WireStatistics } from "../../api/timeline";
+import type { Block } from "../../model/timeline/hits";
+import { usePlace, useServices } from "../state/context";
+import { useLoad, type Loaded } from "../state/useLoad";
+import type { Spot } from "./chart/scene";
+
+export interface Selection {
+  /** Where the selected event is, as soon as that is known. */
+  spot: Spot | null;
+  event: Loaded<WireEvent> | null;
+  links: readonly Spot[];
+  statistics: Loaded<WireStatistics> | null;
+  /** Say where an event is before the server does. */
+  expect: (id: string, spot: Spot) => void;
+}
+
+/** What the address says is selected, and what the server knows of it. */
+export function useSelection(target: Target): Selection {
+  const { api } = useServices();
+  const [{ event: id, range }] = usePlace();
+  const [expected, setExpected] = useState<{ id: string; spot: Spot } | null>(null);
+  const loadEvent = useMemo(
+    () => (id === null ? null : (signal: AbortSignal) => api.timeline.event(target, id, signal)),
+    [api, target, id],
+  );
+  const loadStatistics = useMemo(
+    () =>
+      range === null
+        ? null
+        : (signal: AbortSignal) => api.timeline.statistics(target, range, signal),
+    [api, target, range],
+  );
+  const event = useLoad(loadEvent);
+  const statistics = useLoad(loadStatistics);
+  const expect = useCallback((of: string, spot: Spot) => {
+    setExpected({ id: of, spot });
+  }, []);
+  const known = id !== null && event.status === "ready" ? event.value : null;
+  const early = expected !== null && expected.id === id ? expected.spot : null;
+  const spot = useMemo(() => (known === null ? early : spotOf(known)), [known, early]);
+  const links = useMemo(() => known?.links.map(spotOf) ?? [], [known]);
+  return {
+    spot,
+    event: id === null ? null : event,
+    links,
+    statistics: range === null ? null : statistics,
+    expect,
+  };
+}
+
+export function spotOf({ lane, depth, start, duration }: WireSpot): Spot {
+  return { lane, depth, span: { from: start, to: start + duration } };
+}
+
+export function spotOfBlock({ lane, depth, span }: Block): Spot {
+  return { lane, depth, span };
+}
