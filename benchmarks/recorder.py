@@ -147,6 +147,15 @@ def ours(model: nn.Module, markers: str) -> Iterator[None]:
 
 
 @contextmanager
+def bare(model: nn.Module, markers: str) -> Iterator[None]:
+    """Wrapped by us and recorded by torch alone."""
+    hookview.wrap(model, markers=markers)
+    with torch.profiler.profile():
+        yield
+    hookview.unwrap(model)
+
+
+@contextmanager
 def module_hooks(model: nn.Module) -> Iterator[None]:
     """The original technique: full backward hooks with `record_function` on every module."""
     handles = []
@@ -201,6 +210,7 @@ RECORDING: dict[str, Variant] = {
     "torch.profiler": torch_profiler,
     'markers="forward"': partial(ours, markers="forward"),
     'markers="auto"': partial(ours, markers="auto"),
+    'markers="auto", bare torch.profiler': partial(bare, markers="auto"),
     'markers="module"': partial(ours, markers="module"),
     "module hooks with record_function": module_hooks,
     "torch.profiler, with_modules": partial(torch_profiler, with_modules=True),

@@ -1,4 +1,6 @@
-"""The marks on the backward pass: hooks on the nodes that forward calls made, and nothing inserted.
+"""The marks on the backward pass where nobody can add them afterwards: under a bare profiler.
+
+They are left by hooks on the nodes that forward calls made, and nothing is inserted.
 
 A thread numbers the nodes that it makes, and a backward runs the nodes of one thread from the
 highest number down. So the backward of a call begins with the highest node among its outputs, and
@@ -29,8 +31,7 @@ from torch.autograd import Variable
 from torch.compiler import is_compiling
 
 from tb_hookview.recorder import faults
-from tb_hookview.recorder.costs import Costs
-from tb_hookview.recorder.ranges import Recording, new_range
+from tb_hookview.recorder.ranges import BackwardNames, Recording, new_range
 
 next_number: Callable[[], int] = torch.autograd._get_sequence_nr  # type: ignore[attr-defined]
 """Return the number that the next node made on this thread will have."""
@@ -42,23 +43,6 @@ _BACKWARDS = 100
 
 _DEPTH = 3
 """How deep an output's containers are searched for tensors."""
-
-
-class BackwardNames:
-    """Names of the marks around the backward of a module's calls."""
-
-    __slots__ = ("after", "before", "costs")
-
-    def __init__(self, before: str, after: str, costs: Costs | None = None) -> None:
-        """Hold the names.
-
-        Args:
-            before, after: of the marks.
-            costs: where to note what they cost, for a module that is timed.
-        """
-        self.before = before
-        self.after = after
-        self.costs = costs
 
 
 class Call:

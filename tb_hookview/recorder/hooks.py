@@ -10,14 +10,24 @@ from contextlib import nullcontext
 from time import perf_counter_ns
 from typing import Any
 
+import torch
 from torch import nn
 from torch.compiler import is_compiling
+from torch.nn.modules import module as torch_module
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults
-from tb_hookview.recorder.backward import BackwardNames, HookedNodes, next_number
+from tb_hookview.recorder.backward import HookedNodes, next_number
 from tb_hookview.recorder.costs import Costs
-from tb_hookview.recorder.ranges import Entry, Recording, close_above, new_range
+from tb_hookview.recorder.ranges import (
+    BackwardNames,
+    Entry,
+    Note,
+    Recording,
+    ThreadNotes,
+    close_above,
+    new_range,
+)
 
 
 class _NoNameError(UsageError, AttributeError):
@@ -60,14 +70,21 @@ class OpenCalls(threading.local):
         """Begin a thread; every thread that uses the object comes through here."""
         self.stack: list[Entry] = []
         """Their ranges, innermost last."""
-        self.nodes = HookedNodes(recording)
         recording.stacks.append(self.stack)
+        self.notes: list[Note] | None = None
+        """The calls that ended, where their backward is marked afterwards."""
+        self.nodes = HookedNodes(recording)
+        if recording.afterwards:
+            self.notes = []
+            recording.notes.append(ThreadNotes(threading.get_native_id(), self.notes))
 
 
 class CallMarks:
     """The marks that each call of a module or function leaves: its range, and its backward's."""
 
-    __slots__ = ("_backward", "_name", "_open")
+    __slots__ = ("backward", "name", "open")
+
+    is_timed = False
 
     def __init__(self, name: str, backward: BackwardNames | None, open_calls: OpenCalls) -> None:
         """Hold the names.
@@ -77,17 +94,17 @@ class CallMarks:
             backward: names of the marks before and after the backward; None to leave none.
             open_calls: where to note calls that are under way.
         """
-        self._name = name
-        self._backward = backward
-        self._open = open_calls
+        self.name = name
+        self.backward = backward
+        self.open = open_calls
 
     def begin(self) -> None:
         """Open the range of a call on the calling thread."""
         try:
-            mark = new_range(self._name)
+            mark = new_range(self.name)
             mark.__enter__()
-            start = 0 if self._backward is None else next_number()
-            self._open.stack.append((self, mark, start))
+            start = 0 if self.backward is None else next_number()
+            self.open.stack.append((self, mark, start))
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("opening a range", fault)
 
@@ -99,26 +116,37 @@ class CallMarks:
             output: what it returned; None where it raised.
         """
         try:
-            thread = self._open
+            thread = self.open
             stack = thread.stack
             entry = stack.pop() if stack and stack[-1][0] is self else close_above(stack, self)
             if entry is None:
                 return
             entry[1].__exit__(None, None, None)
-            if self._backward is None:
+            if self.backward is None:
                 return
-            if output is not None and next_number() != entry[2]:
-                thread.nodes.hook(inputs, output, self._backward, entry[2])
-            if not stack:
-                thread.nodes.forget()
+            start, end = entry[2], next_number()
+            if thread.notes is None:
+                self._hook(thread, inputs, output, start)
+            elif end != start:
+                thread.notes.append((self.backward, start, end))
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("closing a range", fault)
+
+    def _hook(
+        self, thread: OpenCalls, inputs: Iterable[object], output: object, start: int
+    ) -> None:
+        if output is not None and next_number() != start and self.backward is not None:
+            thread.nodes.hook(inputs, output, self.backward, start)
+        if not thread.stack:
+            thread.nodes.forget()
 
 
 class TimedCallMarks(CallMarks):
     """The same, and each is timed."""
 
     __slots__ = ("_costs", "_kind")
+
+    is_timed = True
 
     def __init__(
         self,
@@ -173,6 +201,17 @@ class LeaveForward(Hook):
             self._marks.end(args, output)
 
 
+_frame = sys._getframe
+_is_traced: Callable[[], object] = torch._C._get_tracing_state
+
+
+_GLOBAL_HOOKS = (
+    torch_module._global_forward_hooks,
+    torch_module._global_forward_pre_hooks,
+    torch_module._global_backward_hooks,
+    torch_module._global_backward_pre_hooks,
+)
+
 SLOT = "_compiled_call_impl"
 """Attribute of a module that torch calls in the place of everything else, hooks included.
 
@@ -184,32 +223,52 @@ compiler does not look at it, and torch leaves it out when it copies or pickles 
 class MarkedCall(Hook):
     """Stands in a module's SLOT: the call that was there, or the usual one, inside a range."""
 
-    __slots__ = ("_marks", "_module", "call")
+    __slots__ = ("_is_unusual", "_marks", "_module", "call")
 
     def __init__(
         self, module: nn.Module, marks: CallMarks, call: Callable[..., Any] | None
     ) -> None:
         self._module = weakref.ref(module)
         self._marks = marks
+        self._is_unusual = type(
+            module
+        )._call_impl is not nn.Module._call_impl or "_call_impl" in vars(module)
         self.call = call
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the module inside its range."""
+        """Call the module inside its range, at little cost: see `CallMarks.begin`."""
         call = self.call
         if call is None:
-            called = sys._getframe(1).f_locals.get("self")
+            called = _frame(1).f_locals.get("self")
             module = self._module()
             if called is not module or module is None:
                 module = self._called(called, module)
-            call = module._call_impl
-        if is_compiling():
-            return call(*args, **kwargs)
-        marks = self._marks
-        marks.begin()
+            call = module.forward
+            if (  # when torch itself does more in a call than to call that
+                module._forward_hooks
+                or module._forward_pre_hooks
+                or module._backward_hooks
+                or module._backward_pre_hooks
+                or any(_GLOBAL_HOOKS)
+                or _is_traced()
+                or self._is_unusual
+            ):
+                call = module._call_impl
         output = None
+        marks = self._marks
+        if marks.is_timed:
+            marks.begin()
+        else:
+            try:
+                mark = new_range(marks.name)
+                mark.__enter__()
+                start = 0 if marks.backward is None else next_number()
+                marks.open.stack.append((marks, mark, start))
+            except Exception as fault:  # noqa: BLE001 - nothing of ours may reach training
+                faults.report("opening a range", fault)
         try:
             output = call(*args, **kwargs)
             return output

@@ -17,12 +17,16 @@ import torch
 from torch.profiler import ProfilerAction
 
 from tb_hookview.errors import UsageError
-from tb_hookview.recorder import faults, manifest, session
+from tb_hookview.recorder import faults, manifest, session, trace_file
+from tb_hookview.recorder.afterwards import Mark, find_backward_marks
+from tb_hookview.recorder.ranges import ThreadNotes
 
 _log = logging.getLogger(__name__)
 
 # Level 9, torch's own choice, takes several times as long for a few percent.
 _COMPRESSION = 5
+
+_MARKING = "marking the backward pass"
 
 
 def profile(
@@ -74,6 +78,9 @@ class Profile(torch.profiler.profile):
         self._ranks = ranks
         self._chosen: bool | None = None
         self._then = on_trace_ready
+        self._notes: list[ThreadNotes] = []
+        self._file: Path | None = None
+        """What was recorded last, once it is written."""
         super().__init__(on_trace_ready=self._save, **kwargs)
 
     def prepare_trace(self) -> None:
@@ -95,6 +102,7 @@ class Profile(torch.profiler.profile):
         """Attach the hooks and have torch record."""
         if self._chosen is False:
             return
+        self._file = None
         # Before torch starts: attaching is not part of what is recorded.
         _quietly("attaching hooks", session.begin)
         try:
@@ -109,8 +117,31 @@ class Profile(torch.profiler.profile):
             return
         # The profiler takes metadata only while it records.
         _quietly("describing the model", self._add_manifest)
+        self._notes = session.current_notes()
         _quietly("removing hooks", session.end)
         super().stop_trace()
+
+    def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        """Write what was recorded last into another file, the marks on the backward pass included.
+
+        torch itself can write a recording only once.
+        """
+        if self._file is None or args or kwargs:
+            return super().export_chrome_trace(path, *args, **kwargs)
+        opened = gzip.open if str(path).endswith(".gz") else open
+        with gzip.open(self._file) as source, opened(path, "wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        return None
+
+    def backward_marks(self) -> list[Mark]:
+        """Return the marks on the backward pass, which torch's own file lacks."""
+        marks: list[Mark] = []
+        results = self.profiler and self.profiler.kineto_results
+        if results and self._notes:
+            _quietly(
+                _MARKING, lambda: marks.extend(find_backward_marks(self._notes, results.events()))
+            )
+        return marks
 
     def _add_manifest(self) -> None:
         text = session.current_manifest()
@@ -118,9 +149,13 @@ class Profile(torch.profiler.profile):
             self.add_metadata_json(manifest.KEY, text)
 
     def _save(self, profiler: torch.profiler.profile) -> None:
-        _quietly("writing the trace", lambda: self.written.append(_write(profiler, self._logdir)))
+        _quietly("writing the trace", self._write)
         if self._then is not None:
             self._then(profiler)
+
+    def _write(self) -> None:
+        self._file = _write(self, self._logdir)
+        self.written.append(self._file)
 
 
 def records_here(ranks: frozenset[int] | None) -> bool:
@@ -156,16 +191,16 @@ def _parse_ranks(ranks: Iterable[int] | None, *, rank0_only: bool) -> frozenset[
     return frozenset(chosen)
 
 
-def _write(profiler: torch.profiler.profile, logdir: Path) -> Path:
+def _write(profiler: Profile, logdir: Path) -> Path:
     logdir.mkdir(parents=True, exist_ok=True)
     path, partial = _reserve(logdir)
     try:
         with tempfile.TemporaryDirectory() as scratch:
             plain = Path(scratch, "trace.json")
-            profiler.export_chrome_trace(str(plain))
+            torch.profiler.profile.export_chrome_trace(profiler, str(plain))
             _require_whole(plain)
             with plain.open("rb") as source, gzip.open(partial, "wb", _COMPRESSION) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
+                trace_file.copy(source, target, profiler.backward_marks())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
+
+from tb_hookview.recorder.costs import Costs
 
 
 class Range(Protocol):
@@ -29,15 +31,50 @@ Entry = tuple[object, Range, int]
 can make (0 where nobody asked for it)."""
 
 
+class BackwardNames:
+    """Names of the marks around the backward of a module's calls."""
+
+    __slots__ = ("after", "before", "costs")
+
+    def __init__(self, before: str, after: str, costs: Costs | None = None) -> None:
+        """Hold the names.
+
+        Args:
+            before, after: of the marks.
+            costs: where to note what they cost, for a module that is timed.
+        """
+        self.before = before
+        self.after = after
+        self.costs = costs
+
+
+Note = tuple[BackwardNames, int, int]
+"""A call that ended: the names of its marks, the numbers of its first node and of the next one."""
+
+
+class ThreadNotes(NamedTuple):
+    """The calls that ended on one thread, in that order."""
+
+    native_id: int
+    calls: list[Note]
+
+
 class Recording:
     """What the threads of one recording share."""
 
-    __slots__ = ("is_over", "stacks")
+    __slots__ = ("afterwards", "is_over", "notes", "stacks")
 
-    def __init__(self) -> None:
+    def __init__(self, *, afterwards: bool = False) -> None:
+        """Begin.
+
+        Args:
+            afterwards: the backward is to be marked when the file is written.
+        """
+        self.afterwards = afterwards
         self.is_over = False
         self.stacks: list[list[Entry]] = []
         """The open ranges of each thread."""
+        self.notes: list[ThreadNotes] = []
 
 
 def close_above(stack: list[Entry], opener: object) -> Entry | None:

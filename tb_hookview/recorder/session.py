@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import torch
@@ -15,7 +15,6 @@ from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import encode, encode_manifest
 from tb_hookview.recorder import faults, functions, manifest, roots
-from tb_hookview.recorder.backward import BackwardNames
 from tb_hookview.recorder.costs import Costs, timed
 from tb_hookview.recorder.hooks import (
     SLOT,
@@ -28,7 +27,7 @@ from tb_hookview.recorder.hooks import (
     Timed,
     TimedCallMarks,
 )
-from tb_hookview.recorder.ranges import Entry, Recording
+from tb_hookview.recorder.ranges import BackwardNames, Entry, Recording, ThreadNotes
 from tb_hookview.recorder.roots import Assigned, Root
 from tb_hookview.recorder.tree import Node
 
@@ -44,15 +43,17 @@ class Session:
     dropped while it is recorded is collected.
     """
 
-    def __init__(self, *, held: bool) -> None:
+    def __init__(self, *, held: bool, notes: Iterable[ThreadNotes] = ()) -> None:
         """Attach the hooks.
 
         Args:
             held: stay until told to end, whatever torch's flag says (it goes up a little later).
+            notes: of the session before this one, in the same recording.
         """
         self.held = held
         self._manifest: dict[str, Any] = {}
-        self._recording = Recording()
+        self._recording = Recording(afterwards=held)
+        self._recording.notes.extend(notes)
         self._open = OpenCalls(self._recording)
         self._costs = Costs()
         self._handles: list[_Handle] = []
@@ -73,7 +74,13 @@ class Session:
         if not self._manifest:
             return ""
         cost_us = self._costs.medians()
+        if cost_us and self._recording.afterwards:
+            cost_us.setdefault("backward", 0.0)
         return encode_manifest({**self._manifest, **({"cost_us": cost_us} if cost_us else {})})
+
+    def notes(self) -> list[ThreadNotes]:
+        """Return the calls whose backward is yet to be marked."""
+        return self._recording.notes
 
     def end(self) -> None:
         """Take every hook off and close what is open."""
@@ -228,16 +235,22 @@ def renew() -> None:
     with _lock:
         if _session is None:
             return
-        held = _session.held
+        held, notes = _session.held, _session.notes()
         end()
         if held or autograd_profiler._is_profiler_enabled:
-            _session = Session(held=held)
+            _session = Session(held=held, notes=notes)
 
 
 def current_manifest() -> str:
     """Return the manifest of the recording in progress as JSON text, "" where there is none."""
     session = _session
     return "" if session is None else session.manifest()
+
+
+def current_notes() -> list[ThreadNotes]:
+    """Return the calls of the recording in progress whose backward is yet to be marked."""
+    session = _session
+    return [] if session is None else session.notes()
 
 
 def follow(module: nn.Module) -> None:

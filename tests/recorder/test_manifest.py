@@ -126,7 +126,8 @@ def test_a_recording_tells_what_was_attached_and_what_a_mark_cost():
     assert root["attached"] == {"calls": 1, "gradients": 2, "backward": 1}
     cost_us = trace.manifest["cost_us"]
     assert set(cost_us) == {"forward", "gradient", "backward"}
-    assert min(cost_us.values()) > 0
+    assert cost_us["backward"] == 0  # its marks are added once the recording is over
+    assert min(cost_us["forward"], cost_us["gradient"]) > 0
     hookview.unwrap(model)
 
 

@@ -9,6 +9,12 @@ import pytest
 import torch
 from support.recording import ACCUMULATE, Span, Trace, count_calls, record, record_bare
 from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 
 import tb_hookview as hookview
 from tb_hookview.markers import Mark
@@ -281,4 +287,48 @@ def test_an_unmarked_owner_leaves_its_parameters_to_the_module_above():
         ("1", "0.weight"),
         ("1", "0.bias"),
     }
+    hookview.unwrap(model)
+
+
+@pytest.mark.parametrize(
+    "register",
+    [
+        lambda module, hook: module.register_forward_pre_hook(hook),
+        lambda module, hook: module.register_forward_hook(hook),
+        lambda module, hook: module.register_full_backward_pre_hook(hook),
+        lambda module, hook: module.register_full_backward_hook(hook),
+        lambda _, hook: register_module_forward_pre_hook(hook),
+        lambda _, hook: register_module_forward_hook(hook),
+        lambda _, hook: register_module_full_backward_pre_hook(hook),
+        lambda _, hook: register_module_full_backward_hook(hook),
+    ],
+)
+def test_a_hook_that_comes_while_recording_is_called(register):
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4)))
+    seen: list[nn.Module] = []
+
+    def run() -> None:
+        model(torch.ones(1, 4))
+        handle = register(model[0], lambda module, *_: seen.append(module))
+        model(torch.ones(1, 4)).sum().backward()
+        handle.remove()
+        model(torch.ones(1, 4)).sum().backward()
+
+    trace = record(run)
+    assert seen.count(model[0]) == 1
+    assert trace.paths("forward") == {"": 3, "0": 3}
+    hookview.unwrap(model)
+
+
+def test_a_forward_that_is_replaced_while_recording_is_the_one_called():
+    model = hookview.wrap(nn.Sequential(nn.Tanh()))
+    seen: list[torch.Tensor] = []
+
+    def run() -> None:
+        model(torch.ones(1))
+        model[0].forward = lambda x: x + 1
+        seen.append(model(torch.ones(1)))
+
+    assert record(run).paths("forward") == {"": 2, "0": 2}
+    assert seen[0].item() == 2
     hookview.unwrap(model)

@@ -65,10 +65,10 @@ def record(run: Callable[[], object], **kwargs: Any) -> Trace:
         return only_trace(Path(folder))
 
 
-def record_bare(run: Callable[[], object]) -> Trace:
+def record_bare(run: Callable[[], object], **kwargs: Any) -> Trace:
     """Record one call under torch's own profiler."""
     with tempfile.TemporaryDirectory() as folder:
-        with torch.profiler.profile() as profiler:
+        with torch.profiler.profile(**kwargs) as profiler:
             run()
         path = Path(folder, "trace.json")
         profiler.export_chrome_trace(str(path))
