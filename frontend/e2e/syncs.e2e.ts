@@ -1,3 +1,4 @@
+import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
@@ -41,15 +42,20 @@ afterAll(async () => {
 });
 
 const rows = (): ReturnType<Page["locator"]> => page.locator(".table-body [role=row]");
+const waits = (): ReturnType<Page["locator"]> => page.locator(".table-body [aria-level='2']");
+const panel = (): ReturnType<Page["locator"]> =>
+  page.getByRole("complementary", { name: "Host-blocking call" });
 const modules = (): Promise<string[]> =>
-  rows().evaluateAll((all) =>
+  waits().evaluateAll((all) =>
     all.map((one) => /body|head/.exec(one.textContent)?.[0] ?? one.textContent),
   );
 
-test("every wait is listed, the longest first, with its share of crimson", async () => {
+test("waits stand under their cause, the longest first, with their share of crimson", async () => {
+  expect(await rows().first().textContent()).toContain("A single value is read back to the host");
+  expect(await rows().first().textContent()).toContain("800.0 µs");
   expect(await modules()).toEqual(["head", "body"]);
-  expect(await rows().first().textContent()).toContain("cudaStreamSynchronize");
-  expect(await rows().first().locator(".look").first().textContent()).toBe("500.0 µs");
+  expect(await waits().first().textContent()).toContain("aten::item");
+  expect(await waits().first().locator("strong.look").first().textContent()).toBe("500.0 µs");
   expect(await page.locator(".figure dd").first().textContent()).toBe("2");
   const badge = page
     .getByRole("navigation", { name: "Views" })
@@ -72,16 +78,25 @@ test("sort, search and filters", async () => {
   await page.getByText("No call fits search and filters.").waitFor();
 });
 
+test("causes fold, by mouse and by key", async () => {
+  await rows().first().locator(".fold").click();
+  await expect.poll(() => rows().count()).toBe(1);
+  await page.getByRole("treegrid").focus();
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => rows().count()).toBe(3);
+});
+
 test("a selected wait shows its chain, which can be copied", async () => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  await rows().first().click();
-  const chain = page.getByRole("region", { name: "Chain" });
+  await waits().first().click();
+  const chain = panel().getByRole("region", { name: "Chain" });
   await chain.waitFor();
   const expected = [
     "cudaStreamSynchronize  500.0 µs",
     "└ aten::item",
     "  └ LinearBackward0",
     "    └ head (Linear)",
+    "      └ ProfilerStep#1, backward",
   ];
   expect((await chain.locator("pre").innerText()).trimEnd().split("\n")).toEqual(expected);
   await chain.getByRole("button", { name: "Copy" }).click();
@@ -90,17 +105,78 @@ test("a selected wait shows its chain, which can be copied", async () => {
   expect(copied.split("\n")).toEqual(expected);
 });
 
-test("the chain leads to the module, and the module to its waits", async () => {
+test("a selected wait shows its moment, with the device's gap where it caused one", async () => {
+  await waits().first().click();
+  const moment = panel().locator(".moment");
+  await moment.getByText("waits 500.0 µs").waitFor();
+  await moment.getByText("aten::item").first().waitFor();
+  await moment.getByText("stream 7").waitFor();
+  const answer = await fetch(`${server.url}api/report?run=device&worker=gpu0`);
+  const report = (await answer.json()) as {
+    syncs: { duration_us: number; device_idle_us: number }[];
+  };
+  const idle = report.syncs.find((sync) => sync.duration_us === 500)?.device_idle_us ?? 0;
+  expect(idle).toBeGreaterThan(0);
+  await moment.getByText(`idle ${idle.toFixed(1)} µs`).waitFor();
+  const [gap, wait] = await Promise.all([
+    moment.locator(".moment-gap").boundingBox(),
+    moment.locator(".moment-wait").boundingBox(),
+  ]);
+  if (gap === null || wait === null) throw new Error("not drawn");
+  expect(gap.width / wait.width).toBeCloseTo(idle / 500, 1);
+  expect(gap.y).toBeGreaterThan(wait.y);
+});
+
+test("a cause shows the longest of its waits, and leads to it", async () => {
   await rows().first().click();
-  await page.getByRole("button", { name: "Show module in Backward" }).click();
-  const panel = page.getByRole("complementary", { name: "Module" });
-  await panel.getByRole("heading", { name: "head" }).waitFor();
-  await panel.getByRole("button", { name: "Show in Syncs" }).click();
+  await panel().getByRole("heading", { name: "A single value is read back" }).first().waitFor();
+  await panel().getByText("2 waits in 1 step").waitFor();
+  await panel().getByRole("button", { name: "the longest" }).click();
+  await expect.poll(() => page.locator(".table-row.selected").textContent()).toContain("head");
+});
+
+test("the strip leads to a wait", async () => {
+  await page.locator(".strip-bin").first().click();
+  await expect.poll(() => page.locator(".table-row.selected").textContent()).toContain("head");
+});
+
+test("a wait has its remedy, with price and reference, and leads to the timeline", async () => {
+  await waits().first().click();
+  const remedy = panel().getByRole("region", { name: "Remedy" });
+  await remedy.getByText(/^Costs .* a step/).waitFor();
+  await remedy.getByText(/^Reference: /).waitFor();
+  await panel().getByRole("link", { name: "Show in timeline" }).click();
+  await expect.poll(() => page.url()).toContain("#/timeline");
+  expect(page.url()).toContain("range=");
+});
+
+test("the chain leads to the module, and the module to its waits", async () => {
+  await waits().first().click();
+  await page.getByRole("link", { name: "Show module in Backward" }).click();
+  const module = page.getByRole("complementary", { name: "Module" });
+  await module.getByRole("heading", { name: "head" }).first().waitFor();
+  await module.getByRole("link", { name: "Show in Syncs" }).click();
   await page.getByText("1 of 2").waitFor();
   expect(await modules()).toEqual(["head"]);
+});
+
+test("what resembles a wait is told apart", async () => {
+  const apart = page.getByRole("region", { name: "Not host waits" });
+  expect(await apart.textContent()).toMatch(/0 device-side waits.*0 launches.*0 allocations/);
 });
 
 test("a trace without waits says so", async () => {
   await page.getByLabel("run").selectOption("host only");
   await page.getByText("The host never waits for the device in these steps.").waitFor();
+});
+
+test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {
+  await page.emulateMedia({ colorScheme: mode });
+  await waits().first().click();
+  await panel().locator(".moment-block").first().waitFor();
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  expect(
+    serious.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`)),
+  ).toEqual([]);
 });

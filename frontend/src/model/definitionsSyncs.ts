@@ -42,11 +42,13 @@ export const WAIT_DEFINITIONS = {
     "us",
   ),
   waitedFor: define(
-    "waited for",
+    "Waited for",
     "The device work that took the longer part of the wait, or that ended last before it returned.",
   ),
-  step: define("step", "The profiler's step in which the call began."),
-  thread: define("thread", "The host thread that was blocked."),
+  strip: define(
+    "when",
+    "The selected steps from left to right, high where the host waits: as high as they are where it does nothing else.",
+  ),
   perStep: define("per step", "The sum divided by the number of selected steps.", "us"),
 } as const;
 

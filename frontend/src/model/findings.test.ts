@@ -102,6 +102,18 @@ test("examples know their step and, where they are waits of that cause, the wait
   expect(rows[3] && longestWait(rows[3])).toBeNull();
 });
 
+test("a copy comes before the wait for it, in the same step and before the next copy", () => {
+  const copies = {
+    ...several(),
+    findings: [
+      finding({ rule: "blocking-copy", examples: [1905, 2005, 2015] }),
+      finding({ rule: "blocking-copy", module: "body", examples: [2015] }),
+    ],
+  };
+  const ids = findingRows(copies).map(({ examples }) => examples.map(({ wait }) => wait?.id));
+  expect(ids).toEqual([[undefined, undefined, "2020"], [undefined]]);
+});
+
 test("an example leads to its time on the timeline, a wait to all of it", () => {
   const given = several();
   const rows = findingRows(given);

@@ -1,5 +1,5 @@
 import type { WireRule } from "../api/rules";
-import type { WireFinding, WireReport, WireSync } from "../api/types";
+import type { WireFinding, WireReport, WireStep, WireSync } from "../api/types";
 import { duration, percent } from "./formats";
 import { ratio } from "./measures";
 import { syncRows, type SyncRow } from "./syncs";
@@ -50,16 +50,20 @@ export function findingId(finding: WireFinding): string {
 }
 
 export function findingRows(report: WireReport): FindingRow[] {
-  const waits = new Map(syncRows(report).map((row) => [row.sync.start_us, row]));
+  const waits = syncRows(report).sort((a, b) => a.start - b.start);
   const step = countedStep(report);
   return report.findings.map((finding) => {
-    const examples = finding.examples.map((start) => {
-      const wait = waits.get(start) ?? null;
+    const own = waits.filter(
+      ({ sync }) => sync.cause === finding.rule && sync.module === finding.module,
+    );
+    const examples = finding.examples.map((start, at) => {
+      const within = stepAt(report, start);
+      const next = finding.examples[at + 1] ?? Infinity;
       return {
         start_us: start,
         start: start - report.trace.start_us,
-        step: stepAt(report, start),
-        wait: wait !== null && wait.sync.cause === finding.rule ? wait : null,
+        step: within?.name ?? null,
+        wait: waitFrom(own, start, Math.min(next, endOf(within))),
       };
     });
     const phases = examples.flatMap(({ wait }) => (wait === null ? [] : [wait.sync.phase]));
@@ -170,11 +174,25 @@ function amount({ finding }: FindingRow, sort: Sort): number | null {
   return sort.key === "gain" ? finding.gain_us_per_step : finding.cost_us_per_step;
 }
 
-function stepAt(report: WireReport, time: number): string | null {
-  const step = report.steps.find(
-    ({ start_us: start, duration_us: length }) => time >= start && time < start + length,
+/** The first of some waits that begins in a time: a copy comes before the wait for it. */
+function waitFrom(waits: readonly SyncRow[], from: number, to: number): SyncRow | null {
+  return (
+    waits.find(({ sync: { start_us: start } }) => start === from) ??
+    waits.find(({ sync: { start_us: start } }) => start >= from && start < to) ??
+    null
   );
-  return step?.name ?? null;
+}
+
+function stepAt(report: WireReport, time: number): WireStep | null {
+  return (
+    report.steps.find(
+      ({ start_us: start, duration_us: length }) => time >= start && time < start + length,
+    ) ?? null
+  );
+}
+
+function endOf(step: WireStep | null): number {
+  return step === null ? -Infinity : step.start_us + step.duration_us;
 }
 
 function haystack(finding: WireFinding): string[] {

@@ -125,12 +125,31 @@ test("the host's rows are those around the call, blocks cut at the edges", () =>
   expect([whole?.from, whole?.width]).toEqual([0, 1]);
 });
 
+test("the colours that are in the picture are told, but for the wait's own", () => {
+  const { colours } = picture([
+    blocks("2", [[60, 40, 0, WAIT]]),
+    blocks("5", [
+      [50, 5, 0, IDLE],
+      [55, 5, 2, FORWARD],
+    ]),
+  ]);
+  expect(colours).toEqual(["forward", "idle"]);
+});
+
+test("a stream has as many rows as are in sight", () => {
+  const { streams } = picture([
+    blocks("5", [[55, 5, 2, FORWARD]]),
+    blocks("6", [[55, 5, 0, IDLE]]),
+  ]);
+  expect(streams.map(({ rows }) => rows)).toEqual([3, 1]);
+});
+
 test("streams without work then are not drawn", () => {
   const { streams } = picture([blocks("5", [[50, 30, 0, FORWARD]]), blocks("6", [])]);
   expect(streams.map(({ title }) => title)).toEqual(["stream 7"]);
 });
 
-test("the gap is the device's idle time of waits that touches this one", () => {
+test("the gap is the idle time of waits from this one's start on, as much as it caused", () => {
   const idle = blocks("8", [
     [50, 5, 0, WAIT],
     [80, 5, 0, IDLE],
@@ -138,6 +157,8 @@ test("the gap is the device's idle time of waits that touches this one", () => {
     [130, 5, 0, WAIT],
   ]);
   expect(picture([idle]).gaps.map(({ from }) => from)).toEqual([expect.closeTo(0.4)]);
+  const longer = picture([idle], row({ device_idle_us: 25 })).gaps;
+  expect(longer.map(({ from }) => from)).toEqual([expect.closeTo(0.4), expect.closeTo(0.8)]);
   expect(picture([idle], row({ device_idle_us: 0 })).gaps).toEqual([]);
   expect(picture([idle], row({ device_idle_us: null })).gaps).toEqual([]);
 });

@@ -12,6 +12,9 @@ const MOST_ROWS = 4;
 /** Streams that are drawn; the rest are counted. */
 const MOST_STREAMS = 4;
 
+/** Part of the picture that sums may be off by. */
+const ROUNDING = 1e-6;
+
 /** Lanes of the timeline that a wait is seen in. */
 export interface MomentLanes {
   host: readonly WireLane[];
@@ -51,6 +54,8 @@ export interface Moment {
   readonly wait: MomentPart;
   /** Where the device had nothing to do because of a wait. */
   readonly gaps: readonly MomentPart[];
+  /** What the colours in it stand for, in the order of the timeline's words. */
+  readonly colours: readonly string[];
 }
 
 /** The blocked thread, the streams of the device it waited for, and that device's idle time. */
@@ -92,10 +97,13 @@ export function momentOf(
   const busy = lanes.streams.map(draw).filter((track) => track.blocks.length > 0);
   const byWork = [...busy].sort((a, b) => covered(b) - covered(a));
   const kept = new Set(byWork.slice(0, MOST_STREAMS));
+  const host = hostTrack(lanes.host.map(draw), row, span);
+  const streams = busy.filter((track) => kept.has(track));
   return {
     span,
-    host: hostTrack(lanes.host.map(draw), row, span),
-    streams: busy.filter((track) => kept.has(track)),
+    host,
+    streams,
+    colours: coloursOf([...(host === null ? [] : [host]), ...streams], timeline),
     moreStreams: busy.length - kept.size,
     wait: partOf(span, row.start, row.sync.duration_us),
     gaps: lanes.idle.flatMap((lane) => gapsOf(draw(lane), row, span)),
@@ -122,7 +130,7 @@ function drawn(
       count,
     };
   });
-  return { title: lane.subtitle, rows: lane.depth, blocks };
+  return { title: lane.subtitle, rows: 1 + Math.max(0, ...blocks.map(({ row }) => row)), blocks };
 }
 
 /** The thread on which the wait is, cut to the rows around it. */
@@ -148,14 +156,24 @@ function hostTrack(tracks: readonly Drawn[], row: SyncRow, span: Span): MomentTr
   };
 }
 
-/** Idle time because of a wait that touches this one; the wait's neighbours have their own. */
+/** Idle time of waits from this one's start on, until it is all that this one caused. */
 function gapsOf(track: Drawn, { start, sync }: SyncRow, span: Span): MomentPart[] {
-  if (!((sync.device_idle_us ?? 0) > 0)) return [];
-  const { from, width } = partOf(span, start, sync.duration_us + (sync.device_idle_us ?? 0));
-  return track.blocks
-    .filter((block) => block.colour === "wait")
-    .filter((block) => block.from < from + width && block.from + block.width > from)
-    .map((block) => ({ from: block.from, width: block.width }));
+  const idle = sync.device_idle_us ?? 0;
+  const { from } = partOf(span, start, 0);
+  let rest = idle / (span.to - span.from);
+  const gaps: MomentPart[] = [];
+  for (const block of track.blocks) {
+    if (block.colour !== "wait" || block.from + block.width <= from) continue;
+    if (rest <= ROUNDING) break;
+    rest -= block.width;
+    gaps.push({ from: block.from, width: block.width });
+  }
+  return gaps;
+}
+
+function coloursOf(tracks: readonly MomentTrack[], timeline: WireTimeline): string[] {
+  const present = new Set(tracks.flatMap(({ blocks }) => blocks.map(({ colour }) => colour)));
+  return timeline.colours.filter((colour) => present.has(colour) && colour !== "wait");
 }
 
 /** A stretch of time as a part of the picture, cut at its edges. */

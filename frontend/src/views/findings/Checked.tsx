@@ -3,11 +3,16 @@ import type { ReactElement } from "react";
 import type { WireRule } from "../../api/rules";
 import { countRules, ruleFamilies } from "../../model/findings";
 
+interface CheckedProps {
+  rules: readonly WireRule[];
+  open?: boolean;
+}
+
 /** What was looked for, so that finding nothing says something. */
-export function Checked({ rules }: { rules: readonly WireRule[] }): ReactElement {
+export function Checked({ rules, open = false }: CheckedProps): ReactElement {
   const { visible, unseen } = countRules(rules);
   return (
-    <details className="checked">
+    <details className="checked" open={open}>
       <summary>
         {visible} rules were looked for; {unseen} more no trace can show
       </summary>

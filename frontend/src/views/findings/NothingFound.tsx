@@ -29,7 +29,7 @@ export function NothingFound({ report, rules }: NothingFoundProps): ReactElement
           <code>ProfilerActivity.CUDA</code> or its kin among the activities.
         </p>
       )}
-      {rules !== null && <Checked rules={rules} />}
+      {rules !== null && <Checked rules={rules} open />}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import type { CSSProperties, ReactElement } from "react";
 
 import type { Target } from "../../api/client";
-import { duration } from "../../model/formats";
+import { counted, duration } from "../../model/formats";
 import type { Moment, MomentPart, MomentTrack } from "../../model/moment";
 import type { SyncRow } from "../../model/syncs";
 import { useMoment } from "./useMoment";
@@ -37,7 +37,7 @@ function Picture({ moment, row, faded }: PictureProps): ReactElement {
     <figure className={faded ? "moment faded" : "moment"}>
       <div className="moment-tracks" role="img" aria-label={said(moment, row)}>
         {moment.host !== null && (
-          <Track title="host" track={moment.host}>
+          <Track title="host" track={moment.host} named>
             <Mark part={moment.wait} className="moment-wait">
               waits {duration(sync.duration_us)}
             </Mark>
@@ -57,8 +57,23 @@ function Picture({ moment, row, faded }: PictureProps): ReactElement {
         {idle !== null && <GapLabel moment={moment} text={`idle ${duration(idle)}`} />}
       </div>
       <figcaption className="muted">
-        {duration(moment.span.from)} to {duration(moment.span.to)} of the trace
-        {moment.moreStreams > 0 && ` · ${moment.moreStreams} more streams at work`}
+        {moment.colours.map((colour) => (
+          <span key={colour}>
+            <span className={`swatch moment-key ${colour}`} aria-hidden="true" />
+            {colour}
+          </span>
+        ))}
+        <span>
+          {duration(moment.span.from)} to {duration(moment.span.to)} of the trace
+        </span>
+        {moment.host !== null && (
+          <span className="moment-thread" title={moment.host.title}>
+            host: {moment.host.title}
+          </span>
+        )}
+        {moment.moreStreams > 0 && (
+          <span>{counted(moment.moreStreams, "more stream")} at work</span>
+        )}
       </figcaption>
     </figure>
   );
@@ -66,13 +81,18 @@ function Picture({ moment, row, faded }: PictureProps): ReactElement {
 
 const EMPTY: MomentTrack = { title: "device", rows: 1, blocks: [] };
 
+/** Blocks of this share of the width have room for a name. */
+const ROOM = 0.16;
+
 interface TrackProps {
   title: string;
   track: MomentTrack;
+  /** Pale, with names upon blocks that have room. */
+  named?: boolean;
   children?: ReactElement;
 }
 
-function Track({ title, track, children }: TrackProps): ReactElement {
+function Track({ title, track, named = false, children }: TrackProps): ReactElement {
   return (
     <div className="moment-track" style={{ "--rows": track.rows } as CSSProperties}>
       <span className="moment-title" title={track.title}>
@@ -82,10 +102,12 @@ function Track({ title, track, children }: TrackProps): ReactElement {
         {track.blocks.map((block, index) => (
           <span
             key={index}
-            className={`moment-block ${block.colour}`}
+            className={`moment-block ${block.colour} ${named ? "pale" : ""}`}
             style={{ ...across(block), "--row": block.row } as CSSProperties}
             title={block.count > 1 ? `${block.text} (${block.count})` : block.text}
-          />
+          >
+            {named && block.width >= ROOM && block.colour !== "wait" && <bdi>{block.text}</bdi>}
+          </span>
         ))}
         {children}
       </div>

@@ -1,4 +1,4 @@
-import { useRef, type ReactElement } from "react";
+import { useRef, type ReactElement, type ReactNode } from "react";
 
 import type { WireReport } from "../../api/types";
 import { avoidable } from "../../model/attention";
@@ -10,10 +10,11 @@ import { CopyButton } from "../CopyButton";
 interface ChainProps {
   report: WireReport;
   row: SyncRow;
+  title?: ReactNode;
 }
 
 /** What led to a wait, from the call outwards, as text that can be copied. */
-export function Chain({ report, row }: ChainProps): ReactElement {
+export function Chain({ report, row, title = "What happens" }: ChainProps): ReactElement {
   const source = useRef<HTMLPreElement>(null);
   const { sync } = row;
   const classOf = (path: string): string | null =>
@@ -22,7 +23,7 @@ export function Chain({ report, row }: ChainProps): ReactElement {
   return (
     <section aria-label="Chain">
       <header>
-        <h3>What happens</h3>
+        <h3>{title}</h3>
         <CopyButton text={chainText(sync, classOf)} source={source} />
       </header>
       <pre ref={source} className={look ? "chain look" : "chain"} tabIndex={0}>
@@ -45,7 +46,7 @@ function StackNote({ row }: { row: SyncRow }): ReactElement | null {
   if (sync.stack.length === 0) {
     return (
       <p className="muted">
-        No Python lines: the trace was recorded without <code>with_stack=True</code>.
+        No Python lines: recorded without <code>with_stack=True</code>.
       </p>
     );
   }

@@ -1,7 +1,6 @@
 import type { ReactElement } from "react";
 
 import type { WireRule } from "../../api/rules";
-import { duration } from "../../model/formats";
 import { causeTitle, shortStep } from "../../model/syncText";
 import { lineText, whatText, type SyncNode } from "../../model/syncTree";
 import { Name } from "../Name";
@@ -52,11 +51,11 @@ function What({ node, rules, search }: Omit<SyncCellProps, "open" | "onFold">): 
     );
   }
   if (node.level === 3) {
-    const step = row.sync.step === null ? "" : `step ${shortStep(row.sync.step)}, `;
+    const { step, api } = row.sync;
     return (
       <>
-        <Name text={row.sync.api} className="code" mark={search} />
-        <Name text={`${step}at ${duration(row.start)}`} className="muted" />
+        <Name text={step === null ? "outside every step" : `step ${shortStep(step)}`} />
+        <Name text={api} className="code muted" mark={search} />
       </>
     );
   }

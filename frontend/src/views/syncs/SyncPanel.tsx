@@ -15,7 +15,7 @@ import { Remedy } from "../Remedy";
 import { usePlace } from "../state/context";
 import { Chain } from "./Chain";
 import { RuleRemedy } from "./RuleRemedy";
-import { WaitFacts } from "./WaitFacts";
+import { WaitedFor, WaitFacts } from "./WaitFacts";
 
 interface SyncPanelProps {
   report: WireReport;
@@ -58,12 +58,9 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
         <bdi className="code">{sync.cause}</bdi>
       </p>
       <WaitFacts report={report} node={node} />
-      {node.rows.length > 1 && <Longest node={node} id={row.id} onReveal={props.onReveal} />}
-      <Chain report={report} row={row} />
-      <section aria-label="The moment">
-        <h3>The moment</h3>
-        <MomentPicture target={target} row={row} />
-      </section>
+      <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
+      <MomentPicture target={target} row={row} />
+      <WaitedFor {...row} />
       <Remedies {...props} />
       <div className="links">
         <PlaceLink className="button" to={inTimeline(report, sync.start_us, sync.duration_us)}>
@@ -82,17 +79,12 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
   );
 }
 
-interface LongestProps {
-  node: SyncNode;
-  id: string;
-  onReveal: (id: string) => void;
-}
-
-/** Several waits are shown by their longest. */
-function Longest({ node, id, onReveal }: LongestProps): ReactElement {
+/** Which of several waits is shown: their longest. */
+function Which({ node, id, onReveal }: SyncPanelProps & { id: string }): ReactElement {
+  if (node.rows.length === 1) return <>What happens</>;
   return (
-    <p className="muted">
-      Below, the longest of {counted(node.rows.length, "wait")}.{" "}
+    <>
+      What happens in{" "}
       <button
         type="button"
         className="link"
@@ -100,9 +92,9 @@ function Longest({ node, id, onReveal }: LongestProps): ReactElement {
           onReveal(id);
         }}
       >
-        Go to it
+        the longest
       </button>
-    </p>
+    </>
   );
 }
 

@@ -14,6 +14,7 @@ import { NoWaits } from "./NoWaits";
 import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
 import { useSyncTree, type SyncTree } from "./useSyncTree";
+import { WaitStrip } from "./WaitStrip";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
@@ -33,6 +34,14 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
     () => syncColumns({ report, tree, rules, search: place.search, onFold: fold }),
     [report, tree, rules, place.search, fold],
   );
+  const marked = useMemo(
+    () => (selected === null ? null : new Set(selected.rows.map(({ id }) => id))),
+    [selected],
+  );
+  const reveal = (id: string): void => {
+    waits.reveal(id);
+    go({ sync: id });
+  };
   return (
     <div className="view">
       <div className="view-main">
@@ -42,6 +51,13 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           filtered={waits.fitting.length < waits.all.length}
         />
         <SyncToolbar waits={waits} />
+        <WaitStrip
+          report={report}
+          all={waits.all}
+          rows={waits.fitting}
+          selected={marked}
+          onSelect={reveal}
+        />
         <DataTable
           label="Host-blocking calls"
           columns={columns}
@@ -71,10 +87,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           target={target}
           node={selected}
           rules={rules}
-          onReveal={(id) => {
-            waits.reveal(id);
-            go({ sync: id });
-          }}
+          onReveal={reveal}
         />
       )}
     </div>

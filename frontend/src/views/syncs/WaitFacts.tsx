@@ -4,9 +4,10 @@ import type { WireReport } from "../../api/types";
 import { avoidable, deservesLook } from "../../model/attention";
 import type { Definition } from "../../model/definitions";
 import { WAIT_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { counted, duration, NOTHING } from "../../model/formats";
+import { counted, duration } from "../../model/formats";
 import { stepsLength } from "../../model/measures";
-import { common, longestOf, type SyncNode } from "../../model/syncTree";
+import type { SyncRow } from "../../model/syncs";
+import { common, type SyncNode } from "../../model/syncTree";
 import { Name } from "../Name";
 
 interface WaitFactsProps {
@@ -14,7 +15,7 @@ interface WaitFactsProps {
   node: SyncNode;
 }
 
-/** What a wait, or several, took from host and device, and what it was for. */
+/** What a wait, or several, took from host and device. */
 export function WaitFacts({ report, node }: WaitFactsProps): ReactElement {
   const { sum, rows } = node;
   const steps = Math.max(1, report.steps.length);
@@ -41,18 +42,10 @@ export function WaitFacts({ report, node }: WaitFactsProps): ReactElement {
       {!single && (
         <p className="muted" title={D.perStep.text}>
           {counted(rows.length, "wait")} in {counted(report.steps.length, "step")},{" "}
-          {duration(sum.blocked / steps)} per step; the longest {duration(sum.longest)}
+          {duration(sum.blocked / steps)} per step
+          {thread.value === null && `, on ${thread.different} threads`}
         </p>
       )}
-      <dl className="facts">
-        <WaitedFor node={node} />
-        <div title={D.thread.text}>
-          <dt>{D.thread.title}</dt>
-          <dd>
-            <Name text={thread.value ?? `${thread.different} different`} />
-          </dd>
-        </div>
-      </dl>
     </>
   );
 }
@@ -72,36 +65,29 @@ function Amount({ definition, us, whole, className }: AmountProps): ReactElement
       <dt>{definition.title}</dt>
       <dd>
         {duration(us)}
-        <span
-          className="against-bar"
-          aria-hidden="true"
-          style={{ inlineSize: `${share * 100}%` }}
-        />
+        {share > 0 && (
+          <span
+            className="against-bar"
+            aria-hidden="true"
+            style={{ inlineSize: `${share * 100}%` }}
+          />
+        )}
       </dd>
     </div>
   );
 }
 
-/** The work it was for; of several waits that of the longest. */
-function WaitedFor({ node }: { node: SyncNode }): ReactElement | null {
-  const wait = longestOf(node)?.sync.waited_for;
-  if (wait === undefined) return null;
+/** The work that a wait was for. */
+export function WaitedFor({ sync }: SyncRow): ReactElement {
+  const { waited_for: work } = sync;
+  if (work === null) return <p className="muted">No device work ended during the wait.</p>;
   return (
-    <div className="waited-for" title={D.waitedFor.text}>
-      <dt>{node.rows.length > 1 ? `longest ${D.waitedFor.title}` : D.waitedFor.title}</dt>
-      <dd>
-        {wait === null ? (
-          NOTHING
-        ) : (
-          <>
-            <Name text={wait.name} className="code wrap" />
-            <span className="muted">
-              {duration(wait.duration_us)} on device <bdi>{wait.device}</bdi>, stream{" "}
-              <bdi>{wait.stream}</bdi>
-            </span>
-          </>
-        )}
-      </dd>
+    <div title={D.waitedFor.text}>
+      <p className="muted">
+        {D.waitedFor.title} {duration(work.duration_us)} of work on device <bdi>{work.device}</bdi>,
+        stream <bdi>{work.stream}</bdi>:
+      </p>
+      <Name text={work.name} className="code wrap two" />
     </div>
   );
 }

@@ -4,13 +4,7 @@ import type { WireRule } from "../../api/rules";
 import type { WireReport } from "../../api/types";
 import { avoidable, deservesLook } from "../../model/attention";
 import { SYNC_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import {
-  count,
-  durationScale,
-  NOTHING,
-  scaledDuration,
-  type DurationScale,
-} from "../../model/formats";
+import { count, durationScale, NOTHING, scaledDuration } from "../../model/formats";
 import { stepsLength } from "../../model/measures";
 import { common, moduleText, valueOf, type SyncNode, type SyncSortKey } from "../../model/syncTree";
 import { Name } from "../Name";
@@ -45,19 +39,27 @@ export function syncColumns({
   const most = largest(({ sum }) => sum.blocked);
   const time = durationScale(most);
   const start = durationScale(largest((node) => node.rows.at(-1)?.start ?? 0));
-  const waited = (node: SyncNode, us: number | null): ReactNode =>
-    look(node, us, time, whole / (node.kind === "event" ? Math.max(1, report.steps.length) : 1));
+  const step = whole / Math.max(1, report.steps.length);
+  const deserves = (node: SyncNode, us: number | null): boolean =>
+    avoidable(node.rows.map(({ sync }) => sync)).length > 0 &&
+    deservesLook(us, node.kind === "event" ? step : whole);
+  const waited = (node: SyncNode, us: number | null): ReactNode => {
+    const text = scaledDuration(us, time);
+    return deserves(node, us) ? <strong className="look">{text}</strong> : text;
+  };
   return [
     column("what", 0, ({ node, open }) => (
       <SyncCell node={node} open={open} rules={rules} search={search} onFold={onFold} />
     )),
-    column("count", 44, ({ node }) =>
+    column("count", 52, ({ node }) =>
       node.kind === "event" ? <span className="muted">1</span> : count(node.rows.length),
     ),
     column("blocked", 98, ({ node }) => (
       <>
         {waited(node, node.sum.blocked)}
-        {most > 0 && <Bar share={node.sum.blocked / most} />}
+        {most > 0 && (
+          <Bar share={node.sum.blocked / most} look={deserves(node, node.sum.blocked)} />
+        )}
       </>
     )),
     column("idle", 88, ({ node }) => waited(node, node.sum.idle)),
@@ -86,16 +88,10 @@ function column(
   };
 }
 
-function look(node: SyncNode, us: number | null, scale: DurationScale, whole: number): ReactNode {
-  const text = scaledDuration(us, scale);
-  const own = avoidable(node.rows.map(({ sync }) => sync)).length > 0;
-  return own && deservesLook(us, whole) ? <strong className="look">{text}</strong> : text;
-}
-
-function Bar({ share }: { share: number }): ReactNode {
+function Bar({ share, look }: { share: number; look: boolean }): ReactNode {
   return (
     <span
-      className="bar waited"
+      className={look ? "bar waited look" : "bar waited"}
       aria-hidden="true"
       style={{ width: `calc((100% - 12px) * ${share})` }}
     />

@@ -1,0 +1,167 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+
+import { launch, open, type Watched } from "./browser";
+import { serve, type Server } from "./server";
+import { makeLogDir, type LogDir } from "./traces";
+
+let logdir: LogDir;
+let server: Server;
+let browser: Browser;
+let watched: Watched;
+let page: Page;
+
+beforeAll(async () => {
+  logdir = makeLogDir();
+  logdir.addDevice("device", [
+    { path: "", className: "Net" },
+    { path: "body", className: "Sequential", waits: 300 },
+    { path: "head", className: "Linear", waits: 500 },
+  ]);
+  logdir.addReal("host only");
+  server = await serve(logdir.path);
+  browser = await launch();
+});
+
+beforeEach(async () => {
+  watched = await open(browser, `${server.url}#/findings?run=device`);
+  page = watched.page;
+  await findings().first().waitFor();
+});
+
+afterEach(async () => {
+  await page.context().close();
+  expect(watched.faults).toEqual([]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  logdir.remove();
+});
+
+const findings = (): ReturnType<Page["locator"]> => page.locator(".finding");
+const opened = (): ReturnType<Page["locator"]> => page.locator(".finding.open");
+const wheres = (): Promise<string[]> => page.locator(".finding-what .code").allTextContents();
+
+async function serious(): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
+}
+
+test("the dearest is open, with evidence, remedy, reference, price and examples", async () => {
+  const costs = await page.locator(".finding .number:nth-of-type(5)").allTextContents();
+  expect(costs.length).toBeGreaterThan(1);
+  expect(await opened().count()).toBe(1);
+  expect(await findings().first().getAttribute("class")).toContain("open");
+  for (const name of ["Evidence", "Remedy", "Price", "Examples"]) {
+    await opened().getByRole("region", { name }).waitFor();
+  }
+  expect(
+    await opened()
+      .getByText(/^Reference: /)
+      .count(),
+  ).toBe(1);
+  expect(
+    await opened()
+      .getByText(/^Confidence (high|medium|low)\. /)
+      .count(),
+  ).toBe(1);
+  expect(await page.locator(".figure dt").first().textContent()).toMatch(/of \d+ rules/);
+});
+
+test("the list says what the report says", async () => {
+  const answer = await fetch(`${server.url}api/report?run=device&worker=gpu0`);
+  const report = (await answer.json()) as {
+    findings: { where: string; cost_us_per_step: number }[];
+  };
+  expect(new Set(await wheres())).toEqual(new Set(report.findings.map(({ where }) => where)));
+  const dearest = report.findings.map((f) => f.cost_us_per_step).sort((a, b) => b - a);
+  const byPlace = new Map(report.findings.map((f) => [f.where, f.cost_us_per_step]));
+  expect((await wheres()).map((where) => byPlace.get(where))).toEqual(dearest);
+});
+
+test("one opens and closes another, and the address says which", async () => {
+  const second = findings().nth(1).getByRole("button").first();
+  await second.click();
+  expect(await second.getAttribute("aria-expanded")).toBe("true");
+  expect(await opened().count()).toBe(1);
+  const address = page.url();
+  await second.click();
+  await expect.poll(() => opened().count()).toBe(0);
+  await page.goto(address);
+  await expect
+    .poll(() => opened().locator(".finding-what .code").textContent())
+    .toBe((await wheres())[1]);
+});
+
+test("filters and search narrow, and say how far", async () => {
+  const all = await findings().count();
+  await page.getByLabel("rule").selectOption("sync-scalar-item");
+  await page.getByText(`2 of ${all}`).waitFor();
+  await page.getByRole("searchbox").fill("HEAD");
+  await page.getByText(`1 of ${all}`).waitFor();
+  expect(await wheres()).toEqual(["head, LinearBackward0"]);
+  await page.goto(`${server.url}#/findings?run=device&severity=none`);
+  await page.getByText("No finding fits search and filters.").waitFor();
+});
+
+test("an example leads to the wait, and the wait back to the finding", async () => {
+  await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
+  await opened().getByRole("link", { name: "wait", exact: true }).first().click();
+  const panel = page.getByRole("complementary", { name: "Host-blocking call" });
+  await panel.getByText("LinearBackward0").first().waitFor();
+  await panel.getByRole("link", { name: "Evidence in Findings" }).click();
+  await expect
+    .poll(() => opened().locator(".finding-what .code").textContent())
+    .toBe("head, LinearBackward0");
+});
+
+test("an example leads to its time on the timeline", async () => {
+  await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
+  await opened().getByRole("link", { name: "timeline" }).first().click();
+  await expect.poll(() => page.url()).toContain("#/timeline");
+  expect(page.url()).toContain("range=");
+});
+
+test("the moment of a wait is drawn from the timeline", async () => {
+  await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
+  const moment = opened().getByRole("region", { name: "The moment" });
+  await moment.getByText("waits 500.0 µs").waitFor();
+  expect(await moment.locator(".moment-block").count()).toBeGreaterThan(2);
+});
+
+test("one and all can be copied as Markdown", async () => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const text = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+  await opened().getByRole("button", { name: "Copy as Markdown" }).click();
+  await opened().getByText("Copied").waitFor();
+  expect(await text()).toMatch(/^### .*\n\n`.*\*\*Remedy\*\*: .*\*\*Reference\*\*/s);
+  await page.getByRole("button", { name: "Copy all as Markdown" }).click();
+  await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+  expect((await text()).match(/^### /gm)).toHaveLength(await findings().count());
+});
+
+test("no finding says what was looked for", async () => {
+  await page.goto(`${server.url}#/findings?run=host%20only`);
+  await page.getByRole("heading", { name: "No findings" }).waitFor();
+  await page.getByText(/None of \d+ rules holds in \d+ steps?/).waitFor();
+  await page.getByText("The trace holds no device work").waitFor();
+  await page.getByText("A single value is read back to the host").waitFor();
+  expect(await serious()).toEqual([]);
+});
+
+test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {
+  await page.emulateMedia({ colorScheme: mode });
+  await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
+  await page.locator(".moment-block").first().waitFor();
+  expect(await serious()).toEqual([]);
+  const size = await page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return [scrollWidth, scrollHeight];
+  });
+  expect(size).toEqual([1280, 720]);
+});
