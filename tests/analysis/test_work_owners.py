@@ -254,3 +254,40 @@ def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
     assert sum(row.graph_count for row in kernels) == counted.sum()
     owner = analysis.attribution.row_module[launch[of_graph]]
     assert np.array_equal(analysis.owners.module[of_graph], owner)
+
+
+def test_the_loss_the_optimizer_and_copies_of_data_belong_to_no_module(tmp_path: Path) -> None:
+    """They are told apart by phase; a copy to the device is a copy, whoever asks for it."""
+    data = report_of(
+        tmp_path,
+        """
+        main notes [load             ]
+        main ops     [aten::copy_   ]  [fc              ] [nll seq=5      ]                       [optim          ]
+        main ops                        [aten::mm seq=4]
+        main calls    [copy corr=1]      [go corr=2]        [go corr=3]                            [go corr=6   ]
+        auto ops                                                           [nll' seq=5 F=1   ] [mm' seq=4 F=1]
+        auto calls                                                           [go corr=4]        [go corr=5]
+        gpu  copy      [HtoD corr=1]
+        gpu  kernel                         [gemm corr=2]    [loss corr=3]        [loss corr=4]  [gemm corr=5][adam corr=6]
+        """,  # noqa: E501
+        {
+            "load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+            "nll": "aten::nll_loss_forward",
+            "nll'": EVALUATE + "NllLossBackward0",
+            "optim": "Optimizer.step#AdamW.step",
+            "copy": "cudaMemcpyAsync",
+            "go": "cudaLaunchKernel",
+            "HtoD": "Memcpy HtoD (Pinned -> Device)",
+            "gemm": "volta_sgemm_64x64_nt",
+        },
+    )
+    fc = module(data, "fc")
+    assert (fc.forward.device_us, fc.backward.device_us) == (13, 13)
+    assert data.totals.forward_device_us == 13 + 13
+    assert data.totals.backward_device_us == 13 + 13
+    assert data.totals.optimizer_device_us == 13
+    assert data.totals.device_us_by_kind["copy"] == 13
+    assert data.coverage.unattributed_by_reason == {"made outside every module": 13.0}
+    phases = {(row.name, phase) for row in data.kernels for phase in row.by_phase}
+    assert phases >= {("loss", "forward"), ("loss", "backward"), ("adam", "optimizer")}
+    assert ("Memcpy HtoD (Pinned -> Device)", "data") in phases
