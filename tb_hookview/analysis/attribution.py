@@ -121,13 +121,14 @@ def _candidates(
     yield "mark", _marked(host, len(nodes), row_node, modules)
     # What was made outside of every module runs between a module's marks too, if it flows into it:
     # another's gradient, a weight computed elsewhere. A maker inside a node is a recomputation.
-    elsewhere = _named(host, nodes, "AccumulateGrad", "GraphRoot")
-    elsewhere |= (made_by >= 0) & (lookup(row_node, made_by) < 0)
+    sink = _named(host, nodes, "AccumulateGrad", "GraphRoot")
+    elsewhere = sink | ((made_by >= 0) & (lookup(row_node, made_by) < 0))
     between = module_between_marks(host, modules, nodes.position)
     yield "backward_mark", np.where(elsewhere, -1, between)
     yield "lightning", around(made_by, Role.LIGHTNING)
     yield "python_stack", around(made_by, Role.MODULE_LABEL)
-    pointed = np.where(made_by < 0, nodes.by_flow, -1)
+    # No operator made a sink, though torch may draw an arrow to one, by another node's number.
+    pointed = np.where((made_by < 0) & ~sink, nodes.by_flow, -1)
     yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(host.forest), pointed))
     yield "annotation", around(made_by, Role.LABEL)
 

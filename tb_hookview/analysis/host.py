@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.joins import distinct
-from tb_hookview.analysis.names import Role, node_name
+from tb_hookview.analysis.names import EVALUATE, Role, node_name
 from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Bool, Int
 
@@ -57,6 +57,10 @@ class Host:
         """
         sequence = self.trace.events.sequence[self.forest.event].copy()
         forward_thread = self.trace.events.forward_thread[self.forest.event].copy()
+        # A gradient that is not accumulated but handed out has no row inside, so that the number of
+        # some other node stands there.
+        sinks = self._evaluations_of("AccumulateGrad")
+        sequence[sinks], forward_thread[sinks] = -1, 0
         unnumbered = (self.role == Role.NODE) & (sequence < 0)
         inside = np.flatnonzero((sequence >= 0) & (forward_thread > 0))
         inside = inside[lookup(unnumbered.astype(np.int64), self.forest.parent[inside]) > 0]
@@ -64,6 +68,13 @@ class Host:
         sequence[self.forest.parent[inside]] = sequence[inside]
         forward_thread[self.forest.parent[inside]] = forward_thread[inside]
         return sequence, forward_thread
+
+    def _evaluations_of(self, node: str) -> Int:
+        """Rows that evaluate nodes of a name."""
+        texts = self.trace.strings.texts
+        wanted = [n for n, text in enumerate(texts) if _evaluates(text, node)]
+        rows = np.flatnonzero(self.role == Role.NODE)
+        return rows[np.isin(self.string[rows], wanted)]
 
     def _names_node(self, row: Int, evaluation: Int) -> Bool:
         """Say of each row whether its name is that of the node that the evaluation is of."""
@@ -80,3 +91,7 @@ class Host:
     def role_of(self, row: int) -> Role:
         """Role of one row."""
         return Role(int(self.role[row]))
+
+
+def _evaluates(text: str, node: str) -> bool:
+    return text.startswith(EVALUATE) and text.rpartition(":")[2] == node

@@ -64,6 +64,25 @@ def test_a_number_used_again_in_the_next_step_is_told_apart_by_time(tmp_path: Pa
     assert module(data, "relu").backward.self_host_us == 17
 
 
+def test_a_gradient_that_is_handed_out_is_nobodys_whatever_number_torch_copied_to_it(
+    tmp_path: Path,
+) -> None:
+    """`autograd.grad` inside of a node: torch gives its sink the number of the node around it."""
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [root             ]
+        main ops    [fc             ]
+        main ops     [aten::mm seq=4]
+        auto ops                      [mm'                                    ]
+        auto ops                        [acc' seq=4 F=1]  [mm_node seq=4 F=1]
+        """,
+        {"mm_node": "MmBackward0"},
+    )
+    assert module(data, "fc").backward.self_host_us == 41 - 16
+    assert data.coverage.unattributed_host_us == 16
+
+
 def test_a_mark_names_the_owner_of_an_accumulated_gradient(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
