@@ -29,7 +29,7 @@ def chain(timeline: Timeline, subject: Subject) -> list[dict[str, Any]]:
     elif subject.work >= 0:
         row = first = int(analysis.work.launch[subject.work])
     elif subject.gap >= 0:
-        row = first = int(analysis.gaps.row[subject.gap])
+        row = first = int(timeline.culprit_of_gap[subject.gap])
     links = _rows(timeline, first)
     if row >= 0 and subject.module < 0:
         links += _module(timeline, row, links)
