@@ -1,16 +1,19 @@
 import { gzipSync } from "node:zlib";
 
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { VIEWS } from "../src/model/place";
 import { PALETTES } from "../src/theme/colours";
-import { launch, open } from "./browser";
+import { launch, open, type Watched } from "./browser";
 import { serve, type Server } from "./server";
 import { makeLogDir, type LogDir } from "./traces";
 
 /** The first page's script, compressed. */
 const MOST_SCRIPT_BYTES = 300_000;
+/** More presses of Tab than any view has stops. */
+const MOST_STOPS = 250;
 
 let logdir: LogDir;
 let server: Server;
@@ -69,6 +72,74 @@ describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
   );
 });
 
+/** Open a view of the trace with a device, and wait until it has all it asked for. */
+async function openView(view: string, options: BrowserContextOptions = {}): Promise<Watched> {
+  const watched = await open(browser, `${server.url}#/${view}?run=device`, options);
+  await watched.page.locator(".content-inner[aria-busy=false]").waitFor();
+  await watched.page.waitForLoadState("networkidle");
+  return watched;
+}
+
+describe.each(VIEWS)("the view %s", (view) => {
+  test.each(["light", "dark"] as const)(
+    "has no serious fault in %s mode, and asks no other host",
+    async (colorScheme) => {
+      const { page, faults } = await openView(view, { colorScheme });
+      expect(await page.locator(".navigation .current").count()).toBe(1);
+      expect(await violations(page)).toEqual([]);
+      expect(faults).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  test("fits a small screen", async () => {
+    const { page } = await openView(view);
+    const size = await page.evaluate(() => {
+      const { scrollWidth, scrollHeight } = document.documentElement;
+      return [scrollWidth, scrollHeight];
+    });
+    expect(size).toEqual([1280, 720]);
+    await page.context().close();
+  });
+
+  test("is walked through by Tab: nothing without a name, no trap, bar and views first", async () => {
+    const { page } = await openView(view);
+    const stops: Stop[] = [];
+    for (let press = 0; press < MOST_STOPS; press++) {
+      await page.keyboard.press("Tab");
+      const stop = await page.evaluate(focused);
+      if (stop === null) break;
+      stops.push(stop);
+    }
+    expect(stops.length).toBeLessThan(MOST_STOPS);
+    expect(stops.filter(({ name, seen }) => name === "" || !seen)).toEqual([]);
+    const parts = stops.map(({ part }) => part).filter((part, at, all) => part !== all[at - 1]);
+    expect(parts).toEqual(["HEADER", "NAV", "MAIN"]);
+    await page.context().close();
+  });
+});
+
+/** Where the keyboard is. */
+interface Stop {
+  part: string;
+  name: string;
+  seen: boolean;
+}
+
+/** Runs in the page: what has the focus, null where that is the document. */
+function focused(): Stop | null {
+  const element = document.activeElement;
+  if (!(element instanceof HTMLElement) || element === document.body) return null;
+  const label = element.closest("label") ?? document.querySelector(`label[for="${element.id}"]`);
+  const texts = [element.ariaLabel, label?.textContent, element.textContent, element.title];
+  const { width, height } = element.getBoundingClientRect();
+  return {
+    part: element.closest("header, nav, main")?.tagName ?? "",
+    name: texts.find((text) => text != null && text.trim() !== "") ?? "",
+    seen: width > 0 && height > 0,
+  };
+}
+
 test("the note on coverage opens, without a serious fault", async () => {
   const { page } = await open(browser, `${server.url}#/backward?run=device`);
   await page.getByRole("button", { name: /attributed .* of .* backward/ }).click();
@@ -100,5 +171,6 @@ test("nothing is wider than a small screen", async () => {
 
 test("the script stays small", async () => {
   const script = await (await fetch(`${server.url}index.js`)).text();
+  expect(script).toContain("render");
   expect(gzipSync(script).length).toBeLessThan(MOST_SCRIPT_BYTES);
 });

@@ -19,7 +19,7 @@ import { useWidths } from "./useWidths";
 import { BodyRow } from "./BodyRow";
 
 export const ROW_HEIGHT = 28;
-const HEAD_HEIGHT = 32;
+const HEAD_HEIGHT = 36;
 // Rows kept beyond the edges, so that a fast wheel never outruns the drawing.
 const OVERSCAN = 24;
 

@@ -3,7 +3,7 @@ import type { CSSProperties } from "react";
 import type { Column } from "./features";
 import type { Widths } from "./useWidths";
 
-const LEAST_FREE_WIDTH = 172;
+const LEAST_FREE_WIDTH = 210;
 
 /** The columns as tracks of a grid, which all rows share. */
 export function tableStyle<Row extends object>(

@@ -1,0 +1,59 @@
+// A browser and a server for programs that look at the page: Chromium by playwright-core of
+// frontend/, and hookview or TensorBoard of the Python that HOOKVIEW_PYTHON names.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+export const PYTHON = process.env.HOOKVIEW_PYTHON ?? join(ROOT, ".venv/bin/python");
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"];
+const QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const PATIENCE_MS = 60_000;
+
+/** Headless Chromium with a profile folder of its own. */
+export function launch() {
+  const { chromium } = createRequire(join(ROOT, "frontend/package.json"))("playwright-core");
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...QUIET] });
+}
+
+/** The page by itself, with an empty cache: `{ url, stop }`. */
+export function serve(path) {
+  return start(["-m", "tb_hookview.cli", "serve", path, "--port", "0"]);
+}
+
+/** TensorBoard with the page as a tab: `{ url, stop }`. */
+export function tensorboard(logdir) {
+  const place = ["--port", "0", "--host", "127.0.0.1"];
+  return start(["-m", "tensorboard.main", "--logdir", logdir, ...place]);
+}
+
+async function start(args) {
+  const cache = mkdtempSync(join(tmpdir(), "hookview-"));
+  const env = { ...process.env, HOOKVIEW_CACHE: cache, PYTHONUNBUFFERED: "1" };
+  const child = spawn(PYTHON, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(cache, { recursive: true, force: true });
+  };
+  let said = "";
+  const url = await new Promise((resolve) => {
+    const listen = (chunk) => {
+      said += chunk;
+      const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(said);
+      if (found !== null) resolve(found[0]);
+    };
+    child.stdout.on("data", listen);
+    child.stderr.on("data", listen);
+    void ended.then(() => resolve(null));
+    setTimeout(() => resolve(null), PATIENCE_MS).unref();
+  });
+  if (url !== null) return { url, stop };
+  await stop();
+  throw new Error(`${PYTHON} ${args.join(" ")} gave no address; it said:\n${said}`);
+}

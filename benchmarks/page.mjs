@@ -1,0 +1,154 @@
+// From the click on the tab to a Backward view that can be used, in headless Chromium:
+//
+//     node benchmarks/page.mjs TRACE [--runs N] [--write docs/performance.md]
+//
+// Cold: a server that has not read the trace, a browser that has not seen the page. Warm: the same
+// server and browser once more. "Usable": the rows of the table of modules are drawn.
+
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir, totalmem } from "node:os";
+import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { launch, serve, tensorboard } from "./browser.mjs";
+
+const GOALS_MS = { cold: 2000, warm: 1000 };
+const GOAL_SCRIPT = 300_000;
+const TAB = "HOOKVIEW";
+const BEGIN = "<!-- page:begin -->";
+const END = "<!-- page:end -->";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { runs: { type: "string", default: "5" }, write: { type: "string" } },
+});
+const [trace] = positionals;
+if (trace === undefined) {
+  console.error("usage: node benchmarks/page.mjs TRACE [--runs N] [--write FILE]");
+  process.exit(2);
+}
+
+/** Runs in every document: notes when rows of the table were drawn, and what was asked for. */
+function watchRows() {
+  const look = () => {
+    if (document.querySelector(".table-body [role=row]") === null) return;
+    watcher.disconnect();
+    requestAnimationFrame(() => {
+      const now = performance.timeOrigin + performance.now();
+      const asked = performance.getEntriesByType("resource");
+      const report = asked.find(({ name }) => name.includes("api/report"));
+      const script = asked.find(({ name }) => name.includes("index.js"));
+      window.hookviewUsable = {
+        at: now,
+        server: report.responseStart - report.requestStart,
+        transfer: report.responseEnd - report.responseStart,
+        rest: now - performance.timeOrigin - report.responseEnd,
+        reportBytes: report.encodedBodySize,
+        scriptBytes: script.encodedBodySize,
+      };
+    });
+  };
+  const watcher = new MutationObserver(look);
+  watcher.observe(document, { childList: true, subtree: true });
+}
+
+async function told(frame) {
+  await frame.waitForFunction(() => window.hookviewUsable !== undefined, null, { polling: 50 });
+  return frame.evaluate(() => window.hookviewUsable);
+}
+
+/** By itself: from the navigation on. */
+async function alone(context, { url }) {
+  const page = await context.newPage();
+  await page.goto(`${url}#/backward`, { waitUntil: "commit" });
+  const usable = await told(page);
+  const begun = await page.evaluate(() => performance.timeOrigin);
+  await page.close();
+  return { ...usable, ms: usable.at - begun };
+}
+
+/** As a tab of TensorBoard: from the click on. */
+async function asTab(context, { url }) {
+  const page = await context.newPage();
+  await page.goto(`${url}#timeseries`);
+  const tab = page.getByRole("tab", { name: TAB });
+  await tab.waitFor();
+  await page.evaluate(() => {
+    const note = () => (window.hookviewClicked = performance.timeOrigin + performance.now());
+    document.addEventListener("click", note, { capture: true });
+  });
+  await tab.click();
+  const frame = await (await page.waitForSelector("iframe[src*=hookview]")).contentFrame();
+  const usable = await told(frame);
+  const clicked = await page.evaluate(() => window.hookviewClicked);
+  await page.close();
+  return { ...usable, ms: usable.at - clicked };
+}
+
+async function measure(browser, start, show, runs) {
+  const found = { cold: [], warm: [] };
+  for (let run = 0; run < runs; run++) {
+    const server = await start();
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
+    await context.addInitScript(watchRows);
+    found.cold.push(await show(context, server));
+    found.warm.push(await show(context, server));
+    await context.close();
+    await server.stop();
+  }
+  return found;
+}
+
+function row(where, state, times) {
+  const sorted = times.toSorted((a, b) => a.ms - b.ms);
+  const median = sorted[Math.floor(sorted.length / 2)];
+  const cells = [median.ms, sorted.at(-1).ms, GOALS_MS[state], median.server, median.transfer];
+  const met = sorted.at(-1).ms < GOALS_MS[state] ? "yes" : "no";
+  const all = [...cells, median.rest].map((ms) => ms.toFixed(0));
+  return `| ${where}, ${state} | ${all.slice(0, 3).join(" | ")} | ${met} | ${all.slice(3).join(" | ")} |`;
+}
+
+function text(version, results, runs) {
+  const date = new Date().toISOString().slice(0, 10);
+  const memory = Math.round(totalmem() / 2 ** 30);
+  const { scriptBytes } = results[0][1].cold[0];
+  const { reportBytes } = results[0][1].cold[0];
+  const command = `node benchmarks/page.mjs ${basename(trace)} --runs ${runs}`;
+  return [
+    `${date}. ${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB of memory, ` +
+      `Chromium ${version}, headless. \`${command}\``,
+    "",
+    `${runs} runs of each, median; milliseconds. Script of the page: ${scriptBytes} bytes ` +
+      `compressed (aim: below ${GOAL_SCRIPT}). Report: ${reportBytes} bytes compressed.`,
+    "",
+    "| | to a usable view | slowest run | aim | met by all runs | of it: server | transfer | drawing |",
+    "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
+    ...results.flatMap(([where, found]) =>
+      Object.entries(found).map(([state, times]) => row(where, state, times)),
+    ),
+  ].join("\n");
+}
+
+const logdir = mkdtempSync(join(tmpdir(), "hookview-page-"));
+const browser = await launch();
+try {
+  const run = join(logdir, "run");
+  mkdirSync(run);
+  const suffix = trace.endsWith(".gz") ? ".pt.trace.json.gz" : ".pt.trace.json";
+  copyFileSync(trace, join(run, `worker.1${suffix}`));
+  const runs = Number(values.runs);
+  const results = [
+    ["`hookview serve`", await measure(browser, () => serve(logdir), alone, runs)],
+    ["TensorBoard", await measure(browser, () => tensorboard(logdir), asTab, runs)],
+  ];
+  const table = text(browser.version(), results, runs);
+  console.log(table);
+  if (values.write !== undefined) {
+    const before = readFileSync(values.write, "utf8");
+    const [head, tail] = [before.split(BEGIN)[0], before.split(END)[1]];
+    writeFileSync(values.write, `${head}${BEGIN}\n\n${table}\n\n${END}${tail}`);
+  }
+} finally {
+  await browser.close();
+  rmSync(logdir, { recursive: true, force: true });
+}

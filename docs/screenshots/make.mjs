@@ -1,0 +1,95 @@
+// The pictures of this folder, each view in light and in dark, from traces given as an argument:
+//
+//     node docs/screenshots/make.mjs ../shared/traces [NAME...]
+//
+// Pictures are made by the page that `make frontend` built. Names choose some of them.
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+import { launch, PYTHON, serve } from "../../benchmarks/browser.mjs";
+
+const SIZE = { width: 1440, height: 900 };
+const HERE = import.meta.dirname;
+
+/** Runs on show, with where their traces are in the folder. */
+const RUNS = {
+  resnet_ddp: "tracelens_mi300_resnet_checkpointing_ddp.json.gz",
+  bert: "tracelens_h100_bert_small.json.gz",
+  v100: "hta_v100_training.json.gz",
+  "resnet50 (no workers)": "kineto_resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
+  "resnet50 (4 workers)": "kineto_resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz",
+};
+
+const firstRow = (page) => page.locator(".table-body [role=row]").first().click();
+
+/** Name of the picture, address, and what is done before it is taken. */
+const PICTURES = [
+  ["summary", "#/summary?run=v100"],
+  ["backward", "#/backward?run=resnet_ddp", firstRow],
+  ["syncs", "#/syncs?run=v100", firstRow],
+  ["timeline", "#/timeline?run=resnet_ddp"],
+  ["findings", "#/findings?run=v100"],
+  ["compare", "#/compare?run=resnet50+(no+workers)"],
+];
+
+async function take(browser, url, [name, hash, act], mode) {
+  const context = await browser.newContext({ viewport: SIZE, colorScheme: mode });
+  const page = await context.newPage();
+  await page.goto(url + hash);
+  await page.locator(".content-inner[aria-busy=false]").waitFor();
+  await page.waitForLoadState("networkidle");
+  await act?.(page);
+  await page.waitForLoadState("networkidle");
+  // Bars and blocks move to their places.
+  await page.waitForTimeout(1000);
+  const file = join(HERE, mode === "dark" ? `${name}-dark.png` : `${name}.png`);
+  await page.screenshot({ path: file });
+  await context.close();
+  return file;
+}
+
+/** 256 colours are enough for these pictures, and make them a third as large. */
+function shrink(files) {
+  const program = [
+    "import sys",
+    "from PIL import Image",
+    "for name in sys.argv[1:]:",
+    "    picture = Image.open(name).convert('RGB')",
+    "    small = picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)",
+    "    small.save(name, optimize=True)",
+  ].join("\n");
+  execFileSync(PYTHON, ["-c", program, ...files], { stdio: "inherit" });
+}
+
+const [folder, ...names] = process.argv.slice(2);
+if (folder === undefined) {
+  console.error("usage: node docs/screenshots/make.mjs FOLDER_OF_TRACES [NAME...]");
+  process.exit(2);
+}
+// A log directory with speaking names; it goes when the pictures are taken.
+const logdir = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
+for (const [run, file] of Object.entries(RUNS)) {
+  const copy = join(logdir, run, "worker0.1.pt.trace.json.gz");
+  mkdirSync(dirname(copy), { recursive: true });
+  copyFileSync(join(folder, file), copy);
+}
+const server = await serve(logdir);
+const browser = await launch();
+try {
+  const files = [];
+  for (const picture of PICTURES) {
+    if (names.length > 0 && !names.includes(picture[0])) continue;
+    for (const mode of ["light", "dark"]) {
+      files.push(await take(browser, server.url, picture, mode));
+    }
+  }
+  shrink(files);
+  console.log(files.join("\n"));
+} finally {
+  await browser.close();
+  await server.stop();
+  rmSync(logdir, { recursive: true, force: true });
+}
