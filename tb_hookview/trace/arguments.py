@@ -1,4 +1,4 @@
-"""The one table of `args` keys that become columns: to read another argument, add a line here."""
+"""The tables of `args` keys that become columns: to read another argument, add a line here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tb_hookview.trace.vocabulary import Kind
 
 _DEVICE = frozenset({Kind.KERNEL, Kind.COPY, Kind.SET})
 _OPERATOR = frozenset({Kind.OPERATOR, Kind.ANNOTATION})
+_MOVES = frozenset({Kind.COPY, Kind.SET})
 
 
 class Form(Enum):
@@ -43,12 +44,38 @@ class Argument(NamedTuple):
 
 
 ARGUMENTS: tuple[Argument, ...] = (
-    Argument("correlation", ("correlation",), frozenset({Kind.RUNTIME}) | _DEVICE),
+    Argument("external", ("External id", "external id"), frozenset({Kind.RUNTIME}) | _OPERATOR),
     Argument("sequence", ("Sequence number",), _OPERATOR),
     Argument("forward_thread", ("Fwd thread id",), _OPERATOR, missing=0),
-    Argument("external", ("External id", "external id"), frozenset({Kind.RUNTIME}) | _OPERATOR),
+    Argument("shapes", ("Input Dims",), _OPERATOR, form=Form.TEXT),
+    Argument("types", ("Input type",), _OPERATOR, form=Form.TEXT),
     Argument("device", ("device",), _DEVICE),
+    Argument("correlation", ("correlation",), frozenset({Kind.RUNTIME}) | _DEVICE),
+    Argument("bytes", ("bytes",), _MOVES),
+    Argument("graph", ("graph id",), _DEVICE, missing=0),
     Argument("blocks_per_sm", ("blocks per SM",), _DEVICE, form=Form.MEASURED),
     Argument("occupancy", ("est. achieved occupancy %",), _DEVICE, form=Form.MEASURED),
-    Argument("shapes", ("Input Dims",), _OPERATOR, form=Form.TEXT),
 )
+"""In the order in which torch writes them: keys are looked for behind the one found last."""
+
+MEMORY: dict[str, str] = {
+    "device_type": "Device Type",
+    "device_index": "Device Id",
+    "amount": "Bytes",
+    "allocated": "Total Allocated",
+    "reserved": "Total Reserved",
+}
+"""Columns of `Memory`, and the arguments of a `[memory]` event that they are made of.
+
+These and the next are in few events of few traces. Only pieces that hold such events are decoded
+again for them: to look for these keys in every event would make all files slower to read.
+"""
+
+COLLECTIVE: dict[str, str] = {
+    "sent": "In msg nelems",
+    "received": "Out msg nelems",
+    "group_size": "Group size",
+    "collective": "Collective name",
+    "dtype": "dtype",
+}
+"""Columns of `Collectives`, and the arguments of a `record_param_comms` they are made of."""

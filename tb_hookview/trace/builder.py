@@ -12,14 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.trace.arguments import ARGUMENTS, Argument, Form
+from tb_hookview.trace.arguments import (
+    ARGUMENTS,
+    COLLECTIVE,
+    MEMORY,
+    Argument,
+    Form,
+)
 from tb_hookview.trace.columns import (
     Bool,
+    Collectives,
     Events,
     Float,
     Flows,
     Index,
     Int,
+    Memory,
     Notice,
     StringTable,
     Thread,
@@ -39,6 +47,8 @@ _NAMED = 10
 """Unknown categories that get a notice of their own."""
 _LARGEST = 1e15
 """What measures of a kernel stay far below; beyond, a double is no longer whole."""
+_SMALL = 1 << 13
+"""Numbers below need no sorting to be told apart: a table of so many is quicker."""
 _PAIR = 1 << 31
 """More than there are distinct processes or threads: two numbers make one."""
 
@@ -53,6 +63,10 @@ class Interner:
         """Number of each value."""
         return np.fromiter(map(self._numbers.__getitem__, values), np.int32, len(values))
 
+    def number(self, value: Any) -> int:
+        """Number of one value."""
+        return self._numbers[value]
+
     def values(self) -> list[Any]:
         """Every distinct value, at the place of its number."""
         return list(self._numbers)
@@ -66,12 +80,17 @@ class Builder:
         self.any_phase = False
         self._counts: Counter[str] = Counter()
         self._names = Interner()
+        self._collective = self._names.number("record_param_comms")
+        self._complete_count, self._tells_of_collectives = 0, True
         self._categories, self._places = Interner(), Interner()
         self._processes, self._rows = Interner(), Interner()
-        self._texts = Interner()
-        self._texts.column([b""])
+        self._texts = {a.column: Interner() for a in ARGUMENTS if a.form is Form.TEXT}
+        for interner in self._texts.values():
+            interner.number(b"")
         self._complete: list[dict[str, Any]] = []
         self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
+        self._memory: list[tuple[int, ...]] = []
+        self._collectives: list[tuple[Any, ...]] = []
         self._thread_names: dict[tuple[str, str], str] = {}
 
     def add(self, piece: Piece) -> None:
@@ -86,16 +105,20 @@ class Builder:
         self._counts["unexpected-type"] += piece.loose
 
     def _add_others(self, events: list[Event], piece: Piece) -> None:
-        self.any_phase = self.any_phase or any(event.ph for event in events)
-        self._add_names([event for event in events if event.ph == "M"])
-        linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
+        phases: defaultdict[str, list[Event]] = defaultdict(list)
+        for event in events:
+            phases[event.ph].append(event)
+        self.any_phase = self.any_phase or any(phases)
+        self._add_names(phases["M"])
+        self._add_memory([event for event in phases["i"] if event.name == "[memory]"], piece)
         for phase, arrows in self._arrows.items():
-            self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
+            linking = [event for event in phases[phase] if event.cat in FORWARD_BACKWARD_FLOWS]
+            self._add_arrows(arrows, linking, piece)
 
     def finish(self) -> dict[str, Any]:
         """Freeze what was taken into columns of `Trace`."""
         columns = _joined(self._complete)
-        strings = StringTable(tuple(self._names.values()))
+        strings, texts = StringTable(tuple(self._names.values())), self._text_table(columns)
         category = columns.pop("category")
         kind = self._kind_table()[category]
         old = np.array([is_annotation_of_old(text) for text in strings.texts], bool)
@@ -104,12 +127,22 @@ class Builder:
         columns["thread"] = renumbered[columns["thread"]]
         return {
             "strings": strings,
-            "texts": StringTable(tuple(t.decode("utf-8", "replace") for t in self._texts.values())),
+            "texts": texts,
             "events": Events(kind=kind, **columns),
             "threads": threads,
             "flows": self._flows(renumbered),
+            "memory": Memory(*np.array(self._memory, np.int64).reshape(-1, 1 + len(MEMORY)).T),
+            "collectives": self._collective_table(),
             "notices": (*self._unknown(category), *self._counted()),
         }
+
+    def _text_table(self, columns: dict[str, Any]) -> StringTable:
+        """The texts of all columns in one table, and those columns brought in line with it."""
+        texts = [b""]
+        for column, interner in self._texts.items():
+            columns[column][columns[column] > 0] += len(texts) - 1
+            texts += interner.values()[1:]
+        return StringTable(tuple(text.decode("utf-8", "replace") for text in texts))
 
     def _columns(self, complete: list[Event], piece: Piece) -> dict[str, Any]:
         starts = np.fromiter([event.ts for event in complete], np.float64, len(complete))
@@ -121,8 +154,10 @@ class Builder:
         start, duration = self._times(complete, starts, piece)
         category = self._categories.column([event.cat for event in complete])
         kind = self._kind_table()[category]
+        name = self._names.column([event.name for event in complete])
+        self._add_collectives(complete, np.flatnonzero(name == self._collective).tolist(), piece)
         return {
-            "name": self._names.column([event.name for event in complete]),
+            "name": name,
             "category": category,
             "start": start,
             "duration": duration,
@@ -136,26 +171,32 @@ class Builder:
         everything = [event.args for event in complete]
         for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
             carries = _among(kind, kinds)
-            carriers = list(compress(everything, carries.tolist()))
-            for argument in group:
-                columns[argument.column] = self._argument(argument, carriers, carries)
+            if carries.any():
+                carriers = list(compress(everything, carries.tolist()))
+                for argument in group:
+                    column = np.full(len(kind), _none(argument), _TYPE[argument.form])
+                    column[carries] = self._argument(argument, carriers)
+                    columns[argument.column] = column
         return columns
 
-    def _argument(self, argument: Argument, carriers: list[Any], carries: Bool) -> Any:
-        none = argument.missing if argument.form is Form.WHOLE else _NONE[argument.form]
-        column = np.full(len(carries), none, _TYPE[argument.form])
-        for key in reversed(argument.keys):
-            found = map(attrgetter(KEY_FIELDS[key]), carriers)
-            values = self._values(argument.form, found, len(carriers))
-            present = (values != none) & (values == values)  # NaN is no value
-            column[carries] = np.where(present, values, column[carries])
+    def _argument(self, argument: Argument, carriers: list[Any]) -> Any:
+        """What those events that may carry an argument have for it, in its newest spelling."""
+        newest, *older = (attrgetter(KEY_FIELDS[key]) for key in argument.keys)
+        column = self._values(argument, map(newest, carriers), len(carriers))
+        for spelling in older:
+            # NaN is no value
+            absent = np.flatnonzero((column == _none(argument)) | (column != column))
+            left = map(spelling, map(carriers.__getitem__, absent.tolist()))
+            column[absent] = self._values(argument, left, len(absent))
         return column
 
-    def _values(self, form: Form, found: Iterator[Any], size: int) -> Any:
-        if form is Form.WHOLE:
+    def _values(self, argument: Argument, found: Iterator[Any], size: int) -> Any:
+        if argument.form is Form.WHOLE:
             return np.fromiter(found, np.int64, size)
-        if form is Form.TEXT:
-            return self._texts.column(list(map(bytes, found)))
+        if argument.form is Form.TEXT:
+            # No JSON holds a zero byte, and this is twice as fast as to convert each.
+            texts = b"\0".join(found).split(b"\0") if size else []
+            return self._texts[argument.column].column(texts)
         return _measured(list(found))
 
     def _times(
@@ -180,8 +221,10 @@ class Builder:
         """
         process = self._processes.column([event.pid for event in events])
         row = self._rows.column([event.tid for event in events])
-        pairs, place = np.unique(process.astype(np.int64) * _PAIR + row, return_inverse=True)
-        return self._places.column(pairs.tolist())[place]
+        width = int(row.max(initial=0)) + 1
+        pairs, place = _distinct(process.astype(np.int64) * width + row)
+        processes, rows = np.divmod(pairs, width)
+        return self._places.column((processes * _PAIR + rows).tolist())[place]
 
     def _kind_table(self) -> NDArray[np.int8]:
         found = self._categories.values()
@@ -191,6 +234,34 @@ class Builder:
         starts = np.array([event.ts for event in events], np.float64)
         times = self._times(events, starts, piece)[0].tolist()
         arrows += map(_Arrow, [e.id for e in events], self._place(events).tolist(), times)
+
+    def _add_memory(self, events: list[Event], piece: Piece) -> None:
+        told = piece.details(events) if events else []
+        if told:
+            starts = np.array([event.ts for event in events], np.float64)
+            times = self._times(events, starts, piece)[0].tolist()
+            for time, args in zip(times, told, strict=True):
+                self._memory.append((time, *map(_integer, _MEMORY_OF(args))))
+
+    def _add_collectives(self, complete: list[Event], rows: list[int], piece: Piece) -> None:
+        """Note what some of the complete events of a piece tell of collective calls."""
+        if rows and self._tells_of_collectives:
+            # What torch wrote in 2023 and before tells nothing, anywhere in a file.
+            self._tells_of_collectives = _TOLD in piece.text
+            chosen = [complete[row] for row in rows] if self._tells_of_collectives else []
+            told = piece.details(chosen) if chosen else []
+            for row, args in zip(rows, told, strict=False):
+                self._collectives.append((self._complete_count + row, *_COLLECTIVE_OF(args)))
+        self._complete_count += len(complete)
+
+    def _collective_table(self) -> Collectives:
+        empty: list[list[Any]] = [[] for _ in range(1 + len(COLLECTIVE))]
+        columns = list(map(list, zip(*self._collectives, strict=True))) or empty
+        event, sent, received, group_size = (
+            np.array([*map(_integer, column)], np.int64) for column in columns[:4]
+        )
+        collective, dtype = (tuple(map(_text, column)) for column in columns[4:])
+        return Collectives(event, sent, received, group_size, collective, dtype)
 
     def _flows(self, renumbered: Index) -> Flows:
         heads = {arrow.id: arrow for arrow in self._arrows["f"]}
@@ -260,21 +331,47 @@ class _Arrow(NamedTuple):
 
 def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
     """Concatenate the columns of all pieces, each freed as it is joined."""
-    joined = {column: np.zeros(0, dtype) for column, dtype in _EMPTY.items()}
-    for column in joined:
+    joined = {}
+    sizes = [len(piece["name"]) for piece in pieces]
+    for column, dtype in _EVERYWHERE.items():
         parts = [piece.pop(column) for piece in pieces]
-        joined[column] = np.concatenate([joined[column], *parts])
+        joined[column] = np.concatenate([np.zeros(0, dtype), *parts])
+    begins = np.cumsum([0, *sizes]).tolist()
+    for argument in ARGUMENTS:
+        whole = np.empty(begins[-1], _TYPE[argument.form])
+        for begin, end, piece in zip(begins, begins[1:], pieces, strict=False):
+            whole[begin:end] = piece.pop(argument.column, _none(argument))
+        joined[argument.column] = whole
     return joined
+
+
+def _none(argument: Argument) -> float:
+    """What stands for no value in the column of an argument."""
+    return argument.missing if argument.form is Form.WHOLE else _NONE[argument.form]
 
 
 _TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.TEXT: np.int32}
 _NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
 
-_EMPTY: dict[str, Any] = {
+_TOLD = b'"Group size"'
+_MEMORY_OF, _COLLECTIVE_OF = attrgetter(*MEMORY), attrgetter(*COLLECTIVE)
+
+
+def _integer(value: object) -> int:
+    """A whole number of 64 bits, or -1."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and abs(value) < 1 << 63 else -1  # type: ignore[return-value, arg-type]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_EVERYWHERE: dict[str, Any] = {
     **dict.fromkeys(("name", "category", "thread"), np.int32),
     **dict.fromkeys(("start", "duration"), np.int64),
-    **{argument.column: _TYPE[argument.form] for argument in ARGUMENTS},
 }
+"""Columns that all events have."""
 
 
 def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
@@ -285,6 +382,17 @@ def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
 
 def _kinds_of(argument: Argument) -> tuple[int, ...]:
     return tuple(sorted(argument.kinds))
+
+
+def _distinct(numbers: Int) -> tuple[Int, Int]:
+    """As `np.unique` with `return_inverse`, for small numbers of 0 and more without sorting."""
+    if int(numbers.max(initial=0)) >= _SMALL:
+        return np.unique(numbers, return_inverse=True)
+    place = np.zeros(_SMALL, np.int64)
+    place[numbers] = 1
+    distinct = np.flatnonzero(place)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[numbers]
 
 
 def _measured(found: list[Any]) -> Float:

@@ -63,8 +63,14 @@ class Events:
     """Blocks of a kernel per multiprocessor of the device, NaN where not in the file."""
     occupancy: Float
     """Estimated achieved occupancy of a kernel, percent, NaN where not in the file."""
+    graph: Int
+    """Number of the CUDA graph that device work is of, where the file tells; 0 for none."""
+    bytes: Int
+    """What a copy or a set moves."""
     shapes: Index
     """Shapes of an operator's inputs, as an index into `Trace.texts`; 0 for none."""
+    types: Index
+    """Types of an operator's inputs, in the same way."""
 
     def __len__(self) -> int:
         return len(self.name)
@@ -88,11 +94,57 @@ class Flows:
         return len(self.from_thread)
 
 
+@dataclass(frozen=True)
+class Memory:
+    """What `[memory]` events tell, in file order; every array has shape (m,), -1 for not told."""
+
+    time: Int
+    """Nanoseconds."""
+    device_type: Int
+    """Number of the kind of device: 0 the host, 1 CUDA, 6 HIP, 12 XPU, 20 another."""
+    device_index: Int
+    """-1 for the host."""
+    amount: Int
+    """Bytes taken; below 0 those given back, 0 for not told."""
+    allocated: Int
+    """Bytes in use behind it, on this device."""
+    reserved: Int
+    """Bytes that torch's allocator holds behind it, on this device."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class Collectives:
+    """What `record_param_comms` tells of collective calls; every array has shape (c,)."""
+
+    event: Int
+    """Row of `Events`."""
+    sent: Int
+    received: Int
+    """Elements of the message of this rank, -1 for not told."""
+    group_size: Int
+    """Ranks that take part, -1 for not told."""
+    collective: tuple[str, ...]
+    """Its name, such as `allreduce`; "" for not told."""
+    dtype: tuple[str, ...]
+    """Type of its elements, such as `Float`; "" for not told."""
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+
 class DeviceProperties(NamedTuple):
-    """One entry of the file's `deviceProperties`."""
+    """One entry of the file's `deviceProperties`; None for what it does not tell."""
 
     id: int
     name: str
+    capability: tuple[int, int] | None = None
+    """`computeMajor` and `computeMinor`; those of AMD are the first figures of its `gfx` name."""
+    memory: int | None = None
+    """Bytes."""
+    multiprocessors: int | None = None
 
 
 class Notice(NamedTuple):
@@ -118,6 +170,8 @@ class Trace:
     events: Events
     threads: tuple[Thread, ...]
     flows: Flows
+    memory: Memory
+    collectives: Collectives
     devices: tuple[DeviceProperties, ...]
     """As the file lists them: every visible device, used or not."""
     runtime: str

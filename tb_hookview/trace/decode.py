@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from tb_hookview.markers import MANIFEST_KEY
-from tb_hookview.trace.arguments import ARGUMENTS, Argument, Form
+from tb_hookview.trace.arguments import ARGUMENTS, COLLECTIVE, MEMORY, Argument, Form
 
 INT64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -77,11 +77,26 @@ class _TimeText(msgspec.Struct, gc=False):
     dur: msgspec.Raw = msgspec.Raw(b"0")
 
 
+_DETAILS = (*MEMORY.items(), *COLLECTIVE.items())
+_Details = msgspec.defstruct(
+    "_Details",
+    [(column, Any, None) for column, _ in _DETAILS],
+    rename=dict(_DETAILS),
+    frozen=True,
+    gc=False,
+)
+
+
+class _Detailed(msgspec.Struct, gc=False):
+    args: _Details = _Details()  # type: ignore[valid-type]
+
+
 _events = msgspec.json.Decoder(list[Event], strict=False)
 _any_list = msgspec.json.Decoder(list[Any])
 _text = msgspec.json.Encoder().encode
 _head = msgspec.json.Decoder(Head)
 _time_texts = msgspec.json.Decoder(list[_TimeText])
+_detailed = msgspec.json.Decoder(list[_Detailed])
 
 
 def decode_head(text: bytes) -> Head:
@@ -120,6 +135,17 @@ def decode_time_texts(text: bytes) -> tuple[list[bytes], list[bytes]]:
     """
     events = _time_texts.decode(text)
     return [bytes(event.ts) for event in events], [bytes(event.dur) for event in events]
+
+
+def decode_details(text: bytes) -> list[Any]:
+    """Return the arguments of the events of a JSON array that `Memory` and `Collectives` hold.
+
+    Each has an attribute for each of their columns, None where the event does not tell.
+
+    Raises:
+        msgspec.DecodeError: not a JSON array of objects whose arguments are objects.
+    """
+    return [event.args for event in _detailed.decode(text)]
 
 
 def _shape(raw: object) -> tuple[Event | None, bool]:

@@ -17,11 +17,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace.decode import Event, Head, decode_events, decode_head, decode_time_texts
+from tb_hookview.trace.decode import (
+    Event,
+    Head,
+    decode_details,
+    decode_events,
+    decode_head,
+    decode_time_texts,
+)
 from tb_hookview.trace.inflate import BLOCK, blocks, read_bytes
 from tb_hookview.trace.progress import Progress, silent
 
@@ -58,6 +66,20 @@ class Piece:
         identities = set(map(id, chosen))
         wanted = [id(event) in identities for event in self.events]
         return list(compress(starts, wanted)), list(compress(durations, wanted))
+
+    def details(self, chosen: list[Event]) -> list[Any]:
+        """Arguments of some of the events that few events have (see `decode_details`).
+
+        Empty where any event of the piece was dropped, or has arguments that are no object.
+        """
+        try:
+            told = decode_details(self.text)
+        except msgspec.ValidationError:
+            return []
+        if len(told) != len(self.events):
+            return []
+        identities = set(map(id, chosen))
+        return [args for args, e in zip(told, self.events, strict=True) if id(e) in identities]
 
 
 @dataclass(frozen=True)

@@ -103,4 +103,11 @@ def _integer(value: object) -> int | None:
 def _devices(properties: object) -> Iterator[DeviceProperties]:
     for entry in properties if isinstance(properties, list) else []:
         if isinstance(entry, dict) and (number := _integer(entry.get("id"))) is not None:
-            yield DeviceProperties(number, str(entry.get("name") or ""))
+            major, minor = (_integer(entry.get(key)) for key in ("computeMajor", "computeMinor"))
+            yield DeviceProperties(
+                number,
+                str(entry.get("name") or ""),
+                None if major is None else (major, minor or 0),
+                _integer(entry.get("totalGlobalMem")) or None,
+                _integer(entry.get("numSms")) or None,
+            )

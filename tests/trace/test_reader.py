@@ -10,7 +10,7 @@ import pytest
 import shared_traces
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace import Kind, read_trace
+from tb_hookview.trace import Kind, Trace, read_trace
 
 
 def event(**changed: Any) -> dict[str, Any]:
@@ -194,6 +194,32 @@ def test_columns_equal_a_plain_reading(path: Path) -> None:
         for e, carried in zip(complete, carries.tolist(), strict=True)
     ]
     assert trace.events.correlation.tolist() == expected
+    _check_arguments(trace, listed, complete)
+
+
+def _check_arguments(trace: Trace, listed: list[Any], complete: list[Any]) -> None:
+    """What is kept of other arguments, against a plain reading of them."""
+    moves = np.isin(trace.events.kind, [Kind.COPY, Kind.SET]).tolist()
+    asks = np.isin(trace.events.kind, [Kind.OPERATOR, Kind.ANNOTATION]).tolist()
+    args = [e.get("args") or {} for e in complete]
+    moved = [int(a.get("bytes", -1)) if m else -1 for a, m in zip(args, moves, strict=True)]
+    assert trace.events.bytes.tolist() == moved
+    types = [trace.texts[number] for number in trace.events.types.tolist()]
+    for text, told, asked in zip(types, args, asks, strict=True):
+        assert (json.loads(text) if text else None) == (told.get("Input type") if asked else None)
+    memory = [e for e in listed if e.get("name") == "[memory]"]
+    assert trace.memory.time.tolist() == [_ns(e["ts"]) for e in memory]
+    assert trace.memory.amount.tolist() == [e["args"]["Bytes"] for e in memory]
+    reserved = [e["args"].get("Total Reserved", -1) for e in memory]
+    assert trace.memory.reserved.tolist() == reserved
+    calls = [i for i, e in enumerate(complete) if e["name"] == "record_param_comms"]
+    calls = calls if any("Group size" in args[i] for i in calls) else []
+    table = trace.collectives
+    assert table.event.tolist() == calls
+    assert list(table.collective) == [args[i].get("Collective name", "") for i in calls]
+    assert list(table.dtype) == [args[i].get("dtype", "") for i in calls]
+    for column, key in ((table.sent, "In msg nelems"), (table.group_size, "Group size")):
+        assert column.tolist() == [args[i].get(key, -1) for i in calls]
 
 
 def _ns(written: object) -> int:
@@ -219,3 +245,28 @@ def test_a_measure_that_is_no_number_costs_only_itself(tmp_path: Path, odd: Any)
     kernels = [event(cat="kernel", args={"blocks per SM": value}) for value in (odd, 2, 0.5)]
     events = read(tmp_path, *kernels).events
     assert np.array_equal(events.blocks_per_sm, [np.nan, 2.0, 0.5], equal_nan=True)
+
+
+def test_few_events_tell_of_memory_and_collectives(tmp_path: Path) -> None:
+    told = {"Device Type": 1, "Device Id": 0, "Bytes": -8, "Total Allocated": 5}
+    instant = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 7, "pid": 1}
+    message = {"Collective name": "allreduce", "In msg nelems": 4, "Group size": 2, "dtype": 5}
+    trace = read(
+        tmp_path,
+        event(),
+        {**instant, "tid": 2, "args": told},
+        event(name="record_param_comms", args=message),
+    )
+    memory, calls = trace.memory, trace.collectives
+    columns = (memory.time, memory.device_type, memory.device_index, memory.amount)
+    assert [column.tolist() for column in columns] == [[7000], [1], [0], [-8]]
+    assert (memory.allocated.tolist(), memory.reserved.tolist()) == ([5], [-1])
+    assert (calls.event.tolist(), calls.collective, calls.dtype) == ([1], ("allreduce",), ("",))
+    assert (calls.sent.tolist(), calls.received.tolist()) == ([4], [-1])
+
+
+def test_what_devices_can_do(tmp_path: Path) -> None:
+    full = {"id": 0, "name": "A", "computeMajor": 8, "computeMinor": 6, "totalGlobalMem": 9}
+    trace = read(tmp_path, event(), deviceProperties=[full, {"id": 1, "numSms": "many"}])
+    assert trace.devices[0][2:] == ((8, 6), 9, None)
+    assert trace.devices[1] == (1, "", None, None, None)
