@@ -53,9 +53,23 @@ def _evidence(context: Context, rows: Int) -> str:
     said += f"{len(context.steps)} steps; the host was in them for {context.per_step(held):.1f} us "
     if back == len(rows):
         return said + "a step; none takes memory, as torch.cuda.empty_cache() has it"
+    if again := _tried_again(context, rows):
+        return (
+            f"{said}a step; {again} times memory is given back and taken anew within one operator, "
+            "as when an allocation fails and is tried again"
+        )
     if back:
         return said + "a step; memory is given back and taken anew, as when it is nearly full"
     return said + "a step"
+
+
+def _tried_again(context: Context, rows: Int) -> int:
+    """How often the call behind one that gives memory back takes some, in the same operator."""
+    if not len(rows):
+        return 0
+    gives, operator = context.matching(_GIVES_BACK)[rows], context.operator_of(rows)
+    same = (operator[1:] == operator[:-1]) & (operator[1:] >= 0)
+    return int(np.count_nonzero(same & gives[:-1] & ~gives[1:]))
 
 
 RULE = Rule(
@@ -70,5 +84,4 @@ RULE = Rule(
     "torch.cuda.memory_stats().",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
     match=_match,
-    advice=("memory-near-limit-or-idle",),
 )

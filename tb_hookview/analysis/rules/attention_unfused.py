@@ -29,7 +29,7 @@ def _match(context: Context) -> Iterator[Match]:
     chosen = np.zeros(len(context.forest), bool)
     chosen[np.concatenate(chains)] = True
     inside = context.work_launched(context.inside(chosen))
-    waste = context.device_us(inside & ~context.of_kinds("matrix"))
+    between = inside & ~context.of_kinds("matrix") & context.work
     module = context.common_module(np.concatenate(chains))
     yield Match(
         place="aten::softmax",
@@ -37,9 +37,9 @@ def _match(context: Context) -> Iterator[Match]:
         everywhere=module is None,
         evidence=f"{len(chains)} times a product, a softmax and a product in a row, "
         f"{context.device_us(inside):.1f} us a step; what is between the products takes "
-        f"{waste:.1f} us of it, in the forward alone",
+        f"{context.device_us(between):.1f} us of it, in the forward alone",
         count=len(chains),
-        wasted_us=waste,
+        wasted=np.flatnonzero(between),
         examples=context.forest.start[[chain[0] for chain in chains]],
         caveats=("The backward of these operators is not in the figures.",),
     )

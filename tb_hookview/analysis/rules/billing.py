@@ -1,13 +1,15 @@
 """From matches to findings: which rule pays for which gap, and what that comes to.
 
 Rules are asked in their order of priority. A match is billed for the gaps of the device that it is
-blamed for, less those that are billed already. Each gap has one cause to begin with (`gaps.py`),
-and time in which the profiler was at work is no rule's.
+blamed for, and for the time of the work that it calls wasted, less what is billed already: no gap,
+and no piece of work, is paid for twice. Each gap has one cause to begin with (`gaps.py`), and time
+in which the profiler was at work is no rule's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,32 +31,61 @@ def find(context: Context) -> list[schema.Finding]:
     if not context.steps:
         return []
     by_id = {rule.id: rule for rule in context.rules}
-    gaps = context.analysis.gaps
-    billed = np.zeros(len(gaps), bool)
+    ledger = _Ledger(context)
     findings = []
     for rule in context.rules:
-        for match in _matches(rule, context):
-            new = match.gaps[~billed[match.gaps]]
-            billed[new] = True
-            idle_us = context.per_step(gaps.duration[new].sum())
-            if idle_us or match.wasted_us or match.latent:
-                findings.append(_finding(rule, match, idle_us, context, by_id))
+        for match in matches(rule, context):
+            bill = ledger.bill(match)
+            if bill.idle_us or bill.wasted_us or match.latent:
+                findings.append(_finding(rule, match, bill, context, by_id))
     return sorted(findings, key=lambda finding: finding.cost_us_per_step or 0.0, reverse=True)
 
 
-def _matches(rule: Rule, context: Context) -> Iterable[Match]:
+def matches(rule: Rule, context: Context) -> Iterable[Match]:
+    """Where a rule holds."""
     if rule.match is not None:
         return rule.match(context)
     return by_place(context, context.explained_by(rule)) if rule.waits is not None else ()
 
 
+class _Bill(NamedTuple):
+    """What a match is billed for, microseconds a step."""
+
+    idle_us: float
+    wasted_us: float
+    elsewhere_us: float
+    """Wasted time that others were billed for."""
+
+
+class _Ledger:
+    """What is billed already."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._billed = np.zeros(len(context.analysis.gaps), bool)
+        self._left = context.analysis.work.duration.copy()
+
+    def bill(self, match: Match) -> _Bill:
+        """Bill a match for what nobody was billed for yet."""
+        per_step, work = self._context.per_step, self._context.analysis.work
+        new = match.gaps[~self._billed[match.gaps]]
+        self._billed[new] = True
+        wanted = work.duration[match.wasted] if match.wasted_ns is None else match.wasted_ns
+        taken = np.minimum(wanted, self._left[match.wasted])
+        self._left[match.wasted] -= taken
+        return _Bill(
+            idle_us=per_step(self._context.analysis.gaps.duration[new].sum()),
+            wasted_us=per_step(taken.sum()),
+            elsewhere_us=per_step((wanted - taken).sum()),
+        )
+
+
 def _finding(
-    rule: Rule, match: Match, idle_us: float, context: Context, by_id: dict[str, Rule]
+    rule: Rule, match: Match, bill: _Bill, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
-    cost = idle_us + match.wasted_us
+    cost = bill.idle_us + bill.wasted_us
     known = context.idle_us is not None
-    saved = match.wasted_us if match.saved_us is None else match.saved_us
-    gain = min(idle_us, context.idle_us or 0.0) + saved
+    gain = min(bill.idle_us, context.idle_us or 0.0) + bill.wasted_us * match.saved
     return schema.Finding(
         rule=rule.id,
         severity=_severity(cost, context.step_us),
@@ -63,14 +94,14 @@ def _finding(
         where=_where(match),
         cost_us_per_step=cost if known else None,
         gain_us_per_step=gain if known and match.claims_gain else None,
-        evidence="; ".join(_evidence(match, idle_us, known=known)),
+        evidence="; ".join(_evidence(match, bill, known=known)),
         fix=rule.fix,
         confidence=match.confidence or rule.confidence,
         reference=rule.reference,
         advice=[_advice(by_id[advice]) for advice in rule.advice],
         count=match.count,
         examples=[start / 1000 for start in _starts(match)],
-        caveats=[*match.caveats, *([_STACKS] if idle_us and context.with_stacks else [])],
+        caveats=[*match.caveats, *([_STACKS] if bill.idle_us and context.with_stacks else [])],
     )
 
 
@@ -81,11 +112,13 @@ def _where(match: Match) -> str:
     return f"{module}, {match.place}" if match.place else module
 
 
-def _evidence(match: Match, idle_us: float, *, known: bool) -> Iterator[str]:
+def _evidence(match: Match, bill: _Bill, *, known: bool) -> Iterator[str]:
     yield match.evidence
-    if idle_us:
-        yield f"the device idled {idle_us:.1f} us a step because of it"
-    elif match.latent and not match.wasted_us:
+    if bill.elsewhere_us:
+        yield f"{bill.elsewhere_us:.1f} us of that time are in the cost of other findings"
+    if bill.idle_us:
+        yield f"the device idled {bill.idle_us:.1f} us a step because of it"
+    elif match.latent and not bill.wasted_us:
         yield match.latent
     if known and not match.claims_gain:
         yield "what the remedy gains cannot be told from this trace"

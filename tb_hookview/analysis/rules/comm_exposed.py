@@ -8,9 +8,10 @@ import numpy as np
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.messages import collectives
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.analysis.rules.sync_batchnorm import of_batch_norms
-from tb_hookview.trace.columns import Bool
+from tb_hookview.trace.columns import Bool, Int
 
 _SHARE = 0.1
 _WAITS = (
@@ -22,7 +23,8 @@ _GRAPHS = "There are CUDA graphs: kernels of theirs that the trace does not list
 
 def _match(context: Context) -> Iterator[Match]:
     transfers = context.of_kinds("communication") & ~of_batch_norms(context)
-    exposed = context.per_step(_exposed(context, transfers))
+    rows, alone = _exposed(context, transfers)
+    exposed = context.per_step(alone.sum())
     if not context.step_us or exposed <= _SHARE * context.step_us:
         return
     whole, count = context.device_us(transfers), int(np.count_nonzero(transfers & context.work))
@@ -31,31 +33,49 @@ def _match(context: Context) -> Iterator[Match]:
         everywhere=True,
         evidence=f"{count / len(context.steps):.0f} pieces of communication a step take "
         f"{whole:.1f} us; for {exposed:.1f} us of a step ({exposed / context.step_us:.0%}) the "
-        "device communicates and computes nothing",
+        "device communicates and computes nothing" + _volume(context),
         count=count,
-        wasted_us=exposed,
+        wasted=rows,
+        wasted_ns=alone,
         claims_gain=False,
         examples=context.work_starts(transfers),
         caveats=(_WAITS, _GRAPHS) if context.strings(_is_graph_launch) else (_WAITS,),
     )
 
 
+def _volume(context: Context) -> str:
+    """A phrase of how much the collectives of a step move, "" where the trace does not tell."""
+    rows, size = collectives(context)
+    if not len(rows) or (size < 0).any():
+        return ""
+    return f"; {context.per_step(1000 * size.sum()) / 1e6:.1f} MB a step in {len(rows)} messages"
+
+
 def _is_graph_launch(name: str) -> bool:
     return name in ("cudaGraphLaunch", "hipGraphLaunch")
 
 
-def _exposed(context: Context, transfers: Bool) -> int:
-    """Time with a transfer and no other work on the same device, nanoseconds over all devices."""
-    work, total = context.analysis.work, 0
+def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
+    """Transfers, and the time of each in which its device did nothing else, nanoseconds.
+
+    Where two transfers overlap, the one that began first has their common time.
+    """
+    work = context.analysis.work
     steps = intervals.normal(context.analysis.steps.window[list(context.steps)])
     computes = ~context.of_kinds("communication")
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for device in np.unique(work.device[transfers]).tolist():
         mine = work.device == device
-        moving = intervals.of(work.start[mine & transfers], work.end[mine & transfers])
+        rows = np.flatnonzero(mine & transfers)
+        moving = intervals.of(work.start[rows], work.end[rows])
         computing = intervals.of(work.start[mine & computes], work.end[mine & computes])
-        exposed = intervals.subtract(moving, computing)
-        total += intervals.length(intervals.intersect(exposed, steps))
-    return total
+        alone = intervals.intersect(intervals.subtract(moving, computing), steps)
+        reached = np.maximum.accumulate(np.concatenate([work.start[rows[:1]], work.end[rows]]))[:-1]
+        begin = np.maximum(work.start[rows], reached)
+        windows = np.stack([begin, np.maximum(begin, work.end[rows])], axis=1)
+        found.append((rows, intervals.lengths_within(alone, windows)))
+    rows, time = (np.concatenate(column) for column in zip(*found, strict=True))
+    return rows, time
 
 
 RULE = Rule(

@@ -25,7 +25,7 @@ from tb_hookview.analysis.rules.waits import Waits
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs import operators_around
 from tb_hookview.trace import Kind
-from tb_hookview.trace.columns import Bool, Int
+from tb_hookview.trace.columns import Bool, Index, Int
 
 
 @dataclass(frozen=True)
@@ -113,39 +113,69 @@ class Context:
 
     def named(self, *names: str) -> Bool:
         """Forest rows of one of these names, in any step."""
-        return self._chosen(self.host.string, self._row_names, lambda text: text in names)
+        known = self.analysis.trace.strings
+        passes = np.zeros(len(known), bool)
+        passes[[self._numbers[name] for name in names if name in self._numbers]] = True
+        return passes[self.host.string]
 
     def matching(self, pattern: str) -> Bool:
         """Forest rows whose name a regular expression finds a match in, in any step."""
-        search = re.compile(pattern).search
-        return self._chosen(self.host.string, self._row_names, lambda text: bool(search(text)))
+        return self._kept(pattern, self.host.string, self._row_names)
 
     def inside(self, wanted: Bool) -> Bool:
         """Forest rows that are, or lie in, one of the wanted rows."""
         return nearest(self.forest.parent, wanted) >= 0
 
-    def strings(self, test: Callable[[str], bool]) -> list[int]:
-        """Indices of the trace's strings that pass a test."""
-        return [i for i, text in enumerate(self.analysis.trace.strings.texts) if test(text)]
-
-    def _chosen(self, column: Int, names: list[int], test: Callable[[str], bool]) -> Bool:
-        """Where a column of strings, which holds these `names`, has one that passes a test."""
-        texts = self.analysis.trace.strings
-        passes = np.zeros(len(texts), bool)
-        passes[[name for name in names if test(texts[name])]] = True
-        return passes[column]
+    def inside_matching(self, pattern: str) -> Bool:
+        """Forest rows that are, or lie in, one whose name a regular expression finds a match in."""
+        if pattern not in self._insides:
+            self._insides[pattern] = self.inside(self.matching(pattern))
+        return self._insides[pattern].copy()  # the caller's to change
 
     @cached_property
-    def _row_names(self) -> list[int]:
-        return [int(name) for name in np.unique(self.host.string)]
+    def _insides(self) -> dict[str, Bool]:
+        return {}
+
+    def strings(self, test: Callable[[str], bool]) -> list[int]:
+        """Strings of the trace, by index, that name host rows or device work and pass a test."""
+        names = {**self._row_names, **self._work_names}
+        return [string for string, text in names.items() if test(text)]
+
+    def _kept(self, pattern: str, column: Int, names: dict[int, str]) -> Bool:
+        """Where a column of strings, which holds these `names`, has one that fits a pattern."""
+        key = (pattern, id(names))
+        if key not in self._patterns:
+            search = re.compile(pattern).search
+            passes = np.zeros(len(self.analysis.trace.strings), bool)
+            passes[[string for string, text in names.items() if search(text)]] = True
+            self._patterns[key] = passes[column]
+        return self._patterns[key].copy()  # the caller's to change
+
+    @cached_property
+    def _patterns(self) -> dict[tuple[str, int], Bool]:
+        return {}
+
+    @cached_property
+    def _row_names(self) -> dict[int, str]:
+        return self._texts(self.host.string)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {text: string for string, text in self._row_names.items()}
+
+    def _texts(self, column: Int | Index) -> dict[int, str]:
+        """Distinct strings of a column, by index."""
+        texts, held = self.analysis.trace.strings.texts, np.zeros(len(self.analysis.trace.strings))
+        held[column] = 1
+        return {string: texts[string] for string in np.flatnonzero(held).tolist()}
 
     @cached_property
     def _work_string(self) -> Int:
         return self.analysis.trace.events.name[self.analysis.work.event].astype(np.int64)
 
     @cached_property
-    def _work_names(self) -> list[int]:
-        return [int(name) for name in np.unique(self._work_string)]
+    def _work_names(self) -> dict[int, str]:
+        return self._texts(self._work_string)
 
     def module_path(self, row: int) -> str | None:
         """Path of the module to which work launched at a forest row belongs."""
@@ -186,8 +216,7 @@ class Context:
 
     def work_matching(self, pattern: str) -> Bool:
         """Device work whose name a regular expression finds a match in, in any step."""
-        search = re.compile(pattern).search
-        return self._chosen(self._work_string, self._work_names, lambda text: bool(search(text)))
+        return self._kept(pattern, self._work_string, self._work_names)
 
     def work_launched(self, rows: Bool) -> Bool:
         """Device work launched by one of these forest rows (see `inside`)."""
@@ -258,8 +287,10 @@ class Context:
         launched = work.launch[(work.launch >= 0) & (events.kind[work.event] == Kind.KERNEL)]
         found = np.zeros(len(self.analysis.trace.threads), bool)
         found[self.forest.thread[launched]] = True
-        step = np.isin(events.name, self.strings(lambda text: text in self.analysis.steps.name))
-        found[events.thread[step & (events.kind == Kind.ANNOTATION)]] = True
+        marks = np.flatnonzero(events.kind == Kind.ANNOTATION)
+        texts, steps = self._texts(events.name[marks]), set(self.analysis.steps.name)
+        named = [string for string, text in texts.items() if text in steps]
+        found[events.thread[marks[np.isin(events.name[marks], named)]]] = True
         return found
 
     def gaps_of_waits(self, waits: Int) -> Int:

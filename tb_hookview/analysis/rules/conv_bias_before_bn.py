@@ -33,7 +33,7 @@ def _match(context: Context) -> Iterator[Match]:
         f"{context.device_us(work):.1f} us a step for adding alone; its gradient is not in this "
         "figure",
         count=len(rows),
-        wasted_us=context.device_us(work),
+        wasted=np.flatnonzero(work),
         examples=context.work_starts(work),
     )
 

@@ -16,8 +16,8 @@ _SHARE = 0.02
 
 def _match(context: Context) -> Iterator[Match]:
     found = context.work_matching(_CONVERSION) & context.work
-    if context.analysis.launches_known:
-        found &= context.work_launched(context.inside(context.matching(_CONVOLUTION)))
+    if found.any() and context.analysis.launches_known:
+        found &= context.work_launched(context.inside_matching(_CONVOLUTION))
     share, time = context.device_share(found), context.device_us(found)
     if share > _SHARE:
         yield Match(
@@ -26,7 +26,7 @@ def _match(context: Context) -> Iterator[Match]:
             evidence=f"{np.count_nonzero(found) / len(context.steps):.0f} kernels a step that turn "
             f"NCHW into NHWC or back, {time:.1f} us ({share:.0%} of the busy time)",
             count=int(np.count_nonzero(found)),
-            wasted_us=time,
+            wasted=np.flatnonzero(found),
             examples=context.work_starts(found),
         )
 

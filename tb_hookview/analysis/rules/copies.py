@@ -21,8 +21,12 @@ PAGEABLE = r"HtoD \(Pageable"
 PINNED = r"HtoD \(Pinned"
 UNTOLD = r"HtoD \(Host"
 """HIP does not tell whether memory of the host is pinned."""
-SMALL_NS = 10_000
-"""Device time up to which a copy counts as small: about 64 KiB from unpinned memory."""
+_SMALL = 64 * 1024
+"""Bytes up to which a copy counts as small."""
+_SMALL_NS = 10_000
+"""Device time up to which one does whose bytes the trace does not tell."""
+_LARGE = 1 << 20
+"""Bytes from which on a copy's rate is that of the link."""
 FASTER_PINNED = 0.5
 """Part of a copy's time saved by pinned memory, which is at least twice as fast."""
 ASSUMES_FASTER = "Assumes that the copy takes half as long from pinned memory."
@@ -35,6 +39,30 @@ def uploads(context: Context, memory: str) -> Bool:
     """Device work of any step: copies to the device from some kind of memory, shape (d,)."""
     kinds = context.analysis.trace.events.kind[context.analysis.work.event]
     return np.asarray(context.work_matching(memory) & (kinds == Kind.COPY))
+
+
+def bytes_of(context: Context) -> Int:
+    """Bytes that each piece of device work moves, -1 for not told, shape (d,)."""
+    return context.analysis.trace.events.bytes[context.analysis.work.event]
+
+
+def small(context: Context) -> Bool:
+    """Device work that moves little, by its bytes or, untold, by its time, shape (d,)."""
+    moved, duration = bytes_of(context), context.analysis.work.duration
+    return np.where(moved >= 0, moved <= _SMALL, duration <= _SMALL_NS)
+
+
+def saved_by_pinning(context: Context, copies: Int) -> tuple[float, str]:
+    """Part of the time of some copies that pinned memory saves, and what this supposes."""
+    moved, duration = bytes_of(context), context.analysis.work.duration
+    pinned = uploads(context, PINNED) & (moved >= _LARGE) & (duration > 0)
+    time = duration[copies].sum()
+    if not pinned.any() or not time or (moved[copies] < 0).any():
+        return FASTER_PINNED, ASSUMES_FASTER
+    rate = moved[pinned].sum() / duration[pinned].sum()  # bytes a nanosecond: GB/s
+    saved = 1 - moved[copies].sum() / rate / time
+    supposed = f"Supposes the {rate:.1f} GB/s of this trace's copies from pinned memory."
+    return float(np.clip(saved, 0.0, 1.0)), supposed
 
 
 def waits_for(context: Context, copies: Bool) -> Bool:
@@ -71,6 +99,7 @@ def by_place_of_copies(
     copies: Int,
     *,
     saved: float = 0.0,
+    pinning: bool = False,
     note: str = "",
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
@@ -81,6 +110,7 @@ def by_place_of_copies(
         context: the trace.
         copies: rows of `DeviceWork` whose launch is known.
         saved: part of the time without a kernel beside it that the remedy saves.
+        pinning: take what pinned memory saves for that.
         note: a phrase that the evidence ends with.
         caveats: sentences for every match.
         confidence: where it differs from the rule's.
@@ -91,17 +121,23 @@ def by_place_of_copies(
     for (module, place), members in places_of(context, launch).items():
         group = copies[members]
         waits = np.flatnonzero(np.isin(context.waits.copy, group))
-        alone = context.per_step(exposed(context, group).sum())
+        alone = exposed(context, group)
+        supposed = caveats
+        if pinning:
+            saved, caveat = saved_by_pinning(context, group)
+            supposed = (*caveats, caveat)
         yield Match(
             place=place,
             module=module,
-            evidence=_evidence(context, group, waits, alone) + (f"; {note}" if note else ""),
+            evidence=_evidence(context, group, waits, context.per_step(alone.sum()))
+            + (f"; {note}" if note else ""),
             count=len(group),
             gaps=_gaps(context, group, waits),
-            wasted_us=alone if saved else 0.0,
-            saved_us=alone * saved,
+            wasted=group if saved else group[:0],
+            wasted_ns=alone if saved else alone[:0],
+            saved=saved,
             examples=context.forest.start[launch[members]],
-            caveats=caveats,
+            caveats=supposed,
             confidence=confidence,
             latent=LATENT if len(waits) else "",
         )
@@ -130,9 +166,18 @@ def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:
     device = context.per_step(work.duration[copies].sum())
     steps = f"{len(context.steps)} step{'s' if len(context.steps) > 1 else ''}"
     return (
-        f"{len(copies)} cop{'ies' if len(copies) > 1 else 'y'} in {steps}, {device:.1f} us a step, "
+        f"{len(copies)} cop{'ies' if len(copies) > 1 else 'y'} in {steps}{_size(context, copies)}, "
+        f"{device:.1f} us a step, "
         f"{alone:.1f} of them while no kernel ran; the host was in them for {blocked:.1f} us a step"
     )
+
+
+def _size(context: Context, copies: Int) -> str:
+    """A phrase of the bytes of some copies and their rate, "" where the trace does not tell."""
+    moved, time = bytes_of(context)[copies], context.analysis.work.duration[copies].sum()
+    if (moved < 0).any() or not time:
+        return ""
+    return f" of {moved.mean():.0f} bytes on average at {moved.sum() / time:.2f} GB/s"
 
 
 def repeated(context: Context) -> Bool:

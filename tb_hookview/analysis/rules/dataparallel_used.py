@@ -31,7 +31,7 @@ def _match(context: Context) -> Iterator[Match]:
         evidence=f"one process works on {len(devices)} devices; to replicate the model, scatter "
         f"its input and gather its output takes {context.device_us(moves):.1f} us a step of them",
         count=int(np.count_nonzero(calls)),
-        wasted_us=context.device_us(moves),
+        wasted=np.flatnonzero(moves),
         claims_gain=False,
         examples=context.forest.start[calls],
         latent="all devices are driven by one Python interpreter",

@@ -9,13 +9,22 @@ import numpy as np
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.messages import collectives, work_of
 from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.sync_batchnorm import of_batch_norms
 
 _COPIED = r"reducer::copy_bucket_to_grad$"
 _SEARCHED = r"reducer::search_unused_parameters$"
 
 
+_SMALL = 1 << 20
+"""Bytes below which a message takes about as long as one of no bytes."""
+_MANY = 10
+"""Small all-reduces a step, from which on they are told of."""
+
+
 def _match(context: Context) -> Iterator[Match]:
+    yield from _small_buckets(context)
     copying = context.matching(_COPIED) & context.rows
     copies = context.work_launched(context.inside(copying)) & context.work
     if copies.any():
@@ -26,7 +35,7 @@ def _match(context: Context) -> Iterator[Match]:
             evidence=f"{np.count_nonzero(copies) / len(context.steps):.0f} copies a step of "
             f"reduced gradients out of their buckets, {time:.1f} us",
             count=int(np.count_nonzero(copies)),
-            wasted_us=time,
+            wasted=np.flatnonzero(copies),
             examples=context.work_starts(copies),
         )
     searching = context.matching(_SEARCHED) & context.rows
@@ -45,12 +54,34 @@ def _match(context: Context) -> Iterator[Match]:
         )
 
 
+def _small_buckets(context: Context) -> Iterator[Match]:
+    rows, size = collectives(context, r"^all_?reduce")
+    small = rows[(size >= 0) & (size < _SMALL)]
+    transfers = work_of(context, small) & context.work & ~of_batch_norms(context)
+    if len(small) < _MANY * len(context.steps) or 2 * len(small) < len(rows):
+        return
+    yield Match(
+        place="all-reduces of small buckets",
+        everywhere=True,
+        evidence=f"{len(small) / len(context.steps):.0f} of "
+        f"{len(rows) / len(context.steps):.0f} all-reduces a step move less than 1 MiB each, "
+        f"{context.per_step(1000 * size[(size >= 0) & (size < _SMALL)].sum()):.0f} bytes a step in "
+        f"all; they take {context.device_us(transfers):.1f} us",
+        count=len(small),
+        wasted=np.flatnonzero(transfers),
+        claims_gain=False,
+        examples=context.forest.start[small],
+        latent="each has the latency of a collective, however little it moves",
+    )
+
+
 RULE = Rule(
     id="ddp-bucket-or-unused",
     family="distributed",
     title="DistributedDataParallel does work that an option saves",
-    matches="Device work in the reducer's copy_bucket_to_grad; or its search_unused_parameters. "
-    "The sizes of buckets are not read.",
+    matches="Device work in the reducer's copy_bucket_to_grad; its search_unused_parameters; ten "
+    "and more all-reduces a step of less than 1 MiB (where the trace tells the sizes), half of all "
+    "or more. Those of synchronized batch norms are not counted.",
     fix="Pass gradient_as_bucket_view=True: gradients then lie in their buckets. Pass "
     "find_unused_parameters=False where all parameters are used, or static_graph=True. Change "
     "bucket_cap_mb only with a measurement, and use no_sync() while gradients are summed over "

@@ -28,6 +28,8 @@ _OTHERS = r"nchwToNhwc|nhwcToNchw|^batched_transpose_|^SubTensorOp|dma_request|H
 
 def _match(context: Context) -> Iterator[Match]:
     work = context.analysis.work
+    if context.device_share(context.of_kinds("copy")) <= _SHARE:
+        return
     copies = _within_device(context)
     share = context.device_share(copies)
     if share <= _SHARE or context.device_us(copies) <= _SHARE_OF_STEP * context.step_us:
@@ -44,8 +46,8 @@ def _match(context: Context) -> Iterator[Match]:
                 evidence=f"{len(members)} copies within the device take {wasted:.1f} us a step, "
                 f"{context.device_share(mine):.1%} of its busy time; all such copies {share:.0%}",
                 count=len(members),
-                wasted_us=wasted,
-                saved_us=wasted * _AVOIDABLE,
+                wasted=rows[members],
+                saved=_AVOIDABLE,
                 examples=context.work_starts(mine),
                 caveats=("Supposes that half of the copies can be avoided.",),
             )
@@ -56,9 +58,7 @@ def _within_device(context: Context) -> Bool:
     kind = context.analysis.trace.events.kind[context.analysis.work.event]
     found = (kind == Kind.KERNEL) | context.work_matching(_TO_ITSELF)
     found &= context.of_kinds("copy") & ~context.work_matching(_OTHERS)
-    return np.asarray(
-        found & ~context.work_launched(context.inside(context.matching(_CONVOLUTION)))
-    )
+    return np.asarray(found & ~context.work_launched(context.inside_matching(_CONVOLUTION)))
 
 
 RULE = Rule(

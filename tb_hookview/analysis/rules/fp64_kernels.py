@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.rules.context import Context
+from tb_hookview.analysis.rules.inputs import Inputs, types_with, with_inputs
 from tb_hookview.analysis.rules.rule import Match, Rule
-from tb_hookview.trace.columns import Bool
+from tb_hookview.trace.columns import Bool, Int
 
 _DOUBLE = r"<double[,>]|(?<![a-z])dgemm|d884gemm|f64f64|-dtype_Double"
 """A first template argument of double, or the name of a product in double precision."""
@@ -17,31 +19,55 @@ _KEPT = 0.5
 """Of the time that stays where memory is the bound; of arithmetic far less does."""
 
 
+_MOVES = ("copy", "communication")
+_OTHER_TYPES = r"sgemm|<float[,>]|c10::Half|BFloat16"
+
+
 def in_float64(context: Context) -> Bool:
-    """Kernels that compute in float64, shape (d,)."""
+    """Kernels that compute in float64 by their names, shape (d,)."""
     return context.work_matching(_DOUBLE)
 
 
+def _asked_in_float64(context: Context) -> Bool:
+    """Work of torch's operators that compute with tensors of type double, shape (d,).
+
+    A tensor without dimensions does not make an operator compute in its type.
+    """
+    wanted = types_with(context, "double") & context.matching(r"^aten::")
+    if not wanted.any():
+        return np.zeros(len(context.work), bool)
+    rows = with_inputs(context, wanted, _has_double)
+    launch = context.analysis.work.launch
+    operator = lookup(context.operator_of(np.arange(len(context.forest))), launch)
+    asked = (operator >= 0) & rows[operator]
+    other = context.of_kinds(*_MOVES) | context.work_matching(_OTHER_TYPES)
+    return np.asarray(asked & ~other)
+
+
+def _has_double(inputs: Inputs) -> bool:
+    return any(kind == "double" and shape for shape, kind in inputs)
+
+
 def _match(context: Context) -> Iterator[Match]:
-    found = in_float64(context) & context.work
+    found = (in_float64(context) | _asked_in_float64(context)) & context.work
     share, time = context.device_share(found), context.device_us(found)
     if share < _SHARE:
         return
     yield Match(
         place="kernels of type double",
         everywhere=True,
-        evidence=f"{time:.1f} us a step ({share:.1%} of the busy time) in {_operators(context)}",
+        evidence=f"{time:.1f} us a step ({share:.1%} of the busy time) in "
+        f"{_operators(context, np.flatnonzero(found))}",
         count=int(np.count_nonzero(found)),
-        wasted_us=time,
-        saved_us=time * (1 - _KEPT),
+        wasted=np.flatnonzero(found),
+        saved=1 - _KEPT,
         examples=context.work_starts(found),
     )
 
 
-def _operators(context: Context) -> str:
-    """The operators whose kernels these are, dearest first."""
+def _operators(context: Context, found: Int) -> str:
+    """The operators whose kernels (rows of work) these are, dearest first."""
     work = context.analysis.work
-    found = np.flatnonzero(in_float64(context) & context.work)
     operator = context.operator_of(work.launch[found])
     string = np.where(operator >= 0, context.host.string[operator], -1)
     rows, place = np.unique(string, return_inverse=True)
@@ -55,8 +81,9 @@ RULE = Rule(
     id="fp64-kernels",
     family="precision",
     title="The device computes in double precision",
-    matches="Kernels whose first template argument is double, or products in double, in 0.5 % of "
-    "the busy time or more.",
+    matches="Kernels whose first template argument is double, products in double, or kernels of "
+    "operators with tensors of type double (where input types were recorded), in 0.5 % of the busy "
+    "time or more.",
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are made of Python or "
     "numpy values. Keep float64 for the few numbers that need it, and sum them seldom.",
     reference="NVIDIA tables of throughput by precision",

@@ -29,8 +29,7 @@ def _match(context: Context) -> Iterator[Match]:
 
 def _many_small(context: Context) -> Bool:
     """Small copies from pageable memory, of a trace that has enough of them in a step."""
-    work = context.analysis.work
-    small = copies.uploads(context, copies.PAGEABLE) & (work.duration <= copies.SMALL_NS)
+    small = copies.uploads(context, copies.PAGEABLE) & copies.small(context)
     enough = context.has_steps and (small & context.work).sum() >= _A_STEP * len(context.steps)
     return np.asarray(small & enough)
 
@@ -39,8 +38,8 @@ RULE = Rule(
     id="h2d-many-small",
     family="data-movement",
     title="Many small tensors are copied to the device in every step",
-    matches="Ten or more copies a step from pageable memory to the device that take at most 10 us "
-    "there, as torch.tensor(list, device='cuda') makes them.",
+    matches="Ten or more copies a step from pageable memory to the device of at most 64 KiB (or, "
+    "where the trace holds no sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
     fix="Keep constants on the device. Pack small values into one pinned tensor, copy it once and "
     "slice it there. Pass Python numbers to operators as they are; make filled tensors by "
     "torch.full(..., device=...).",

@@ -26,8 +26,7 @@ def _match(context: Context) -> Iterator[Match]:
     return copies.by_place_of_copies(
         context,
         np.union1d(explained, _long_calls(context)),
-        saved=copies.FASTER_PINNED,
-        caveats=(copies.ASSUMES_FASTER,),
+        pinning=True,
     )
 
 
@@ -37,14 +36,13 @@ def _unpinned(context: Context) -> Bool:
 
 def _large(context: Context) -> Bool:
     """Waits for a copy that is not small."""
-    duration = context.analysis.work.duration
-    return copies.waits_for(context, duration > copies.SMALL_NS)
+    return copies.waits_for(context, ~copies.small(context))
 
 
 def _long_calls(context: Context) -> Int:
     """Copies that no wait is for and whose call was long all the same."""
     work, forest = context.analysis.work, context.forest
-    counted = _unpinned(context) & context.work & (work.duration > copies.SMALL_NS)
+    counted = _unpinned(context) & context.work & ~copies.small(context)
     found = np.setdiff1d(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
     call = forest.duration[work.launch[found]]
     long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
@@ -55,7 +53,7 @@ RULE = Rule(
     id="h2d-nonblocking-unpinned",
     family="data-movement",
     title="Copies to the device are asked not to block, but their memory is not pinned",
-    matches="A copy from pageable memory to the device, longer than 10 us there, without a "
+    matches="A copy from pageable memory to the device, larger than 64 KiB, without a "
     "synchronize behind it, whose call lasts over 50 us or half of the copy.",
     fix="Pin in the loader: DataLoader(pin_memory=True) does it on a thread of its own. "
     "Without it the flag non_blocking has no effect, and .pin_memory() in the loop costs more than "

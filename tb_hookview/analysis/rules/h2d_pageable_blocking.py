@@ -25,8 +25,7 @@ def _match(context: Context) -> Iterator[Match]:
     yield from copies.by_place_of_copies(
         context,
         np.unique(context.waits.copy[found & ~untold]),
-        saved=copies.FASTER_PINNED,
-        caveats=(copies.ASSUMES_FASTER,),
+        pinning=True,
     )
     yield from copies.by_place_of_copies(
         context,

@@ -20,9 +20,10 @@ _SAVED = 0.5
 
 
 def _match(context: Context) -> Iterator[Match]:
-    if not context.work_matching(_SORTS).any():
+    asking = context.matching(_SORTED)
+    if not asking.any() or not context.work_matching(_SORTS).any():
         return
-    asked = context.work_launched(context.inside(context.matching(_SORTED))) & context.work
+    asked = context.work_launched(context.inside(asking)) & context.work
     found = asked & context.work_matching(_KERNELS)
     share, time = context.device_share(found), context.device_us(found)
     if share > _SHARE and (asked & context.work_matching(_SORTS)).any():
@@ -32,8 +33,8 @@ def _match(context: Context) -> Iterator[Match]:
             evidence=f"{time:.1f} us a step ({share:.0%} of the busy time) in kernels that sort "
             "indices and sum by them",
             count=int(np.count_nonzero(found)),
-            wasted_us=time,
-            saved_us=time * _SAVED,
+            wasted=np.flatnonzero(found),
+            saved=_SAVED,
             examples=context.work_starts(found),
             caveats=("The gain takes half of this time to be saved.",),
         )

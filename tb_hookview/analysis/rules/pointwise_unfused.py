@@ -33,13 +33,12 @@ def _match(context: Context) -> Iterator[Match]:
     order, chain = _chains(context)
     size, length = np.bincount(chain), context.analysis.work.duration[order]
     total = np.bincount(chain, weights=length)
-    longest = np.zeros(len(size))
-    np.maximum.at(longest, chain, length)
     kept = size >= _CHAIN
     share = context.per_step(total[kept].sum()) / (context.busy_us or np.inf)
     if share <= _SHARE:
         return
-    waste = context.per_step((total - longest)[kept].sum())
+    wasted = order[kept[chain] & ~_longest(chain, length)]
+    waste = context.per_step(context.analysis.work.duration[wasted].sum())
     yield Match(
         place="the whole step",
         everywhere=True,
@@ -47,11 +46,21 @@ def _match(context: Context) -> Iterator[Match]:
         f"({size[kept].mean():.1f} on average) take {share:.0%} of the busy time; all but the "
         f"longest kernel of each take {waste:.1f} us a step",
         count=int(size[kept].sum()),
-        wasted_us=waste,
-        saved_us=waste * _SAVED,
+        wasted=wasted,
+        saved=_SAVED,
         examples=context.analysis.work.start[order[np.unique(chain, return_index=True)[1][kept]]],
         caveats=(_CAVEAT,),
     )
+
+
+def _longest(chain: Int, length: Int) -> Bool:
+    """Which kernel of each chain is its longest: one of each."""
+    order = np.lexsort((length, chain))
+    last = np.ones(len(chain), bool)
+    last[:-1] = chain[order][1:] != chain[order][:-1]
+    found = np.zeros(len(chain), bool)
+    found[order[last]] = True
+    return found
 
 
 def _chains(context: Context) -> tuple[Int, Int]:

@@ -30,7 +30,7 @@ def _match(context: Context) -> Iterator[Match]:
         f"step, {context.device_share(work):.0%} of their busy time, in {len(paths)} modules; what "
         "of it can go depends on the memory that is free",
         count=int(work.sum()),
-        wasted_us=wasted,
+        wasted=np.flatnonzero(work),
         claims_gain=False,
         examples=context.work_starts(work),
     )

@@ -45,10 +45,13 @@ class Match:
     gaps: Int = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `Analysis.gaps` that it is to blame for. One that a rule of higher priority was
     billed for is taken off again."""
-    wasted_us: float = 0.0
-    """Device time a step spent on work that could be avoided."""
-    saved_us: float | None = None
-    """That part of `wasted_us` which the remedy saves; None: all of it."""
+    wasted: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Rows of `DeviceWork`, in steps that count, that could be avoided or shortened. Time of theirs
+    that a rule of higher priority was billed for is taken off again."""
+    wasted_ns: Int | None = None
+    """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
+    saved: float = 1.0
+    """That part of the wasted time which the remedy saves."""
     claims_gain: bool = True
     """False where the trace cannot tell what the remedy gains; the gain is then null, and the
     evidence or a caveat says why."""

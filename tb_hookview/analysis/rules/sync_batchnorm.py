@@ -32,7 +32,7 @@ def _match(context: Context) -> Iterator[Match]:
         f"forward and backward, with {np.count_nonzero(transfers) / len(context.steps):.0f} "
         f"collectives that take {time:.1f} us",
         count=int(calls),
-        wasted_us=time,
+        wasted=np.flatnonzero(transfers),
         examples=context.work_starts(transfers),
         caveats=("Part of this time may overlap with computation.",),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.devices import all_have_tensor_cores, all_have_tf32
 from tb_hookview.analysis.rules.fp64_kernels import in_float64
@@ -33,8 +35,8 @@ def _match(context: Context) -> Iterator[Match]:
             "convolutions and attention, all of it by kernels without tensor cores, on a device "
             "that has them",
             count=int(able.sum()),
-            wasted_us=time,
-            saved_us=time * (1 - _KEPT),
+            wasted=np.flatnonzero(able),
+            saved=1 - _KEPT,
             examples=context.work_starts(able),
             caveats=("The gain takes it that such kernels become twice as fast.",),
         )
@@ -44,9 +46,9 @@ RULE = Rule(
     id="tensor-cores-unused",
     family="precision",
     title="Tensor cores are not used",
-    matches="A device known by name to have tensor cores; matrix products, convolutions or "
-    "attention in 5 % of the busy time or more; none of their kernels on tensor cores by its name, "
-    "and none of which the name does not tell.",
+    matches="NVIDIA devices of compute capability 7.0 or more, by the trace or by name; matrix "
+    "products, convolutions or attention in 5 % of the busy time or more; none of their kernels on "
+    "tensor cores by its name, and none of which the name does not tell.",
     fix="Run forward and loss under torch.autocast with bfloat16 (or float16 and a GradScaler; "
     "V100 and T4 have no bfloat16), not the backward. Keep sizes multiples of 8. Lower precision "
     "halves copies and activations as well.",

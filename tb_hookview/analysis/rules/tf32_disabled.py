@@ -38,8 +38,8 @@ def _match(context: Context) -> Iterator[Match]:
             evidence=f"{time:.1f} us a step ({share:.0%} of the busy time) in sgemm kernels, and "
             "no matrix product in TF32",
             count=int(np.count_nonzero(found)),
-            wasted_us=time,
-            saved_us=time * (1 - _KEPT),
+            wasted=np.flatnonzero(found),
+            saved=1 - _KEPT,
             examples=context.work_starts(found),
             caveats=(
                 "The gain is that of large products; small ones are bound by memory and gain "
@@ -53,8 +53,8 @@ RULE = Rule(
     family="precision",
     title="Matrix products in float32 do not use TF32",
     matches="Operators of matrix products run sgemm kernels in 1 % of the busy time or more, none "
-    "of them a TF32 kernel, on a device known by name to have TF32. (Convolutions use it without "
-    "being told.)",
+    "of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more. (Convolutions use "
+    "it without being told.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",
     reference="CUDA semantics, TensorFloat-32; pattern matcher FP32MatMul",

@@ -74,5 +74,4 @@ RULE = Rule(
     "waits. Use foreach or fused optimizers.",
     reference="Holistic Trace Analysis, kernel launch statistics; CUDA semantics, CUDA graphs",
     match=_match,
-    advice=("small-grid-low-occupancy",),
 )

@@ -27,16 +27,19 @@ def _match(context: Context) -> Iterator[Match]:
     adds = context.work_launched(context.inside(adding)) & context.work
     filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
     # With gradients summed over several backward passes only the first sum of each is in vain.
-    in_vain = context.device_us(adds) * (min(1.0, filled / added) if added else 0.0)
+    share = min(1.0, filled / added) if added else 0.0
+    wasted, duration = np.flatnonzero(fills | adds), context.analysis.work.duration
+    time = np.where(fills[wasted], 1.0, share) * duration[wasted]
     yield Match(
         place="Optimizer.zero_grad",
         everywhere=True,
         evidence=f"{filled / len(context.steps):.0f} fills a step take "
         f"{context.device_us(fills):.1f} us, adding to those zeros in the backward "
-        f"{in_vain:.1f} us",
+        f"{context.device_us(adds) * share:.1f} us",
         count=filled,
         gaps=context.gaps_at(zeros, Cause.LAUNCH),
-        wasted_us=context.device_us(fills) + in_vain,
+        wasted=wasted,
+        wasted_ns=time.astype(np.int64),
         examples=context.work_starts(fills),
     )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from analysis.rules.eager import ADD, findings, operators
 
 RULE = "fp64-kernels"
+COPIES = "void at::native::direct_copy_kernel_cuda"
 DOUBLE = ADD.replace("float", "double")
 
 
@@ -29,3 +31,22 @@ def test_a_kernel_that_only_sums_in_double_or_in_none(tmp_path: Path, kernel: st
 def test_too_little_to_tell(tmp_path: Path) -> None:
     some = operators([("aten::add", ADD)] * 300 + [("aten::add", DOUBLE)])
     assert RULE not in findings(tmp_path, some)
+
+
+@pytest.mark.parametrize(
+    ("operator", "types", "shapes", "kernel", "fires"),
+    [
+        pytest.param("aten::exp", ["double"], [[8]], "exp_kernel", True, id="a tensor of doubles"),
+        pytest.param("aten::exp", ["float"], [[8]], "exp_kernel", False, id="floats"),
+        pytest.param("aten::mul", ["float", "double"], [[8], []], "k", False, id="a number"),
+        pytest.param("aten::copy_", ["float", "double"], [[8], [8]], COPIES, False, id="a cast"),
+        pytest.param("aten::mul", ["double"], [[8]], ADD, False, id="a kernel of floats"),
+        pytest.param("Function", ["float", "double"], [[8], [8]], "k", False, id="a function"),
+    ],
+)
+def test_what_types_of_inputs_tell(
+    tmp_path: Path, operator: str, types: list[str], shapes: list[Any], kernel: str, fires: bool
+) -> None:
+    some = operators([(operator, kernel)])
+    some[0]["args"] |= {"Input type": types, "Input Dims": shapes}
+    assert (RULE in findings(tmp_path, some)) == fires
