@@ -13,7 +13,6 @@ from enum import IntEnum
 import numpy as np
 
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.launches import device_threads
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
@@ -88,5 +87,5 @@ def call_rows(host: Host) -> Int:
     call = np.full(len(host), Call.NONE, np.int64)
     name, place = np.unique(host.string[calls], return_inverse=True)
     call[calls] = np.array([call_of(texts[string]) for string in name.tolist()], np.int64)[place]
-    call[device_threads(host.trace)[host.forest.thread]] = Call.NONE
+    call[host.device_threads[host.forest.thread]] = Call.NONE
     return np.asarray(call)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.launches import device_threads
 from tb_hookview.analysis.names import EVALUATE, Role, node_name
 from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Bool, Int
@@ -36,6 +37,11 @@ class Host:
     def kind(self) -> NDArray[np.int8]:
         """`Kind` of the event."""
         return self.trace.events.kind[self.forest.event]
+
+    @cached_property
+    def device_threads(self) -> Bool:
+        """Which threads of the trace are a device's."""
+        return device_threads(self.trace)
 
     @cached_property
     def sequence(self) -> Int:

@@ -39,28 +39,25 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     analysis = selection.analysis
     modules = analysis.modules
     calls = Calls(selection)
-    directions = {
-        "forward": _forward(selection, calls),
-        "backward": _backward(selection),
-        "recompute": _recompute(selection, calls),
-    }
-    work = {name: _work_rows(analysis, sums) for name, sums in directions.items()}
-    again = directions["recompute"].device + directions["recompute"].host
-    recomputed = modules.rolled_up(again) > 0
+    forward = _work_rows(analysis, _forward(selection, calls))
+    backward = _work_rows(analysis, _backward(selection))
+    again = _recompute(selection, calls)
+    recomputed = (modules.rolled_up(again.device + again.host) > 0).tolist()
+    recompute = _work_rows(analysis, again) if any(recomputed) else []
     syncs = _sync_rows(selection)
-    count = calls.counts(~calls.again)
+    count, parents = calls.counts(~calls.again).tolist(), modules.parent.tolist()
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
     return [
         schema.Module(
             path=modules.path[i],
             module_class=modules.module_class[i],
-            parent=modules.path[parent] if (parent := int(modules.parent[i])) >= 0 else None,
-            calls=int(count[i]),
-            forward=work["forward"][i],
-            backward=work["backward"][i],
-            recompute=work["recompute"][i] if recomputed[i] else None,
+            parent=modules.path[parents[i]] if parents[i] >= 0 else None,
+            calls=count[i],
+            forward=forward[i],
+            backward=backward[i],
+            recompute=recompute[i] if recomputed[i] else None,
             sync=syncs[i],
-            backward_ratio=_ratio(work["forward"][i], work["backward"][i]),
+            backward_ratio=_ratio(forward[i], backward[i]),
             occupancy_pct=occupancy[i],
             shapes=shapes.get(i, []),
             source=analysis.module_sources[i],
@@ -190,7 +187,7 @@ def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
             self_host_us=self_host / 1000,
             self_device_us=self_device / 1000,
             kernels=kernels,
-            by_kind=microseconds_by_kind(kinds),
+            by_kind=microseconds_by_kind(kinds) if device else {},
             tensor_core_us=tensor_core / 1000,
         )
         for host, self_host, device, self_device, kernels, tensor_core, kinds in rows
@@ -212,10 +209,10 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
     idle = analysis.sync_idle
     lost = np.zeros(size, np.int64) if idle is None else _sum(module, idle, wanted, size)
     columns = [
-        analysis.modules.rolled_up(column)
+        analysis.modules.rolled_up(column).tolist()
         for column in (np.bincount(module[wanted], minlength=size), blocked, lost)
     ]
     return [
-        schema.ModuleSync(int(n), int(b) / 1000, None if idle is None else int(i) / 1000)
-        for n, b, i in zip(*columns, strict=True)
+        schema.ModuleSync(count, blocked / 1000, None if idle is None else lost / 1000)
+        for count, blocked, lost in zip(*columns, strict=True)
     ]

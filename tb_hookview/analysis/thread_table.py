@@ -13,11 +13,10 @@ import numpy as np
 
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import Forest, lookup
-from tb_hookview.analysis.launches import device_threads
+from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.phases import REASONS, Phase
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.trace.columns import Bool, Int
+from tb_hookview.trace.columns import Int
 
 _DATA_NAMES = ("pt_data_worker", "pt_data_pin")
 """How torch names the threads of its `DataLoader`, in the name of a thread."""
@@ -56,7 +55,7 @@ def _threads(analysis: Analysis) -> list[_Rows]:
     thread = analysis.forest.thread
     first = np.flatnonzero(np.diff(thread, prepend=-1))
     end = np.append(first[1:], len(thread))
-    hosts = ~device_threads(analysis.trace)[thread[first]]
+    hosts = ~analysis.host.device_threads[thread[first]]
     return list(map(_Rows, *(column[hosts].tolist() for column in (thread[first], first, end))))
 
 
@@ -88,23 +87,24 @@ def _length(time: Int, windows: Int | None) -> int:
 def _phase_times(analysis: Analysis, rows: _Rows) -> list[Int]:
     """Time in which any row of the thread was open, by phase: disjoint sets."""
     forest, reason = analysis.forest, analysis.phases.reason
-    position = np.arange(rows.first, rows.end)
-    own, around = reason[position], lookup(reason, forest.parent[position])
-    outlasts = _outlasts(forest, position)
+    mine = slice(rows.first, rows.end)
+    start, end, parent, own = (
+        forest.start[mine],
+        forest.end[mine],
+        forest.parent[mine],
+        reason[mine],
+    )
+    # Others lie as a whole within one of the same phase; some straddle the end of what is around.
+    adds = np.flatnonzero((own != lookup(reason, parent)) | (end > lookup(forest.end, parent)))
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
     for number, phase in enumerate(REASONS):
-        found = position[(own == number) & ((around != number) | outlasts)]
+        found = adds[own[adds] == number]
         if len(found):
-            whole = intervals.of(forest.start[found], forest.end[found])
+            whole = intervals.of(start[found], end[found])
             left = intervals.subtract(whole, taken)
             times[phase] = intervals.normal(np.concatenate([times[phase], left]))
             taken = intervals.normal(np.concatenate([taken, whole]))
     return times
-
-
-def _outlasts(forest: Forest, position: Int) -> Bool:
-    """Rows that do not lie within the one around them as a whole: some straddle its end."""
-    return np.asarray(forest.end[position] > lookup(forest.end, forest.parent[position]))
 
 
 def _blocked(analysis: Analysis, thread: int) -> Int:

@@ -269,7 +269,7 @@ def test_the_loss_the_optimizer_and_copies_of_data_belong_to_no_module(tmp_path:
         auto calls                                                           [go corr=4]        [go corr=5]
         gpu  copy      [HtoD corr=1]
         gpu  kernel                         [gemm corr=2]    [loss corr=3]        [loss corr=4]  [gemm corr=5][adam corr=6]
-        """,  # noqa: E501
+        """,
         {
             "load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
             "nll": "aten::nll_loss_forward",
