@@ -38,7 +38,7 @@ test("names out of a trace are text, whatever they hold", async () => {
   await cell.click();
   const panel = page.getByRole("complementary", { name: "Module" });
   await panel.getByRole("heading", { name: MARKUP }).waitFor();
-  await panel.getByRole("button", { name: "Show in Syncs" }).click();
+  await panel.getByRole("link", { name: "Show in Syncs" }).click();
   await page.locator(".table-body [role=row]").first().click();
   expect(await page.locator(".chain").innerText()).toContain(MARKUP);
   expect(await page.locator("img, script:not([src])").count()).toBe(0);

@@ -1,33 +1,33 @@
 import { define, type Definition } from "./definitions";
 import type { Lens } from "./lens";
 
-const BELOW = " and of all modules below it.";
-const ALONE = " alone, without the modules below it.";
+const BELOW = ", the modules below included.";
+const ALONE = ", the modules below left out.";
 
 /** Columns of time in the table of modules, by what is shown. */
 export const MODULE_TIME_DEFINITIONS = {
-  ...pair("forwardDevice", "device", "Device time launched in the forward of this module"),
-  ...pair("forwardHost", "host", "Host time of the calls of this module"),
+  ...pair("forwardDevice", "device", "Device time launched in this module's forward"),
+  ...pair("forwardHost", "host", "Host time of this module's calls"),
   ...pair(
     "backwardDevice",
     "device",
-    "Device time of kernels, copies and sets launched in the backward of this module",
+    "Device time of kernels, copies and sets launched in this module's backward",
   ),
-  ...pair("backwardHost", "host", "Host time of the autograd nodes of this module"),
+  ...pair("backwardHost", "host", "Host time of this module's autograd nodes"),
   ...pair(
     "recomputeDevice",
     "device",
-    "Device time of what ran again in the backward (checkpointing), of this module",
+    "Device time of this module's work that ran again in the backward (checkpointing)",
   ),
   ...pair(
     "recomputeHost",
     "host",
-    "Host time of what ran again in the backward (checkpointing), of this module",
+    "Host time of this module's work that ran again in the backward (checkpointing)",
   ),
   ...pair(
     "communicationDevice",
     "device",
-    "Device time of collectives in the forward and backward of this module",
+    "Device time of collectives in this module's forward and backward",
   ),
 } as const;
 
@@ -54,7 +54,7 @@ export const MODULE_DEFINITIONS = {
     "us",
   ),
   communication: define(
-    "of it comm.",
+    "comm.",
     "The part of the total that is communication: collectives on this module's gradients.",
     "us",
   ),
@@ -69,14 +69,9 @@ export const MODULE_DEFINITIONS = {
     "Kernels launched in the same work, the modules below included; copies and sets not counted.",
     "count",
   ),
-  syncs: define(
-    "syncs",
-    "How often the host waited for the device, in any phase, in this module and below it.",
-    "count",
-  ),
   wait: define(
     "sync wait",
-    "How long the host was blocked by these waits; red from 1% of the step.",
+    "How long the host waited for the device, in any phase, the modules below included; red from 1% of the step.",
     "us",
   ),
   idle: define(

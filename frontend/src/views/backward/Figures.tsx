@@ -19,7 +19,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const device = head.measure === "device";
   const [step, stepUnit] = durationParts(head.step);
   const [backward, backwardUnit] = durationParts(head.backward);
-  const [idle, idleUnit] = durationParts(head.idle);
+  const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
   const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = deservesLook(head.blocked, whole);

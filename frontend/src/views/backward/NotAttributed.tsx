@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { WireReport } from "../../api/types";
 import {
-  countOrNothing,
+  counted,
   duration,
   NOTHING,
   percent,
@@ -62,8 +62,12 @@ function cellsOf({ report, lens, scale }: NotAttributedProps): Partial<Record<st
     share: percent(share),
     host:
       lens.quantity === "backward" ? duration(report.coverage.unattributed_host_us / by) : NOTHING,
-    syncs: countOrNothing(syncs.length / by),
-    wait: syncs.length === 0 ? NOTHING : duration(wait),
+    wait:
+      syncs.length === 0 ? (
+        NOTHING
+      ) : (
+        <span title={counted(syncs.length / by, "sync")}>{duration(wait)}</span>
+      ),
   };
 }
 

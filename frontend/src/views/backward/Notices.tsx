@@ -17,12 +17,10 @@ export function HostNotice({ report }: { report: WireReport }): ReactElement {
 /** Inference has modules, and nothing to show of their backward. */
 export function NoBackward(): ReactElement {
   return (
-    <section className="no-modules" aria-label="No backward">
-      <div>
-        <h2>There is no backward pass in this trace</h2>
-        <p>It may come from inference, or the recording ended before a backward began.</p>
-      </div>
-    </section>
+    <p className="notice">
+      There is no backward pass in this trace: it may come from inference, or the recording ended
+      before a backward began.
+    </p>
   );
 }
 

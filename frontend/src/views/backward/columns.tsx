@@ -5,7 +5,7 @@ import type { Definition } from "../../model/definitions";
 import { MODULE_DEFINITIONS as D, timeDefinitions } from "../../model/definitionsModules";
 import {
   count,
-  countOrNothing,
+  counted,
   durationScale,
   percent,
   scaledDuration,
@@ -49,17 +49,17 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   const bar = (key: "total" | "self"): Render => barCell(key, settings.scale, settings.whole);
   const columns = [
     moduleColumn(settings),
-    column("calls", D.calls, 40, (n) => count(n.calls)),
-    column("total", time.total, 90, bar("total")),
+    column("calls", D.calls, 46, (n) => count(n.calls)),
+    column("total", time.total, 102, bar("total")),
   ];
   if (settings.beside && lens.quantity !== "forward") {
     columns.push(
-      column("forward", D.forward, 80, barCell("forward", settings.scale, settings.whole)),
+      column("forward", D.forward, 86, barCell("forward", settings.scale, settings.whole)),
     );
   }
   columns.push(
-    column("self", time.self, 78, bar("self")),
-    column("share", D.share, 52, (n) => <Heat share={n.share} />),
+    column("self", time.self, 90, bar("self")),
+    column("share", D.share, 58, (n) => <Heat share={n.share} />),
   );
   if (lens.quantity === "forward" || lens.quantity === "backward") {
     columns.push(overTimeColumn(settings));
@@ -67,20 +67,19 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   if (numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");
     const cell: Render = (n) => (n.communication === 0 ? "—" : render(n));
-    columns.push(column("communication", D.communication, 80, cell));
+    columns.push(column("communication", D.communication, 70, cell));
   }
   const worked = lens.quantity !== "communication";
   if (device && worked) columns.push(column("host", D.host, 66, plainDuration(settings, "host")));
-  columns.push(column("ratio", D.ratio, 64, (n) => times(n.ratio)));
-  if (numbers.some((n) => n.kernels !== null)) {
-    columns.push(column("kernels", D.kernels, 54, (n) => count(n.kernels)));
+  if (numbers.some((n) => (n.ratio ?? 0) > 0)) {
+    columns.push(column("ratio", D.ratio, 76, (n) => times(n.ratio)));
   }
-  columns.push(
-    column("syncs", D.syncs, 42, (n) => countOrNothing(n.syncs)),
-    column("wait", D.wait, 68, waitCell(settings, "wait")),
-  );
+  if (numbers.some((n) => n.kernels !== null)) {
+    columns.push(column("kernels", D.kernels, 64, (n) => count(n.kernels)));
+  }
+  columns.push(column("wait", D.wait, 82, waitCell(settings, "wait")));
   if (numbers.some((n) => n.idle !== null)) {
-    columns.push(column("idle", D.idle, 76, waitCell(settings, "idle")));
+    columns.push(column("idle", D.idle, 90, waitCell(settings, "idle")));
   }
   return columns;
 }
@@ -106,7 +105,7 @@ function overTimeColumn({ bars }: CellSettings): Column<ModuleRow> {
   return {
     id: "order",
     accessorFn: () => null,
-    meta: { definition: D.overTime, width: 68, align: "end" },
+    meta: { definition: D.overTime, width: 74, align: "end" },
     cell: ({ row }) => <Spark bars={bars} node={row.original.node} />,
   };
 }
@@ -187,6 +186,11 @@ function waitCell(settings: CellSettings, key: "wait" | "idle"): Render {
     // No wait is worth no ink, and an idle time without a wait is not one of these.
     if (n.syncs === 0) return "—";
     const text = scaledDuration(value, scale);
-    return deservesLook(value, settings.step) ? <strong className="look">{text}</strong> : text;
+    const look = deservesLook(value, settings.step);
+    return (
+      <span className={look ? "wait look" : "wait"} title={counted(n.syncs ?? 0, "sync")}>
+        {text}
+      </span>
+    );
   };
 }

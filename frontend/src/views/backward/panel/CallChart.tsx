@@ -92,9 +92,8 @@ function Chart({ bars, picked, onPick }: ChartProps): ReactElement {
         onPick(Math.max(0, Math.min(bars.length - 1, Math.floor(at / step))));
       }}
     >
-      <rect className="picked" x={picked * step} y={0} width={width} height={2 * HALF + 1} />
       {bars.map((bar, index) => (
-        <g key={bar.first}>
+        <g key={bar.first} className={index === picked ? "picked" : ""}>
           <rect
             className="backward"
             x={index * step}

@@ -40,6 +40,19 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   if (module === undefined) return null;
   const by = divisor(report, modules.lens.averaging);
   const step = stepsLength(report) / Math.max(1, report.steps.length);
+  const remedies = findingsOfModule(report, path).map((finding) => (
+    <Remedy key={`${finding.rule} ${finding.where}`} finding={finding} stepUs={step} />
+  ));
+  const waits = (
+    <ModuleSyncs
+      key="waits"
+      report={report}
+      target={target}
+      path={path}
+      sync={module.sync}
+      by={by}
+    />
+  );
   const close = (): void => {
     go({ module: null });
   };
@@ -53,10 +66,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
       }}
     >
       <Head {...props} onClose={close} />
-      {findingsOfModule(report, path).map((finding) => (
-        <Remedy key={`${finding.rule} ${finding.where}`} finding={finding} stepUs={step} />
-      ))}
-      <ModuleSyncs report={report} target={target} path={path} sync={module.sync} by={by} />
+      {module.sync.count > 0 ? [waits, ...remedies] : [...remedies, waits]}
       <WorkTable module={module} by={by} />
       <KindBars module={module} by={by} />
       <Detail

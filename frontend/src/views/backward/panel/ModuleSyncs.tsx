@@ -42,7 +42,7 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
           <MomentPicture target={target} row={longest} />
           <p>
             <PlaceLink to={inTimeline(report, longest.sync.start_us, longest.sync.duration_us)}>
-              show in timeline
+              Show in timeline
             </PlaceLink>
           </p>
         </>

@@ -21,7 +21,7 @@ export function NodeList({ detail, scope, by }: NodeListProps): ReactElement | n
   if (detail.nodes.length === 0) return null;
   return (
     <section aria-label="Autograd nodes">
-      <table className="small-table">
+      <table className="small-table nodes">
         <thead>
           <tr>
             <th scope="col" title={D.node.text}>

@@ -25,7 +25,7 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
     ...(recompute === null ? [] : [["recompute", recompute] as [string, WireWork]]),
   ];
   return (
-    <table className="small-table">
+    <table className="small-table work">
       <thead>
         <tr>
           <th scope="col">work</th>
@@ -73,6 +73,6 @@ function linesFor(by: number): Line[] {
     ["host", (work) => duration(over(work.host_us, by))],
     [SELF, (work) => duration(over(work.self_host_us, by))],
     ["kernels", (work) => count(over(work.kernels, by))],
-    ["on tensor cores", (work) => percent(tensorCoreShare(work))],
+    ["tensor cores", (work) => percent(tensorCoreShare(work))],
   ];
 }

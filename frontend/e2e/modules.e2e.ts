@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Browser, Locator, Page } from "playwright-core";
+
+import { firstCells, launch, open, row, type Watched } from "./browser";
+import { nestedTrace } from "./nested";
+import { serve, type Server } from "./server";
+import { makeLogDir, type LogDir } from "./traces";
+
+/** What the view of modules shows of each, and the panel of one. */
+
+let logdir: LogDir;
+let server: Server;
+let browser: Browser;
+let watched: Watched;
+let page: Page;
+
+beforeAll(async () => {
+  logdir = makeLogDir();
+  logdir.addFile("nested/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace()));
+  logdir.addDevice("device", [
+    { path: "", className: "Net" },
+    { path: "head", className: "Linear", waits: 500 },
+  ]);
+  server = await serve(logdir.path);
+  browser = await launch();
+});
+
+beforeEach(async () => {
+  watched = await open(browser, `${server.url}#/backward?run=nested`);
+  page = watched.page;
+  await row(page, "block").waitFor();
+});
+
+afterEach(async () => {
+  await page.context().close();
+  expect(watched.faults).toEqual([]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  logdir.remove();
+});
+
+const go = async (hash: string): Promise<void> => {
+  await page.goto(`${server.url}${hash}`);
+};
+const press = (group: string, name: string): Promise<void> =>
+  page.getByRole("group", { name: group }).getByRole("button", { name, exact: true }).click();
+const panel = (): Locator => page.getByRole("complementary", { name: "Module" });
+const heads = (): Promise<string[]> => page.getByRole("columnheader").allTextContents();
+
+test("the measure and the clock are switched, and are in the address", async () => {
+  const total = (): Promise<string | null> =>
+    row(page, "block").getByRole("gridcell").nth(2).textContent();
+  await expect.poll(total).toBe("90.0 µs");
+  await press("Measure", "forward");
+  await expect.poll(total).toBe("60.0 µs");
+  expect(page.url()).toContain("measure=forward");
+  await press("Time of", "host");
+  await expect.poll(total).toBe("110.0 µs");
+  await page.getByRole("columnheader", { name: "host total" }).waitFor();
+  await page.goBack();
+  await expect.poll(total).toBe("60.0 µs");
+  await page.reload();
+  await expect.poll(total).toBe("60.0 µs");
+  const recompute = page.getByRole("button", { name: "recompute", exact: true });
+  expect(await recompute.isDisabled()).toBe(true);
+});
+
+test("the forward stands beside the backward, to the same scale", async () => {
+  await page.getByLabel("forward beside").check();
+  await expect.poll(heads).toContain("forward");
+  expect(page.url()).toContain("beside=forward");
+  const widths = await row(page, "block")
+    .locator(".bar")
+    .evaluateAll((bars) => bars.slice(0, 2).map((bar) => bar.getBoundingClientRect().width));
+  expect(widths[1]).toBeLessThan(widths[0] ?? 0);
+});
+
+test("modules are grouped by class and by level, with their instances below", async () => {
+  await press("Group by", "class");
+  await expect
+    .poll(() => firstCells(page))
+    .toEqual(["Net", "(root)", "Block", "block", "Linear", "block.b", "block.a"]);
+  await row(page, "Linear").first().click();
+  await row(page, "block.a").waitFor({ state: "detached" });
+  await row(page, "Linear").first().locator(".fold").click();
+  await row(page, "block.a").click();
+  await panel().getByRole("heading", { name: "a", exact: true }).waitFor();
+  await press("Group by", "depth");
+  await expect.poll(() => firstCells(page)).toContain("level 3");
+  expect(await page.locator(".icicle .block", { hasText: /^level 3 ·/ }).count()).toBe(1);
+  expect(page.url()).toContain("group=depth");
+});
+
+test("each row shows its calls over time", async () => {
+  await expect.poll(() => row(page, "a").locator(".spark rect").count()).toBe(2);
+  expect(await row(page, "a").locator(".spark title").textContent()).toContain(
+    "30.0 µs to 40.0 µs",
+  );
+});
+
+test("the panel tells source, parameters, kernels, nodes and calls", async () => {
+  await go("#/backward?run=nested&module=block&per=total");
+  const said = panel();
+  await said.getByText("net/block.py:12").waitFor();
+  await said.getByText("18 · 72 B").waitFor();
+  const kernels = said.getByRole("region", { name: "Kernels" });
+  await expect.poll(() => kernels.locator("li").allTextContents()).toEqual(["gemm4×180.0 µs"]);
+  await said.getByRole("group", { name: "Modules" }).getByRole("button", { name: "self" }).click();
+  await kernels.getByText("None.").waitFor();
+  await said.getByRole("button", { name: "with below" }).click();
+  await said
+    .getByRole("group", { name: "Kernels of" })
+    .getByRole("button", { name: "forward" })
+    .click();
+  await expect.poll(() => kernels.locator("li").allTextContents()).toEqual(["gemm4×120.0 µs"]);
+  const nodes = said.getByRole("region", { name: "Autograd nodes" });
+  await nodes.getByRole("row", { name: "MmBackward0 4 180.0 µs 240.0 µs" }).waitFor();
+  const calls = said.getByRole("region", { name: "Calls over time" });
+  await calls.getByText("call 1 of 2").waitFor();
+  await calls.getByLabel("Call").fill("1");
+  await calls.getByText("call 2 of 2").waitFor();
+  await calls.getByText("backward 100.0 µs").waitFor();
+});
+
+test("a call is shown in the timeline", async () => {
+  await go("#/backward?run=nested&module=block");
+  const calls = panel().getByRole("region", { name: "Calls over time" });
+  await calls.getByRole("link", { name: "show in timeline" }).last().click();
+  await expect.poll(() => page.url()).toMatch(/#\/timeline\?.*range=240\.\.370/);
+  await page.goBack();
+  await panel().getByText("call 1 of 2").waitFor();
+});
+
+test("a wait of the module is shown with its chain", async () => {
+  await go("#/backward?run=device&module=head");
+  const waits = panel().getByRole("region", { name: "Syncs" });
+  await waits.getByText("cudaStreamSynchronize").first().waitFor();
+  await waits.getByText("LinearBackward0", { exact: true }).waitFor();
+  await waits.getByRole("link", { name: "Show in Syncs" }).click();
+  await expect.poll(() => page.url()).toContain("#/syncs");
+});
