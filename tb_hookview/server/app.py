@@ -44,7 +44,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
 
     @app.get("/api/report")
     def report() -> Response:
-        analysis = store.get(select(listed.read(), request.args).path)
+        analysis = store.get(listed.choose(request.args).path)
         return answers.json(build_report(analysis, request.args.getlist("step") or None).data)
 
     @app.get("/api/rules")

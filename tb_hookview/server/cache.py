@@ -136,15 +136,15 @@ def _tagged(response: Response, tag: str) -> Response:
 def _tag(listed: RunList) -> str | None:
     """The tag of what is asked for; None where it names no traces, or none that are there."""
     query = request.args
-    others = {name.removeprefix(OTHER): query[name] for name in query if name.startswith(OTHER)}
+    sides = [prefix for prefix in ("", OTHER) if f"{prefix}run" in query]
     try:
-        files = [listed.choose(asked).path for asked in (query, others) if "run" in asked]
+        files = [listed.choose(query, side).path for side in sides]
         states = [(str(path), *_state(path)) for path in files]
     except (HookviewError, OSError):
         return None  # the route says what is wrong
     if not states or (request.path == COMPARE and len(states) < 2):
         return None
-    question = (request.path, sorted(query.items(multi=True)))
+    question = (request.path, request.query_string)
     return hashlib.sha256(repr((question, states, _program())).encode()).hexdigest()[:32]
 
 

@@ -8,7 +8,7 @@ from tb_hookview.analysis import build_report
 from tb_hookview.analysis.comparison import compare
 from tb_hookview.analysis.schema import ReportData
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList, select
+from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore
 
 OTHER = "other_"
@@ -33,6 +33,6 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
 
 def _side(store: AnalysisStore, listed: RunList, prefix: str) -> tuple[ReportData, list[str]]:
     """The report that the query asks for, and the names of all steps of its trace."""
-    analysis = store.get(select(listed.read(), request.args, prefix).path)
+    analysis = store.get(listed.choose(request.args, prefix).path)
     report = build_report(analysis, request.args.getlist(f"{prefix}step") or None)
     return report.data, list(analysis.steps.name)

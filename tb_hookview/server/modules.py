@@ -8,7 +8,7 @@ from tb_hookview.analysis import Analysis
 from tb_hookview.analysis.module_detail import module_bars, module_detail
 from tb_hookview.errors import UsageError
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList, select
+from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore
 
 
@@ -16,7 +16,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     """Give an application the routes below api/module."""
 
     def analysis() -> Analysis:
-        return store.get(select(listed.read(), request.args).path)
+        return store.get(listed.choose(request.args).path)
 
     @app.get("/api/module")
     def module() -> Response:

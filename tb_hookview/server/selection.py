@@ -37,19 +37,19 @@ class RunList:
         """Return what was found the last time, for questions that are asked often."""
         return self.read() if self._last is None else self._last
 
-    def choose(self, query: Mapping[str, str]) -> TraceFile:
+    def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceFile:
         """Return the trace that a query names, as `select`; looks at the file system only where
         that may matter: for the newest trace, and for names not known yet.
 
         Raises:
             UsageError, NotFoundError, TraceError: as `select` and `read`.
         """
-        if "trace" in query:
+        if f"{prefix}trace" in query:
             try:
-                return select(self.last(), query)
+                return select(self.last(), query, prefix)
             except NotFoundError:
                 pass
-        return select(self.read(), query)
+        return select(self.read(), query, prefix)
 
 
 def has_trace(logdir: Path) -> bool:

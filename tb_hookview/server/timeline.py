@@ -10,7 +10,7 @@ from flask import Flask, Response, request
 
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList, select
+from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.timeline import Timeline, wire
 from tb_hookview.timeline.detail import detail
@@ -32,7 +32,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     """Add the timeline's routes to an application."""
 
     def asked() -> Timeline:
-        return store.derived(select(listed.read(), request.args).path, Timeline)
+        return store.derived(listed.choose(request.args).path, Timeline)
 
     def route(path: str, answer: Callable[[Timeline, Mapping[str, str]], Any]) -> None:
         def view() -> Response:
@@ -131,11 +131,11 @@ def _width(query: Mapping[str, str]) -> int:
 
 
 def _lanes(timeline: Timeline, query: Mapping[str, str]) -> list[int]:
-    """Lanes that `lanes=ID,ID` names; all of them without it."""
+    """Lanes that `lanes=ID,ID` names; all of them without it, none where it is empty."""
     known = {str(number): number for number in range(len(timeline.entries))}
     if "lanes" not in query:
         return list(known.values())
-    asked = list(dict.fromkeys(query["lanes"].split(",")))
+    asked = list(dict.fromkeys(filter(None, query["lanes"].split(","))))
     for name in asked:
         if name not in known:
             raise NotFoundError(f"no lane has the id {name[:50]!r}; load api/timeline again")
