@@ -42,3 +42,19 @@ def test_a_graph_may_hide_what_is_computed(tmp_path: Path) -> None:
     reduces = operators(REDUCE, start=1020, kernel=60, stream=20)
     graph = [row("cuda_runtime", "cudaGraphLaunch", 1045, 3)]
     assert len(findings(tmp_path, COMPUTES, reduces, graph)[RULE].caveats) == 2
+
+
+def test_transfers_that_overlap_are_not_counted_twice(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=1100, kernel=60, stream=20)
+    beside = operators(REDUCE, start=1120, kernel=60, stream=21)
+    finding = findings(tmp_path, COMPUTES, reduces, beside)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(80)
+
+
+def test_how_much_is_moved(tmp_path: Path) -> None:
+    reduces = operators([("record_param_comms", "ncclDevKernel_AllReduce")], start=1100, kernel=60)
+    told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
+    reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
+    assert (
+        "; 2.0 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
+    )

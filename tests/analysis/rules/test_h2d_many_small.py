@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
 import pytest
 from analysis.rules.drawn import NAMES, causes, findings
+
+from tb_hookview.analysis import build_report, load
 
 
 def picture(copies: int, *, steps: bool = True, wait: str = "[wait corr=999]") -> str:
@@ -43,3 +46,14 @@ def test_too_few_or_in_no_step(tmp_path: Path, copies: int, steps: bool) -> None
 
 def test_pinned_memory(tmp_path: Path) -> None:
     assert "h2d-many-small" not in findings(tmp_path, picture(10), {"p": NAMES["pin2D"]})
+
+
+@pytest.mark.parametrize(("size", "fires"), [(4, True), (1 << 16, True), ((1 << 16) + 1, False)])
+def test_bytes_tell_what_is_small(tmp_path: Path, size: int, fires: bool) -> None:
+    rows = grid.events(picture(10), {**NAMES, **SHORT})
+    for each in rows:
+        if each["cat"] == "gpu_memcpy":
+            each["args"]["bytes"] = size
+    found = build_report(load(grid.write(tmp_path / "t.json", rows))).data.findings
+    assert ("h2d-many-small" in {finding.rule for finding in found}) == fires
+    assert any(f"of {size} bytes on average" in finding.evidence for finding in found)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
 import pytest
-from analysis.rules.drawn import causes, findings, report
+from analysis.rules.drawn import NAMES, causes, findings, report
+
+from tb_hookview.analysis import build_report, load
 
 BATCH = """
     main notes [ProfilerStep#1                                                  ]
@@ -76,3 +79,20 @@ def test_without_steps_a_copy_behind_a_kernel_may_come_back(tmp_path: Path) -> N
     picture = BATCH.split("\n", 2)[2].format(call="copy", memory="P2D")
     (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
     assert any("no steps" in caveat for caveat in finding.caveats)
+
+
+def test_the_rate_of_pinned_copies_tells_what_pinning_saves(tmp_path: Path) -> None:
+    rows = grid.events(BATCH.format(call="copy", memory="P2D"), NAMES)
+    (copy,) = (each for each in rows if each["cat"] == "gpu_memcpy")
+    copy["args"]["bytes"] = 1 << 20
+    pinned = {**copy, "name": NAMES["pin2D"], "ts": 900, "dur": 5, "tid": 8}
+    pinned["args"] = {"correlation": 99, "bytes": 1 << 20}
+    path = grid.write(tmp_path / "t.json", [*rows, pinned])
+    (finding,) = (
+        each
+        for each in build_report(load(path)).data.findings
+        if each.rule == "h2d-pageable-blocking"
+    )
+    assert finding.caveats == ["Supposes the 209.7 GB/s of this trace's copies from pinned memory."]
+    assert finding.cost_us_per_step is not None
+    assert finding.gain_us_per_step == pytest.approx(finding.cost_us_per_step - 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from analysis.rules.eager import A100, V100, findings, operators
@@ -42,4 +43,30 @@ def test_what_is_told_of_tf32_is_not_told_again(tmp_path: Path) -> None:
     some = operators([("aten::mm", "ampere_sgemm_128x64_nn")] * 3)
     found = findings(tmp_path, some, deviceProperties=A100)
     assert "tf32-disabled" in found
+    assert RULE not in found
+
+
+@pytest.mark.parametrize(
+    ("device", "fires"),
+    [
+        pytest.param({"name": "", "computeMajor": 7, "computeMinor": 0}, True, id="capable"),
+        pytest.param(
+            {"name": "NVIDIA A100", "computeMajor": 6, "computeMinor": 1}, False, id="not"
+        ),
+        pytest.param({"name": "NVIDIA GeForce GTX 1650", "computeMajor": 7}, False, id="without"),
+    ],
+)
+def test_the_capability_tells_more_than_the_name(
+    tmp_path: Path, device: dict[str, Any], fires: bool
+) -> None:
+    some = operators([("aten::cudnn_convolution", "volta_scudnn_128x64_relu")] * 3)
+    found = findings(tmp_path, some, deviceProperties=[{"id": 0, **device}])
+    assert (RULE in found) == fires
+
+
+def test_the_capability_of_another_vendor_means_something_else(tmp_path: Path) -> None:
+    device = [{"id": 0, "name": "", "computeMajor": 9, "computeMinor": 4}]
+    found = findings(
+        tmp_path, operators([SINGLE] * 3), deviceProperties=device, hip_runtime_version=1
+    )
     assert RULE not in found
