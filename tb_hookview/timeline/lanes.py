@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.timeline.colours import Colour, Colours
-from tb_hookview.timeline.layout import by_row, by_start, depths
+from tb_hookview.timeline.layout import MOST_ROWS, by_row, by_start, depths
 from tb_hookview.trace.columns import Int
 
 
@@ -70,8 +70,15 @@ class Lane:
 
     @cached_property
     def until(self) -> Int:
-        """End of each item as a window sees it: one without length takes a nanosecond."""
-        return np.maximum(self.end, self.start + 1)
+        """End of each item as a window sees it: one without length takes a nanosecond.
+
+        On the last of as many rows as there may be, items lie over each other: there it is the
+        latest end so far.
+        """
+        until = np.maximum(self.end, self.start + 1)
+        if self.rows == MOST_ROWS:
+            until[self.bounds[-2] :] = np.maximum.accumulate(until[self.bounds[-2] :])
+        return until
 
     @cached_property
     def alone_until(self) -> Int:
@@ -106,7 +113,7 @@ class Lane:
         """
         total = np.zeros((len(self) + 1, len(self.palette)), np.int64)
         for column, colour in enumerate(self.palette):
-            spent = (self.until - self.start) * (self.colour == colour)
+            spent = np.maximum(self.end - self.start, 1) * (self.colour == colour)
             np.cumsum(spent, out=total[1:, column])
         return total
 

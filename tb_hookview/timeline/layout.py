@@ -7,6 +7,9 @@
 An item lies in the innermost one that holds it. Items of one row do not overlap, but for what
 rounding makes of neighbours (`forest.ROUNDING_NS`), and their ends are in the order of their
 starts, so that what touches a window is one stretch of each row.
+
+A trace may be made to need any number of rows. What would stand below the last of `MOST_ROWS` is
+put on that one, over each other.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ import numpy as np
 from tb_hookview.analysis.forest import ROUNDING_NS, enclosing, lookup, subtree_ends
 from tb_hookview.trace.columns import Bool, Int
 
-_NARROW = 1 << 15
-"""Rows below which numbers of 16 bits hold them, which are the quickest to sort."""
+MOST_ROWS = 256
+"""More than the frames of any program that does not recurse."""
 
 
 def by_start(start: Int, end: Int) -> Int:
@@ -32,20 +35,19 @@ def by_start(start: Int, end: Int) -> Int:
 
 def by_row(depth: Int) -> Int:
     """Order of items by their rows; within a row they stay as they are."""
-    narrow = len(depth) == 0 or int(depth.max()) < _NARROW
-    return np.argsort(depth.astype(np.int16) if narrow else depth, kind="stable")
+    return np.argsort(depth.astype(np.int16), kind="stable")  # 16 bits are the quickest to sort
 
 
 def depths(start: Int, end: Int) -> Int:
     """Row of each item, from 0; items (nanoseconds) in the order of `by_start`."""
     parent = enclosing(np.zeros(len(start), np.int64), start, end)
-    depth = _levels(parent)
+    depth = np.minimum(_levels(parent), MOST_ROWS - 1)
     crossing = np.flatnonzero((parent >= 0) & (end > lookup(end, parent)))
     for first, last in _outermost(np.unique(parent[crossing]), parent):
         depth[first:last] = depth[first] + _first_fit(start[first:last], end[first:last])
     for first, last in _groups_with(_out_of_order(depth, end), start, end):
         depth[first:last] = _first_fit(start[first:last], end[first:last])
-    return depth
+    return np.minimum(depth, MOST_ROWS - 1)
 
 
 def _outermost(rows: Int, parent: Int) -> list[tuple[int, int]]:
@@ -77,7 +79,7 @@ def _out_of_order(depth: Int, end: Int) -> Bool:
     row, ends = depth[order], end[order]
     wrong = np.zeros(len(depth), bool)
     wrong[order[1:]] = (row[1:] == row[:-1]) & (ends[1:] < ends[:-1])
-    return wrong
+    return wrong & (depth < MOST_ROWS - 1)
 
 
 def _groups_with(wanted: Bool, start: Int, end: Int) -> list[tuple[int, int]]:
@@ -101,8 +103,9 @@ def _first_fit(start: Int, end: Int) -> Int:
             row -= 1
         while row < len(over) and not _free(over[row], begin, stop):
             row += 1
-        over[row : row + 1] = [stop]
         depth.append(row)
+        if row < MOST_ROWS:
+            over[row : row + 1] = [stop]
     return np.array(depth, np.int64)
 
 

@@ -7,20 +7,30 @@
 In the backward pass a module's stretch lasts from the first to the last of the nodes that follow
 each other within its part of the tree. It ends where a node of another part, or of no module, comes
 between, and where forward, optimizer or data time or a step's bound lies between.
+
+A call or stretch in which the host waited for at least half of the time, in that module itself and
+not in one below, has the colour of waits.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import last_up_to
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.timeline.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes import Items
 from tb_hookview.timeline.names import Names
 from tb_hookview.trace.columns import Bool, Int
+
+MOST_LEVELS = 200
+"""Modules below each other that have a row; further down there is none."""
 
 
 def forward_rows(analysis: Analysis) -> Int:
@@ -30,15 +40,14 @@ def forward_rows(analysis: Analysis) -> Int:
 
 def forward_items(analysis: Analysis, names: Names, thread: int) -> Items:
     """Calls of modules on a thread; the source of an item is its forest row."""
+    forest, ranges = analysis.forest, analysis.ranges
     rows = forward_rows(analysis)
-    rows = rows[analysis.forest.thread[rows] == thread]
-    return Items(
-        start=analysis.forest.start[rows],
-        end=analysis.forest.end[rows],
-        name=names.module + analysis.ranges.module[rows],
-        colour=OF_PHASE[analysis.phases.row[rows]],
-        source=rows,
-    )
+    rows = rows[forest.thread[rows] == thread]
+    start, end, module = forest.start[rows], forest.end[rows], ranges.module[rows]
+    waits = _waits(analysis, thread, lookup(ranges.module, ranges.innermost(forest)), False)
+    waiting = _mostly_waiting(start, end, module, waits)
+    colour = np.where(waiting, Colour.WAIT, OF_PHASE[analysis.phases.row[rows]])
+    return Items(start, end, names.module + module, colour.astype(np.uint8), rows)
 
 
 def backward_threads(analysis: Analysis) -> Int:
@@ -58,29 +67,60 @@ def backward_items(analysis: Analysis, names: Names, thread: int) -> Items:
     again = np.flatnonzero((ranges.module >= 0) & (analysis.row_node >= 0))
     again = again[forest.thread[again] == thread]
     name = np.concatenate([names.module + module, names.recomputed + ranges.module[again]])
+    waits = _waits(analysis, thread, analysis.attribution.row_module, True)
+    waiting = np.append(_mostly_waiting(start, end, module, waits), np.zeros(len(again), bool))
     return Items(
         start=np.concatenate([start, forest.start[again]]),
         end=np.concatenate([end, forest.end[again]]),
         name=name,
-        colour=np.full(len(name), Colour.BACKWARD, np.uint8),
+        colour=np.where(waiting, Colour.WAIT, Colour.BACKWARD).astype(np.uint8),
         source=np.concatenate([row, again]),
     )
+
+
+class _Waits(NamedTuple):
+    """Waits of a thread, with the module to blame for each."""
+
+    start: Int
+    length: Int
+    module: Int
+
+
+def _waits(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Waits:
+    """Waits of a thread inside or outside of nodes; `module` is that of each forest row."""
+    syncs = analysis.syncs
+    mine = analysis.forest.thread[syncs.position] == thread
+    mine &= (analysis.row_node[syncs.position] >= 0) == backward
+    start = syncs.start[mine]
+    return _Waits(start, syncs.end[mine] - start, module[syncs.position[mine]])
+
+
+def _mostly_waiting(start: Int, end: Int, module: Int, waits: _Waits) -> Bool:
+    """Items of which the host waited for at least half, in the very module that they show."""
+    held = last_up_to(module, start, waits.module, waits.start)
+    inside = (held >= 0) & (waits.module >= 0)
+    inside &= lookup(end, held) > waits.start
+    waited = np.bincount(held[inside], waits.length[inside], minlength=len(start))
+    return np.asarray((waited > 0) & (2 * waited >= end - start))
 
 
 def _stretches(analysis: Analysis, nodes: Int) -> tuple[Int, Int, Int, Int]:
     """Start, end, module and first node's forest row of each stretch, outer modules first."""
     position = analysis.nodes.position[nodes]
     start, end = analysis.forest.start[position], analysis.forest.end[position]
-    chain = _chains(analysis.modules)[analysis.attribution.node_module[nodes]]
-    common = _common(chain, _fresh(analysis, start, end))
+    owner = analysis.attribution.node_module[nodes]
+    chains = _chains(analysis.modules)
+    goes_on = ~_fresh(analysis, start, end)
     found: list[tuple[Int, Int, Int, Int]] = []
-    for level in range(chain.shape[1]):
-        opens = np.flatnonzero(common <= level)
-        module = chain[opens, level]
+    for level in range(chains.shape[1]):
+        module = chains[owner, level]
+        goes_on[1:] &= (module[1:] == module[:-1]) & (module[1:] >= 0)
+        goes_on[:1] = False
+        opens = np.flatnonzero(~goes_on)
         reach = np.maximum.reduceat(end, opens) if len(opens) else end
-        mine = module >= 0
+        mine = module[opens] >= 0
         opens = opens[mine]
-        found.append((start[opens], reach[mine], module[mine], position[opens]))
+        found.append((start[opens], reach[mine], module[opens], position[opens]))
     nothing = np.zeros(0, np.int64)
     columns = zip(*found, strict=True) if found else ((nothing,),) * 4
     first, last, module, row = (np.concatenate(column) for column in columns)
@@ -89,24 +129,17 @@ def _stretches(analysis: Analysis, nodes: Int) -> tuple[Int, Int, Int, Int]:
 
 def _chains(modules: Modules) -> Int:
     """Modules from the root down to each, -1 behind; the last row is that of no module."""
-    levels = [np.arange(len(modules))]
-    while (levels[-1] >= 0).any():
-        above = levels[-1]
-        levels.append(np.where(above >= 0, modules.parent[above], -1))
-    upwards = np.stack(levels[:-1] or levels, axis=1)
-    depth = (upwards >= 0).sum(axis=1)
-    place = depth[:, None] - 1 - np.arange(upwards.shape[1])
-    chain = np.take_along_axis(upwards, np.maximum(place, 0), axis=1)
-    chain[place < 0] = -1
-    return np.concatenate([chain, np.full((1, chain.shape[1]), -1)])
-
-
-def _common(chain: Int, fresh: Bool) -> Int:
-    """How much of the chain of each node continues that of the node before."""
-    equal = np.zeros(chain.shape, bool)
-    equal[1:] = (chain[1:] == chain[:-1]) & (chain[1:] >= 0)
-    equal[fresh] = False
-    return np.asarray(np.logical_and.accumulate(equal, axis=1).sum(axis=1))
+    parents, depths = modules.parent.tolist(), [0] * len(modules)
+    for module, parent in enumerate(parents):
+        depths[module] = depths[parent] + 1 if parent >= 0 else 0
+    levels = min(max(depths, default=-1) + 1, MOST_LEVELS)
+    chains = np.full((len(modules) + 1, levels), -1, np.int64)
+    for module, parent in enumerate(parents):
+        if parent >= 0:
+            chains[module] = chains[parent]
+        if depths[module] < levels:
+            chains[module, depths[module]] = module
+    return chains
 
 
 def _fresh(analysis: Analysis, start: Int, end: Int) -> Bool:

@@ -135,6 +135,23 @@ def test_device_work_of_a_collective_has_a_colour_of_its_own(tmp_path: Path) -> 
     assert colours(timeline, "device") == {"volta_sgemm_64x64_nt": "other", nccl: "communication"}
 
 
+def test_a_module_that_mostly_waits_stands_out_and_those_around_it_do_not(tmp_path: Path) -> None:
+    timeline = timeline_of(
+        tmp_path,
+        """
+        main ops   [root                                   ]
+        main ops    [fc            ] [rl                  ]
+        main ops     [mm seq=4   ]    [r seq=5 ]
+        main calls     [sy      ]                [sy     ]
+        auto ops                                            [m' seq=4 F=1 ][r' seq=5 F=1]
+        auto calls                                           [sy      ]      [sy ]
+        """,
+    )
+    forward, backward = colours(timeline, "forward"), colours(timeline, "backward")
+    assert forward == {"(root)": "forward", "fc": "wait", "relu": "forward"}
+    assert backward == {"(root)": "backward", "fc": "wait", "relu": "backward"}
+
+
 def test_python_frames_have_a_lane_and_the_colour_of_the_phase_around_them(tmp_path: Path) -> None:
     timeline = timeline_of(
         tmp_path,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_hookview.analysis.forest import ROUNDING_NS
-from tb_hookview.timeline.layout import depths
+from tb_hookview.timeline.layout import MOST_ROWS, depths
 
 spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=40)
 
@@ -59,3 +59,15 @@ def test_neighbours_that_rounding_made_overlap_stay_on_one_row() -> None:
 
 def test_nothing_has_no_rows() -> None:
     assert laid_out([]) == []
+
+
+@pytest.mark.parametrize("step", [10_000, 1])
+def test_rows_are_bounded_whatever_a_trace_holds(step: int) -> None:
+    """Each item crosses, or holds, all that begin after it."""
+    many = 4000
+    crossing = [(step * i, step * i + many * 20_000) for i in range(many)]
+    nesting = [(step * i, step * (2 * many - i)) for i in range(many)]
+    for spans in (crossing, nesting):
+        rows = laid_out(spans)
+        assert max(rows) < MOST_ROWS
+        assert rows[:10] == sorted(rows[:10])

@@ -12,6 +12,7 @@ from slow_merging import Block, slow_blocks, touches
 
 from tb_hookview.timeline.colours import Colour
 from tb_hookview.timeline.lanes import Items, Lane
+from tb_hookview.timeline.layout import MOST_ROWS
 from tb_hookview.timeline.merging import Blocks, Window, blocks, resolution_of
 
 times = st.integers(0, 400)
@@ -106,3 +107,10 @@ def test_blocks_stay_as_they_are_while_the_window_moves(shift: int) -> None:
 
 def test_an_empty_lane_has_no_blocks() -> None:
     assert listed(blocks(lane_of([], 1), Window(0, 10, 0, 1))) == []
+
+
+def test_of_more_rows_than_there_may_be_nothing_is_dropped() -> None:
+    many = 2 * MOST_ROWS
+    lane = lane_of([(i, 4 * many - 2 * i, 0, 0) for i in range(many)], 5000)
+    assert lane.rows == MOST_ROWS
+    assert blocks(lane, Window(0, many * 5000, 0, 1)).count.sum() == many
