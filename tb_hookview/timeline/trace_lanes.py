@@ -48,7 +48,7 @@ class TraceRows:
         key = events.thread.astype(np.int64) * len(Sort) + _SORT_OF_KIND[events.kind]
         self._order = np.argsort(key, kind="stable")
         present, first = np.unique(key[self._order], return_index=True)
-        last = np.append(first[1:], len(key))
+        last = np.append(first, len(key))[1:]
         self._stretch = {
             (int(k) // len(Sort), Sort(int(k) % len(Sort))): (int(a), int(b))
             for k, a, b in zip(present, first, last, strict=True)

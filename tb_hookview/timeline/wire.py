@@ -65,8 +65,8 @@ def _lane(timeline: Timeline, number: int) -> dict[str, Any]:
         "title": entry.title,
         "subtitle": entry.subtitle,
         "kind": entry.kind,
-        "depth": max(lane.rows, 1) if lane else 1,
-        "events": len(lane) if lane else timeline.curve(number).points,
+        "depth": 1 if lane is None else max(lane.rows, 1),
+        "events": timeline.curve(number).points if lane is None else len(lane),
     }
 
 

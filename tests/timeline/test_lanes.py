@@ -11,6 +11,8 @@ from shared_traces import FOLDER, shared_trace, small_traces
 
 from tb_hookview.analysis import load
 from tb_hookview.analysis.queue_length import queue_length
+from tb_hookview.analysis.selection import select
+from tb_hookview.export.nested_backward import MODULE, backward_slices
 from tb_hookview.timeline import Timeline
 
 TRACES = small_traces()
@@ -224,6 +226,21 @@ class TestOfSharedTraces:
             last = np.flatnonzero(np.append(np.diff(queue.time) > 0, True))
             assert time.tolist() == queue.time[last].tolist()
             assert value.tolist() == queue.length[last].tolist()
+
+
+@pytest.mark.parametrize("name", ["hta_sampled_rank-0", "tracelens_mi300_resnet_checkpointing"])
+def test_an_export_shows_the_same_stretches(name: str) -> None:
+    timeline = Timeline(load(shared_trace(name)))
+    (number,) = timeline.lanes_of("backward")
+    lane, texts = timeline.lane(number), timeline.names.texts
+    stretch = lane.name < timeline.names.recomputed
+    columns = (lane.start[stretch], lane.end[stretch], lane.name[stretch])
+    found = sorted(
+        (s, e, texts[n]) for s, e, n in zip(*map(np.ndarray.tolist, columns), strict=True)
+    )
+    exported = backward_slices(select(timeline.analysis, None)).values()
+    slices = [piece for pieces in exported for piece in pieces if piece.category == MODULE]
+    assert found == sorted((piece.start, piece.end, piece.name) for piece in slices)
 
 
 def test_a_module_s_stretches_hold_its_nodes_and_no_others() -> None:
