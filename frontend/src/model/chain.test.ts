@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { sync } from "../testing/report";
-import { chainText, frameLine, ownFrame } from "./chain";
+import { chainText, frameLine, frameShort, ownFrame } from "./chain";
 
 test("the chain leads from the call outwards to the Python lines, the step and the phase", () => {
   const text = chainText(
@@ -43,4 +43,11 @@ test("a line in short is its file and number", () => {
   expect(frameLine("src/models/head.py(60): forward")).toBe("head.py:60");
   expect(frameLine("C:\\code\\head.py(60): forward")).toBe("head.py:60");
   expect(frameLine("<built-in method item>")).toBe("<built-in method item>");
+});
+
+test("a long path keeps its last folder", () => {
+  expect(frameShort("/app/src/models/head.py(60): forward")).toBe("…/models/head.py(60): forward");
+  expect(frameShort("C:\\code\\src\\head.py(60): forward")).toBe("…/src\\head.py(60): forward");
+  expect(frameShort("models/head.py(60): a/b")).toBe("models/head.py(60): a/b");
+  expect(frameShort("<built-in method item>")).toBe("<built-in method item>");
 });

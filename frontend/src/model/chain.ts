@@ -59,6 +59,11 @@ export function frameLine(frame: string): string {
     : `${file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1)}:${line}`;
 }
 
+/** A frame with the last of its folders only, where there is no room for all of them. */
+export function frameShort(frame: string): string {
+  return frame.replace(/^.*[/\\](?=[^/\\]+[/\\][^/\\]+\(\d+\): )/s, "…/");
+}
+
 function moduleText(path: string, classOf: (path: string) => string | null): string {
   const className = classOf(path);
   return className === null ? pathText(path) : `${pathText(path)} (${className})`;

@@ -35,10 +35,11 @@ export function findingsMarkdown(
   return [head, ...findings.map((finding) => findingMarkdown(finding, stepUs))].join("\n");
 }
 
-/** Evidence is a phrase: as a sentence it begins large and ends with a full stop. */
+/** Evidence is a phrase: as a sentence it begins large, ends with a full stop, and writes µs. */
 export function sentence(phrase: string): string {
   if (phrase === "") return "";
-  const ended = /[.!?]$/.test(phrase) ? phrase : `${phrase}.`;
+  const written = phrase.replace(/(\d) us\b/g, "$1 µs");
+  const ended = /[.!?]$/.test(written) ? written : `${written}.`;
   return ended.charAt(0).toUpperCase() + ended.slice(1);
 }
 

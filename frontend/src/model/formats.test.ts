@@ -6,6 +6,7 @@ import {
   count,
   duration,
   durationScale,
+  instant,
   percent,
   scaledDuration,
   times,
@@ -56,4 +57,13 @@ test("counts, shares, quotients and sizes", () => {
 test("a clipped text says how long it was", () => {
   expect(clip("abc", 3)).toBe("abc");
   expect(clip("x".repeat(10_000), 5)).toBe("xxxxx… (10,000 characters)");
+});
+
+test.each([
+  [null, "—"],
+  [0, "0.000 ms"],
+  [223_334.2, "223.334 ms"],
+  [43_430_000.4, "43.430000 s"],
+])("the instant %j reads %j", (us, text) => {
+  expect(instant(us)).toBe(text);
 });

@@ -53,6 +53,12 @@ export function durationParts(us: Amount): [number: string, unit: string] {
   return [size === 0 ? "0" : fixed(us, 1), "µs"];
 }
 
+/** A point in time, to the microsecond: events close to each other stay apart. */
+export function instant(us: Amount): string {
+  if (us === null || us === undefined) return NOTHING;
+  return us >= 9.9995e6 ? `${(us / 1e6).toFixed(6)} s` : `${(us / 1e3).toFixed(3)} ms`;
+}
+
 /** A count; a mean per step may have a fraction. */
 export function count(value: Amount): string {
   if (value === null || value === undefined) return NOTHING;

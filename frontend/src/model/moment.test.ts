@@ -51,7 +51,7 @@ function blocks(id: string, list: Block[]): WireBlocks {
     name: list.map(() => 0),
     colour: list.map(([, , , colour]) => colour),
     count: list.map(() => 1),
-    id_of: list.map(() => 1),
+    event: list.map(() => 1),
   };
 }
 

@@ -3,7 +3,7 @@ import { useState, type ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { exampleInTimeline } from "../../model/findingExamples";
 import type { FindingRow } from "../../model/findings";
-import { counted, duration, NOTHING } from "../../model/formats";
+import { counted, duration, instant, NOTHING } from "../../model/formats";
 import { shortStep } from "../../model/syncText";
 import { PlaceLink } from "../PlaceLink";
 
@@ -40,7 +40,7 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
           <tbody>
             {shown.map((example) => (
               <tr key={example.start_us}>
-                <th scope="row">{duration(example.start)}</th>
+                <th scope="row">{instant(example.start)}</th>
                 <td>
                   <bdi>{example.step === null ? NOTHING : shortStep(example.step)}</bdi>
                 </td>

@@ -19,7 +19,7 @@ export function FindingToolbar({ rows, fitting, filtered }: FindingToolbarProps)
   return (
     <div className="toolbar">
       <SearchBox
-        label="Search finding, place, remedy"
+        label="Search findings"
         text={place.search}
         onText={(search) => {
           go({ search }, true);

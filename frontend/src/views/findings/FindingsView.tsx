@@ -10,6 +10,7 @@ import {
   sortFindings,
 } from "../../model/findings";
 import { findingsMarkdown } from "../../model/findingText";
+import { counted } from "../../model/formats";
 import { CopyButton } from "../CopyButton";
 import { usePlace } from "../state/context";
 import { useRules } from "../state/useRules";
@@ -66,7 +67,11 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
               {rules !== null && <Checked rules={rules} />}
               <span className="spring" />
               <CopyButton
-                label={filtered ? `Copy these ${rows.length} as Markdown` : "Copy all as Markdown"}
+                label={
+                  filtered
+                    ? `Copy ${counted(rows.length, "finding")} as Markdown`
+                    : "Copy all as Markdown"
+                }
                 text={text}
                 source={source}
               />

@@ -1,8 +1,10 @@
 import type { CSSProperties, ReactElement } from "react";
 
 import type { Target } from "../../api/client";
-import { counted, duration } from "../../model/formats";
+import { avoidable } from "../../model/attention";
+import { counted, duration, instant } from "../../model/formats";
 import type { Moment, MomentPart, MomentTrack } from "../../model/moment";
+import { lengthOf } from "../../model/timeline/span";
 import type { SyncRow } from "../../model/syncs";
 import { useMoment } from "./useMoment";
 
@@ -32,9 +34,12 @@ interface PictureProps {
 
 function Picture({ moment, row, faded }: PictureProps): ReactElement {
   const { sync } = row;
+  const calm = avoidable([sync]).length === 0;
   const idle = (sync.device_idle_us ?? 0) > 0 ? sync.device_idle_us : null;
   return (
-    <figure className={faded ? "moment faded" : "moment"}>
+    <figure
+      className={["moment", ...(faded ? ["faded"] : []), ...(calm ? ["calm"] : [])].join(" ")}
+    >
       <div className="moment-tracks" role="img" aria-label={said(moment, row)}>
         {moment.host !== null && (
           <Track title="host" track={moment.host} named>
@@ -64,7 +69,7 @@ function Picture({ moment, row, faded }: PictureProps): ReactElement {
           </span>
         ))}
         <span>
-          {duration(moment.span.from)} to {duration(moment.span.to)} of the trace
+          {duration(lengthOf(moment.span))} at {instant(moment.span.from)} of the trace
         </span>
         {moment.host !== null && (
           <span className="moment-thread" title={moment.host.title}>

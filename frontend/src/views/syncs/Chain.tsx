@@ -2,7 +2,14 @@ import { useRef, type ReactElement, type ReactNode } from "react";
 
 import type { WireReport } from "../../api/types";
 import { avoidable } from "../../model/attention";
-import { chainIndent, chainOf, chainText, isLibrary, type ChainLink } from "../../model/chain";
+import {
+  chainIndent,
+  chainOf,
+  chainText,
+  frameShort,
+  isLibrary,
+  type ChainLink,
+} from "../../model/chain";
 import { duration } from "../../model/formats";
 import type { SyncRow } from "../../model/syncs";
 import { CopyButton } from "../CopyButton";
@@ -30,7 +37,7 @@ export function Chain({ report, row, title = "What happens" }: ChainProps): Reac
         {chainOf(sync, classOf).map((link, index) => (
           <span key={index} className={classNameOf(link)}>
             {chainIndent(link.depth)}
-            <bdi>{link.text}</bdi>
+            <bdi title={link.text}>{link.kind === "frame" ? frameShort(link.text) : link.text}</bdi>
             {link.kind === "call" ? `  ${duration(sync.duration_us)}` : ""}
             {"\n"}
           </span>

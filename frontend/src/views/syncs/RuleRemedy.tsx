@@ -7,16 +7,14 @@ interface RuleRemedyProps {
   rules: readonly WireRule[] | null;
 }
 
-/** What a rule advises where it has no finding: the wait is in no step that findings are about. */
+/** What a rule advises where no finding holds the waits: in the first of several steps, say. */
 export function RuleRemedy({ cause, rules }: RuleRemedyProps): ReactElement | null {
   const rule = rules?.find(({ id }) => id === cause);
   if (rule === undefined) return null;
   return (
     <section className="remedy" aria-label="Remedy">
       <p>{rule.fix}</p>
-      <p className="muted">
-        No price: no finding holds these waits. Findings leave out the first step, which warms up.
-      </p>
+      <p className="muted">No price: no finding holds these waits.</p>
       <p className="muted">Reference: {rule.reference}</p>
     </section>
   );

@@ -63,7 +63,7 @@ function What({ node, rules, search }: Omit<SyncCellProps, "open" | "onFold">): 
   const notes = [row.sync.operator === null ? null : row.sync.node, line];
   return (
     <>
-      <Name text={whatText(node)} className="code" mark={search} />
+      <Name text={whatText(node)} className="code keep" mark={search} />
       <Name
         text={notes.filter((note) => note !== null).join(" · ")}
         className="code muted"
