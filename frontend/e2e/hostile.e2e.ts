@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { VIEWS } from "../src/model/place";
 import { launch, open } from "./browser";
 import { serve, type Server } from "./server";
 import { makeLogDir, type LogDir } from "./traces";
@@ -16,9 +17,9 @@ let browser: Browser;
 beforeAll(async () => {
   logdir = makeLogDir();
   logdir.addDevice(MARKUP.replaceAll("/", ""), [
-    { path: MARKUP, className: "<script>alert(1)</script>", waits: 500 },
-    { path: RIGHT_TO_LEFT, className: "Linear" },
-    { path: LONG, className: LONG },
+    { path: MARKUP, className: "<script>alert(1)</script>", waits: 500, kernel: MARKUP },
+    { path: RIGHT_TO_LEFT, className: "Linear", kernel: RIGHT_TO_LEFT, waits: 300 },
+    { path: LONG, className: LONG, kernel: LONG, waits: 400 },
     { path: "constructor", className: "__proto__" },
   ]);
   server = await serve(logdir.path);
@@ -32,7 +33,7 @@ afterAll(async () => {
 });
 
 test("names out of a trace are text, whatever they hold", async () => {
-  const { page, faults } = await open(browser, server.url);
+  const { page, faults } = await open(browser, `${server.url}#/backward`);
   const cell = page.locator(".table-body [role=row]", { hasText: MARKUP });
   await cell.waitFor();
   await cell.click();
@@ -47,7 +48,7 @@ test("names out of a trace are text, whatever they hold", async () => {
 });
 
 test("long and right-to-left names keep to their cells", async () => {
-  const { page, faults } = await open(browser, server.url);
+  const { page, faults } = await open(browser, `${server.url}#/backward`);
   const names = page.locator(".table-body [role=row] bdi.code");
   await names.first().waitFor();
   const texts = await names.allTextContents();
@@ -60,4 +61,29 @@ test("long and right-to-left names keep to their cells", async () => {
   await page.getByRole("complementary", { name: "Module" }).waitFor();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(1280);
   expect(faults).toEqual([]);
+});
+
+test.each(VIEWS)("the view %s makes no markup of names, and is no wider for them", async (view) => {
+  const { page, faults } = await open(browser, `${server.url}#/${view}`);
+  await page.locator(".content-inner[aria-busy=false]").waitFor();
+  await page.waitForLoadState("networkidle");
+  const rows = page.locator(".table-body [role=row]");
+  if ((await rows.count()) > 1) await rows.nth(1).click();
+  await page.waitForLoadState("networkidle");
+  expect(await page.locator("img, script:not([src])").count()).toBe(0);
+  expect(await page.title()).not.toBe("taken");
+  const size = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(size).toBe(1280);
+  const longest = await page.evaluate(() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    let most = 0;
+    while (walker.nextNode() !== null) {
+      most = Math.max(most, walker.currentNode.nodeValue?.length ?? 0);
+    }
+    return most;
+  });
+  // A name of 10,000 characters is cut, and says so.
+  expect(longest).toBeLessThan(2000);
+  expect(faults).toEqual([]);
+  await page.context().close();
 });

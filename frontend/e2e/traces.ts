@@ -21,6 +21,8 @@ export interface ModuleSpec {
   className: string;
   /** How long the host waits for the device in this module's backward, in microseconds. */
   waits?: number;
+  /** Name of the kernels that it launches. */
+  kernel?: string;
 }
 
 export function makeLogDir(): LogDir {
@@ -75,14 +77,14 @@ function deviceTrace(modules: ModuleSpec[]): Event[] {
   ): void => {
     events.push({ ph: "X", cat, name, pid: PID, tid, ts, dur, args });
   };
-  const launch = (tid: number, ts: number): void => {
+  const launch = (tid: number, ts: number, name = "gemm"): void => {
     correlation += 1;
     add("cuda_runtime", "cudaLaunchKernel", ts, 5, tid, { correlation });
     const args = { correlation, device: 0, stream: 7 };
     events.push({
       ph: "X",
       cat: "kernel",
-      name: "gemm",
+      name,
       pid: 0,
       tid: 7,
       ts: ts + 10,
@@ -93,17 +95,17 @@ function deviceTrace(modules: ModuleSpec[]): Event[] {
   modules.forEach((module, index) => {
     add("user_annotation", mark(module), now, SLOT - 10, MAIN);
     add("cpu_op", "aten::linear", now + 5, 60, MAIN, { "Sequence number": index + 1 });
-    launch(MAIN, now + 10);
+    launch(MAIN, now + 10, module.kernel);
     now += SLOT;
   });
-  [...modules.entries()].reverse().forEach(([index, { waits = 0 }]) => {
+  [...modules.entries()].reverse().forEach(([index, { waits = 0, kernel }]) => {
     const node = "autograd::engine::evaluate_function: LinearBackward0";
     const length = SLOT - 10 + waits;
     add("cpu_op", node, now, length, AUTOGRAD, {
       "Sequence number": index + 1,
       "Fwd thread id": MAIN,
     });
-    launch(AUTOGRAD, now + 10);
+    launch(AUTOGRAD, now + 10, kernel);
     if (waits > 0) {
       add("cpu_op", "aten::item", now + 20, waits + 10, AUTOGRAD, {});
       add("cuda_runtime", "cudaStreamSynchronize", now + 22, waits, AUTOGRAD, {

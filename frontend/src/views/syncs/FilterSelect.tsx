@@ -1,5 +1,9 @@
 import type { ReactElement } from "react";
 
+import { clip } from "../../model/formats";
+
+const MOST_SHOWN = 120;
+
 interface FilterSelectProps {
   label: string;
   value: string | null;
@@ -26,11 +30,11 @@ export function FilterSelect(props: FilterSelectProps): ReactElement {
         <option value={ANY}>any</option>
         {options.map(([name, n]) => (
           <option key={name} value={name}>
-            {text(name)} ({n})
+            {clip(text(name), MOST_SHOWN)} ({n})
           </option>
         ))}
         {value !== null && !options.some(([name]) => name === value) && (
-          <option value={value}>{text(value)} (0)</option>
+          <option value={value}>{clip(text(value), MOST_SHOWN)} (0)</option>
         )}
       </select>
     </label>
