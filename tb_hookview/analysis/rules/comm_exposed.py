@@ -48,7 +48,8 @@ def _volume(context: Context) -> str:
     rows, size = collectives(context)
     if not len(rows) or (size < 0).any():
         return ""
-    return f"; {context.per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {len(rows)} message{'s' if len(rows) > 1 else ''} in all"
+    messages = f"{len(rows)} message{'s' if len(rows) > 1 else ''}"
+    return f"; {context.per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {messages} in all"
 
 
 def _is_graph_launch(name: str) -> bool:

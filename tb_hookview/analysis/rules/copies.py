@@ -53,11 +53,15 @@ def small(context: Context) -> Bool:
 
 
 def saved_by_pinning(context: Context, copies: Int) -> tuple[float, str]:
-    """Part of the time of some copies that pinned memory saves, and what this supposes."""
+    """Part of the time of some copies that pinned memory saves, and what this supposes.
+
+    The rate of the trace's copies from pinned memory tells it, but not of small ones: those take
+    as long as their start.
+    """
     moved, duration = bytes_of(context), context.analysis.work.duration
     pinned = uploads(context, PINNED) & (moved >= _LARGE) & (duration > 0)
     time = duration[copies].sum()
-    if not pinned.any() or not time or (moved[copies] < 0).any():
+    if not pinned.any() or not time or (moved[copies] <= _SMALL).any():
         return FASTER_PINNED, ASSUMES_FASTER
     rate = moved[pinned].sum() / duration[pinned].sum()  # bytes a nanosecond: GB/s
     saved = 1 - moved[copies].sum() / rate / time

@@ -10,7 +10,7 @@ from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
-from tb_hookview.trace.columns import Bool, Int
+from tb_hookview.trace.columns import Bool
 
 _LAUNCH = r"^(cuda|cu|hip)GraphLaunch"
 _SHARE = 0.02
@@ -50,20 +50,17 @@ def _before(context: Context, replayed: Bool) -> Iterator[Match]:
 
 
 def _within(context: Context, replayed: Bool) -> Iterator[Match]:
-    """Pauses between two pieces of work of one launch; told, not billed."""
+    """Pauses before work of graphs that had been launched by then; told, not billed."""
     table, work = context.analysis.gaps, context.analysis.work
     gaps = context.gaps_of(Cause.DEVICE)
-    after = table.work[gaps]
-    inside = lookup(replayed.astype(np.int64), after) == 1
-    gaps, after = gaps[inside], after[inside]
-    begun = _begun(context)[after]
-    gaps = gaps[begun < table.start[gaps]]
+    gaps = gaps[lookup(replayed.astype(np.int64), table.work[gaps]) == 1]
     time = context.per_step(table.duration[gaps].sum())
     if time > _SHARE * context.step_us > 0:
         yield Match(
             place="within graphs",
             everywhere=True,
-            evidence=f"{len(gaps)} pauses between the kernels of one graph, {time:.1f} us a step, "
+            evidence=f"{len(gaps)} pauses before kernels of graphs that had been launched by then, "
+            f"{time:.1f} us a step, "
             f"the longest {table.duration[gaps].max() / 1000:.1f} us; "
             f"{len(np.unique(work.launch[table.work[gaps]]))} launches of graphs",
             count=len(gaps),
@@ -72,14 +69,6 @@ def _within(context: Context, replayed: Bool) -> Iterator[Match]:
             caveats=(_UNLISTED,),
             latent="nothing on the host can shorten them: a graph runs as it was recorded",
         )
-
-
-def _begun(context: Context) -> Int:
-    """Start of the first work of the same launch on the same device, for each piece of work."""
-    work = context.analysis.work
-    key = (work.launch + 1) * (work.device.max(initial=0) + 1) + work.device
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    return np.asarray(work.start[first][group])
 
 
 def _replayed(context: Context) -> Bool:
@@ -94,8 +83,8 @@ RULE = Rule(
     family="host",
     title="A device pauses before or within the graphs that it replays",
     matches="Work of CUDA or HIP graphs; gaps before a graph that was launched too late, or pauses "
-    "between two pieces of work of one launch, of 2 % of a step or more. Pauses within are told of "
-    "and not billed.",
+    "before work of a graph that was launched in time, of 2 % of a step or more. Pauses within are "
+    "told of and not billed.",
     fix="Launch the next graph before the last one is done: copy its inputs on another stream, and "
     "read results later. Put more into one graph. A pause within a graph comes from the order of "
     "its nodes, or from nodes that the profiler does not list: a newer CUPTI or rocprofiler may.",

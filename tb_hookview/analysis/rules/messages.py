@@ -29,7 +29,7 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
     position[context.forest.event] = np.arange(len(context.forest))
     row, elements = position[table.event], np.maximum(table.sent, table.received)
     fits = [re.search(pattern, name) is not None for name in table.collective]
-    known = (row >= 0) & np.array(fits, bool) & (table.group_size > 1) & (elements >= 0)
+    known = (row >= 0) & np.array(fits, bool) & (table.group_size > 1) & (elements > 0)
     row, width = row[known], np.array([_width(name) for name in table.dtype], np.int64)[known]
     size = np.where(width > 0, elements[known] * width, -1)
     counted = context.rows[row]
