@@ -38,7 +38,7 @@ test("a run folder that is emptied while it is served says what to do", async ()
     dir.addReal("tiny");
   });
   rmSync(join(logdir.path, "tiny"), { recursive: true });
-  const { page, faults } = await open(browser, server.url);
+  const { page, faults } = await open(browser, `${server.url}#/backward`);
   await page.getByRole("heading", { name: "No traces yet" }).waitFor();
   const text = await page.locator(".state").innerText();
   expect(text).toContain(logdir.path);
@@ -54,7 +54,7 @@ test("a broken file is named with the reason, and can be tried again", async () 
   const { logdir, server } = await serving((dir) => {
     dir.addFile("run/broken.1.pt.trace.json", '{"traceEvents": [{"ph": "X", ');
   });
-  const { page, faults } = await open(browser, server.url);
+  const { page, faults } = await open(browser, `${server.url}#/backward`);
   const card = page.getByRole("alert");
   await card.getByRole("heading", { name: "This file cannot be read as a trace" }).waitFor();
   expect(await card.innerText()).toContain("broken.1.pt.trace.json");
@@ -79,7 +79,7 @@ test("a server that has gone away is said to be away", async () => {
   const { server } = await serving((dir) => {
     dir.addReal("tiny");
   });
-  const { page } = await open(browser, server.url);
+  const { page } = await open(browser, `${server.url}#/backward`);
   await row(page, "blocks").waitFor();
   await server.stop();
   await page.getByLabel("steps").selectOption("step:ProfilerStep#3");
@@ -94,7 +94,7 @@ test("the run looked at last is shown again", async () => {
   const { page } = await open(browser, `${server.url}#/backward?run=one`);
   await row(page, "blocks").waitFor();
   await page.goto("about:blank");
-  await page.goto(server.url);
+  await page.goto(`${server.url}#/backward`);
   await row(page, "blocks").waitFor();
   expect(await page.getByLabel("run").inputValue()).toBe("one");
 });
@@ -141,7 +141,7 @@ test("a reading can be stopped, and begun again", async () => {
   });
   const { page, faults } = await open(browser, `${server.url}api/runs`);
   await page.route("**/api/report?*", () => undefined);
-  await page.goto(server.url);
+  await page.goto(`${server.url}#/backward`);
   await page.getByRole("heading", { name: "Reading the trace" }).waitFor();
   await page.getByText("waiting for the reader").waitFor();
   await page.getByRole("button", { name: "Stop" }).click();

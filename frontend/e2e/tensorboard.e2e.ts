@@ -28,7 +28,7 @@ const frame = (page: Page): FrameLocator =>
 test("inside TensorBoard the page shows, and follows its dark mode", async () => {
   const { page, faults } = await open(browser, `${server.url}#hookview`);
   const inside = frame(page);
-  await inside.locator(".table-body [role=row]").first().waitFor();
+  await inside.getByRole("region", { name: "Steps" }).waitFor();
   await inside.getByRole("link", { name: "Syncs" }).click();
   await inside.getByText("The host never waits for the device in these steps.").waitFor();
   const address = await inside.locator("html").evaluate(() => window.location.href);

@@ -1,7 +1,8 @@
+import { createCompareApi, type CompareApi } from "./compare";
 import { ApiError, getJson, withTarget, type Target } from "./request";
+import type { WireRule } from "./rules";
 import { createModuleApi, type ModuleApi } from "./module";
 import { createTimelineApi, type TimelineApi } from "./timeline";
-import type { WireRule } from "./rules";
 import { SCHEMA, type WireProgress, type WireReport, type WireRuns } from "./types";
 
 export { ApiError, type Target } from "./request";
@@ -12,6 +13,7 @@ export interface Api {
   readonly progress: (target: Target, signal: AbortSignal) => Promise<WireProgress>;
   readonly rules: (signal: AbortSignal) => Promise<WireRule[]>;
   readonly module: ModuleApi;
+  readonly compare: CompareApi;
   readonly timeline: TimelineApi;
 }
 
@@ -29,6 +31,7 @@ export function createApi(base: URL): Api {
     },
     rules: (signal) => getJson<WireRule[]>(new URL("api/rules", base), signal),
     module: createModuleApi(base),
+    compare: createCompareApi(base),
     timeline: createTimelineApi(base),
   };
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { placeFromHash, placeToHash, START, type Place } from "./place";
 
 test("what is at its default is not in the address", () => {
-  expect(placeToHash(START)).toBe("#/backward");
+  expect(placeToHash(START)).toBe("#/summary");
 });
 
 test("every part of a place survives its address", () => {
@@ -34,6 +34,13 @@ test("every part of a place survives its address", () => {
     range: { from: 12.25, to: 13 },
     mark: { from: 0, to: 1e9 },
     event: "812",
+    compare: {
+      base: { run: "before & <1>", worker: "gpu01#0", trace: "16", steps: ["a b", "c"] },
+      steps: ["ProfilerStep#5", "ProfilerStep#6"],
+      table: "syncs",
+      status: "appeared",
+      row: "scalar-read head",
+    },
   };
   expect(placeFromHash(placeToHash(place))).toEqual(place);
 });
@@ -48,7 +55,7 @@ test.each([
   "#",
   "#/",
   "#/nowhere?sort=--&per=%",
-  "#backward?=&&",
+  "#summary?=&&",
   "#/?from=5&to=4&range=1..x&mark=..",
 ])("a poor address %j leads to the start", (hash) => {
   expect(placeFromHash(hash)).toEqual(START);

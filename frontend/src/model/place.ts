@@ -1,10 +1,11 @@
+import { compareFromQuery, compareToQuery, NO_COMPARE, type ComparePlace } from "./compare/place";
 import { GROUPINGS, type Grouping } from "./groups";
 import { QUANTITIES, type Quantity } from "./lens";
 import type { Averaging, Measure } from "./measures";
 import { spanFrom, spanOf, spanText, timeText, type Span } from "./timeline/span";
 import type { Sort } from "./treeRows";
 
-export const VIEWS = ["backward", "syncs", "timeline", "findings"] as const;
+export const VIEWS = ["summary", "backward", "syncs", "timeline", "findings", "compare"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** Everything that a shared address brings back. */
@@ -46,10 +47,11 @@ export interface Place {
   mark: Span | null;
   /** Id of the event selected in the timeline. */
   event: string | null;
+  compare: ComparePlace;
 }
 
 export const START: Place = {
-  view: "backward",
+  view: "summary",
   run: null,
   worker: null,
   trace: null,
@@ -75,6 +77,7 @@ export const START: Place = {
   range: null,
   mark: null,
   event: null,
+  compare: NO_COMPARE,
 };
 
 const CLOCKS = ["device", "host"] as const;
@@ -118,6 +121,7 @@ export function placeToHash(place: Place): string {
   }
   if (place.range !== null) query.set("range", spanText(place.range));
   if (place.mark !== null) query.set("mark", spanText(place.mark));
+  compareToQuery(place.compare, query);
   const text = query.toString();
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
 }
@@ -139,6 +143,7 @@ export function placeFromHash(hash: string): Place {
   place.shown = spanFrom(query.get("from"), query.get("to"));
   place.range = spanOf(query.get("range"));
   place.mark = spanOf(query.get("mark"));
+  place.compare = compareFromQuery(query);
   return place;
 }
 

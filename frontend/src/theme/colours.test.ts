@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { PALETTES, paletteSheet, type Mode, type Palette } from "./colours";
+import { DEVICE_COLOURS, PALETTES, paletteSheet, type Mode, type Palette } from "./colours";
 
 /** Lowest contrast that is readable at our text sizes (WCAG 2, AA). */
 const READABLE = 4.5;
@@ -60,6 +60,47 @@ describe.each(Object.keys(PALETTES) as Mode[])("in %s mode", (mode) => {
     expect(contrast(channels(palette.onWait), channels(palette.wait))).toBeGreaterThan(READABLE);
   });
 });
+
+/** How colours look without red or without green cones (Machado and others, 2009), and with all. */
+const EYES = {
+  all: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+  deuteranopia: [0.367, 0.861, -0.228, 0.28, 0.673, 0.047, -0.012, 0.043, 0.969],
+  protanopia: [0.152, 1.053, -0.205, 0.115, 0.786, 0.099, -0.004, -0.048, 1.052],
+};
+const OKLAB_IN = [0.4122, 0.5363, 0.0514, 0.2119, 0.6807, 0.1074, 0.0883, 0.2817, 0.63];
+const OKLAB_OUT = [0.2105, 0.7936, -0.0041, 1.978, -2.4286, 0.4506, 0.0259, 0.7828, -0.8087];
+/** Lowest distance in Oklab, of 100 from black to white, at which parts of a bar can be told apart. */
+const APART = 7;
+
+function times(matrix: number[], vector: number[]): number[] {
+  return [0, 3, 6].map((row) =>
+    vector.reduce((sum, value, at) => sum + value * (matrix[row + at] ?? 0), 0),
+  );
+}
+
+function seen(hex: string, eye: number[]): number[] {
+  const linear = channels(hex).map((c) =>
+    c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4,
+  );
+  const cones = times(OKLAB_IN, times(eye, linear)).map((c) => Math.cbrt(Math.max(0, c)));
+  return times(OKLAB_OUT, cones).map((c) => c * 100);
+}
+
+test.each(Object.keys(PALETTES) as Mode[])(
+  "idle causes can be told apart by everyone, in %s mode",
+  (mode) => {
+    const names = Object.values(DEVICE_COLOURS);
+    for (const [eye, matrix] of Object.entries(EYES)) {
+      names.forEach((one, at) => {
+        for (const other of names.slice(at + 1)) {
+          const [a, b] = [one, other].map((name) => seen(PALETTES[mode][name], matrix));
+          const distance = Math.hypot(...[0, 1, 2].map((i) => (a?.[i] ?? 0) - (b?.[i] ?? 0)));
+          expect(distance, `${one} and ${other}, ${eye}`).toBeGreaterThan(APART);
+        }
+      });
+    }
+  },
+);
 
 test("the sheet holds every colour of both modes", () => {
   const sheet = paletteSheet();

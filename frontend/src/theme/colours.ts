@@ -15,8 +15,19 @@ export interface Palette {
   optimizer: string;
   data: string;
   communication: string;
+  /** The host between its phases. */
+  other: string;
+  /** The device at work. */
+  busy: string;
   idle: string;
   wait: string;
+  /** Idle time of the device by its cause, where that has no colour among those above. */
+  idleData: string;
+  idleCopy: string;
+  idleAllocator: string;
+  idleLaunch: string;
+  idleProfiler: string;
+  idleUnknown: string;
   /** The same meanings where they colour text. */
   forwardText: string;
   backwardText: string;
@@ -48,8 +59,16 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     optimizer: "#8a63c9",
     data: "#2a9d8a",
     communication: "#b08d00",
+    other: "#d3c6ae",
+    busy: "#56637a",
     idle: "#c6cad1",
     wait: "#c8234f",
+    idleData: "#643400",
+    idleCopy: "#382a98",
+    idleAllocator: "#6d1458",
+    idleLaunch: "#f2dc6a",
+    idleProfiler: "#a9c1fb",
+    idleUnknown: "#a4a9b1",
     forwardText: "#2560b5",
     backwardText: "#a04f06",
     optimizerText: "#6f45b3",
@@ -74,8 +93,16 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     optimizer: "#b196e6",
     data: "#4fbdaa",
     communication: "#d3b843",
+    other: "#6f6552",
+    busy: "#bcc7d6",
     idle: "#4c525b",
     wait: "#f5587f",
+    idleData: "#4c6b1e",
+    idleCopy: "#1957bb",
+    idleAllocator: "#5c2f86",
+    idleLaunch: "#f9e77b",
+    idleProfiler: "#2f8fb0",
+    idleUnknown: "#a0a8b4",
     forwardText: "#84b4f4",
     backwardText: "#f5a55e",
     optimizerText: "#bda6ec",
@@ -87,6 +114,34 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     shadeMost: 46,
   },
 };
+
+/** What the colours of charts are called, by the parts that they show. */
+export const PHASE_COLOURS = {
+  forward: "forward",
+  backward: "backward",
+  optimizer: "optimizer",
+  data: "data",
+  other: "other",
+} as const satisfies Record<string, keyof Palette>;
+
+/** The device at work, and idle by cause. Host phases have other colours. */
+export const DEVICE_COLOURS = {
+  busy: "busy",
+  sync: "wait",
+  data_loading: "idleData",
+  copy: "idleCopy",
+  allocator: "idleAllocator",
+  launch: "idleLaunch",
+  communication: "communication",
+  profiler: "idleProfiler",
+  device: "idle",
+  unknown: "idleUnknown",
+} as const satisfies Record<string, keyof Palette>;
+
+/** A colour as a style's value. */
+export function colourOf(name: keyof Palette): string {
+  return `var(${property(name)})`;
+}
 
 /** The palettes as custom properties; `:root[data-mode]` says which one holds. */
 export function paletteSheet(): string {

@@ -1,12 +1,16 @@
 import base from "./base.css?inline";
+import charts from "./charts.css?inline";
+import compare from "./compare.css?inline";
 import findings from "./findings.css?inline";
 import frame from "./frame.css?inline";
 import moment from "./moment.css?inline";
 import modules from "./modules.css?inline";
 import panel from "./panel.css?inline";
 import states from "./states.css?inline";
+import summary from "./summary.css?inline";
 import syncs from "./syncs.css?inline";
 import table from "./table.css?inline";
+import timeline from "./timeline.css?inline";
 import view from "./view.css?inline";
 import { paletteSheet } from "./colours";
 
@@ -29,6 +33,10 @@ export function adoptStyles(document: Document): void {
       moment,
       syncs,
       findings,
+      charts,
+      compare,
+      summary,
+      timeline,
     ].join("\n"),
   );
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];

@@ -7,6 +7,7 @@ import { chooseTrace, type Choice } from "../model/chooseTrace";
 import type { View } from "../model/place";
 import { pageTitle } from "../model/title";
 import { BackwardView } from "./backward/BackwardView";
+import { CompareView } from "./compare/CompareView";
 import { FindingsView } from "./findings/FindingsView";
 import { Navigation } from "./shell/Navigation";
 import { Refresh } from "./shell/Refresh";
@@ -19,19 +20,25 @@ import { useRuns, type Runs } from "./state/useRuns";
 import { Empty } from "./states/Empty";
 import { ErrorCard } from "./states/ErrorCard";
 import { Missing } from "./states/Missing";
+import { SummaryView } from "./summary/SummaryView";
 import { SyncsView } from "./syncs/SyncsView";
 import { TimelineView } from "./timeline/TimelineView";
 
 interface PageProps {
   report: WireReport;
   target: Target;
+  /** Of all steps, whatever step is shown. */
+  whole: WireReport;
+  listed: WireRuns;
 }
 
 const PAGES: Readonly<Record<View, (props: PageProps) => ReactElement>> = {
+  summary: SummaryView,
   backward: BackwardView,
   syncs: SyncsView,
   timeline: TimelineView,
   findings: FindingsView,
+  compare: CompareView,
 };
 
 export function App(): ReactElement {
@@ -82,6 +89,8 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
               key={`${run}\n${worker}\n${trace}\n${place.view}`}
               report={report}
               target={target}
+              whole={whole ?? report}
+              listed={listed}
             />
           )}
         </TraceContent>

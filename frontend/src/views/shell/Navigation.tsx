@@ -48,6 +48,7 @@ function entries(report: WireReport | null): Entry[] {
   const blocked = waits.reduce((sum, sync) => sum + sync.duration_us, 0);
   const step = report === null ? 0 : stepsLength(report);
   return [
+    { view: "summary", title: "Summary", badge: "", look: false },
     {
       view: "backward",
       title: "Backward",
@@ -60,12 +61,14 @@ function entries(report: WireReport | null): Entry[] {
       badge: report === null ? NOTHING : count(report.syncs.length),
       look: deservesLook(blocked, step),
     },
+    { view: "timeline", title: "Timeline", badge: "", look: false },
     {
       view: "findings",
       title: "Findings",
       badge: report === null ? NOTHING : count(report.findings.length),
       look: false,
     },
+    { view: "compare", title: "Compare", badge: "", look: false },
   ];
 }
 

@@ -1,0 +1,154 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { launch, open, type Watched } from "./browser";
+import { serve, type Server } from "./server";
+import { makeLogDir, type LogDir } from "./traces";
+
+let logdir: LogDir;
+let server: Server;
+let browser: Browser;
+let watched: Watched;
+let page: Page;
+
+beforeAll(async () => {
+  logdir = makeLogDir();
+  const kept = [
+    { path: "", className: "Net" },
+    { path: "body", className: "Sequential", waits: 300 },
+  ];
+  logdir.addDevice("before", [
+    ...kept,
+    { path: "patch_drop", className: "PatchDropout", waits: 5000 },
+    { path: "old", className: "Linear" },
+  ]);
+  logdir.addDevice("after", [
+    ...kept,
+    { path: "patch_drop", className: "PatchDropout" },
+    { path: "<b>new</b>", className: "GELU" },
+  ]);
+  logdir.addReal("host only");
+  server = await serve(logdir.path);
+  browser = await launch();
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  logdir.remove();
+});
+
+const BOTH = "#/compare?run=after&base=before";
+
+beforeEach(async () => {
+  watched = await open(browser, `${server.url}${BOTH}`);
+  page = watched.page;
+  await headline().waitFor();
+});
+
+afterEach(async () => {
+  await page.context().close();
+  expect(watched.faults).toEqual([]);
+});
+
+const headline = (): ReturnType<Page["getByRole"]> => page.getByRole("heading", { name: /^step / });
+const rows = (): ReturnType<Page["locator"]> => page.locator(".table-body [role=row]");
+
+/** Name and status of every row. */
+const listed = (): Promise<string[]> =>
+  rows().evaluateAll((all) =>
+    all.map((row) => {
+      const name = row.querySelector("bdi")?.textContent ?? "";
+      return `${name} ${row.querySelector(".status")?.textContent ?? ""}`;
+    }),
+  );
+
+test("the headline says what the fix did", async () => {
+  expect(await headline().innerText()).toMatch(
+    /^step 6\.\d\d → 1\.\d\d ms \(\d\.\d\d×\): 5\.00 ms less host blocked in patch_drop/,
+  );
+});
+
+test("modules that appeared and vanished are told apart from those that are the same", async () => {
+  await page.getByRole("button", { name: /^Modules/ }).click();
+  await page.getByLabel("status").selectOption("all");
+  await expect.poll(async () => (await listed()).length).toBeGreaterThan(4);
+  const all = await listed();
+  expect(all).toContain("old vanished");
+  expect(all).toContain("<b>new</b> appeared");
+  await page.getByLabel("status").selectOption("appeared");
+  await expect.poll(listed).toEqual(["<b>new</b> appeared"]);
+  await page.getByLabel("status").selectOption("all");
+  await page.getByRole("searchbox").fill("PATCH");
+  await expect
+    .poll(async () => (await listed()).map((row) => row.split(" ")[0]))
+    .toEqual(["patch_drop"]);
+});
+
+test("waits are listed by cause and place, and lead to either side", async () => {
+  await page.getByRole("button", { name: /^Syncs/ }).click();
+  await rows().filter({ hasText: "patch_drop" }).click();
+  const panel = page.getByRole("complementary", { name: "Difference" });
+  await panel.getByText("−5.00 ms").waitFor();
+  await panel.getByText("It is not there.").waitFor();
+  await panel.getByRole("link", { name: "Show it before" }).click();
+  await expect.poll(() => page.url()).toContain("#/syncs?run=before");
+  await page.goBack();
+  await panel.waitFor();
+});
+
+test("swapping the sides turns the sentence round, and back goes back", async () => {
+  await page.getByRole("button", { name: "Swap" }).click();
+  await page.getByRole("heading", { name: /5\.00 ms more host blocked in patch_drop/ }).waitFor();
+  expect(page.url()).toContain("run=before");
+  expect(page.url()).toContain("base=after");
+  await page.goBack();
+  await page.getByRole("heading", { name: /less host blocked/ }).waitFor();
+});
+
+test("an address without a base offers likely ones", async () => {
+  await page.goto(`${server.url}#/compare?run=after`);
+  await page.getByRole("heading", { name: "Compare with what?" }).waitFor();
+  await page.getByRole("link", { name: "run before" }).click();
+  await headline().waitFor();
+  await expect.poll(() => page.url()).toContain("base=before");
+});
+
+test("a base that is gone is named", async () => {
+  await page.goto(`${server.url}#/compare?run=after&base=gone`);
+  await page.getByRole("alert").getByText("gone").waitFor();
+});
+
+test("ranges of steps of one trace are compared, and the address keeps them", async () => {
+  await page.goto(`${server.url}#/compare?run=${encodeURIComponent("host only")}`);
+  await page.getByRole("link", { name: "first steps" }).click();
+  await headline().waitFor();
+  expect(page.url()).toContain("base_step=");
+  expect(page.url()).toContain("other_step=");
+  await page.getByText("A side holds no device work").waitFor();
+  const address = page.url();
+  const sentence = await headline().innerText();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await headline().waitFor();
+  expect(await headline().innerText()).toBe(sentence);
+  await page.getByLabel("before, last step").selectOption({ index: 1 });
+  await expect.poll(() => page.url()).not.toBe(address);
+});
+
+describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
+  test("axe finds no serious fault, and nothing is wider than the screen", async () => {
+    await page.emulateMedia({ colorScheme: mode });
+    await rows().first().click();
+    await page.getByRole("complementary", { name: "Difference" }).waitFor();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const serious = violations.filter(
+      ({ impact }) => impact === "serious" || impact === "critical",
+    );
+    expect(serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))).toEqual(
+      [],
+    );
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(1280);
+  });
+});

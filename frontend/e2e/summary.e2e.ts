@@ -1,0 +1,111 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { launch, open, type Watched } from "./browser";
+import { serve, type Server } from "./server";
+import { makeLogDir, type LogDir } from "./traces";
+
+let logdir: LogDir;
+let server: Server;
+let browser: Browser;
+let watched: Watched;
+let page: Page;
+
+beforeAll(async () => {
+  logdir = makeLogDir();
+  logdir.addDevice("device", [
+    { path: "", className: "Net" },
+    { path: "body", className: "Sequential", waits: 300 },
+    { path: "head", className: "Linear", waits: 500 },
+  ]);
+  logdir.addReal("host only");
+  server = await serve(logdir.path);
+  browser = await launch();
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  logdir.remove();
+});
+
+beforeEach(async () => {
+  watched = await open(browser, `${server.url}#/?run=device`);
+  page = watched.page;
+  await steps().waitFor();
+});
+
+afterEach(async () => {
+  await page.context().close();
+  expect(watched.faults).toEqual([]);
+});
+
+const steps = (): ReturnType<Page["getByRole"]> => page.getByRole("region", { name: "Steps" });
+const figure = (name: RegExp): ReturnType<Page["getByRole"]> =>
+  page.getByRole("list", { name: "Figures" }).getByRole("link", { name });
+
+test("the page begins here, and its figures lead to where they come from", async () => {
+  expect(await figure(/^host blocked/).innerText()).toContain("800.0 µs/step");
+  await figure(/^host blocked/).click();
+  await expect.poll(() => page.url()).toContain("#/syncs");
+  await page.goBack();
+  await steps().waitFor();
+  await figure(/^backward attributed/).click();
+  await expect.poll(() => page.url()).toContain("#/backward");
+  await page.goBack();
+  await figure(/^step/).click();
+  await expect.poll(() => page.url()).toContain("#/timeline");
+});
+
+test("what it says fits above the fold of a small screen", async () => {
+  const heading = page.getByRole("region", { name: "Dearest findings" });
+  const modules = page.getByRole("region", { name: "Dearest modules" });
+  for (const part of [steps(), heading, modules]) {
+    const box = await part.boundingBox();
+    expect((box?.y ?? 0) + 120).toBeLessThan(720);
+  }
+  const size = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(size).toBe(1280);
+});
+
+test("a module and a finding can be opened from here", async () => {
+  await page.getByRole("region", { name: "Dearest modules" }).getByText("head").first().click();
+  await page.getByRole("complementary", { name: "Module" }).waitFor();
+  await page.goBack();
+  const findings = page.getByRole("region", { name: "Dearest findings" });
+  await findings.getByRole("listitem").first().getByRole("link").click();
+  await expect.poll(() => page.url()).toContain("#/findings");
+  expect(page.url()).toContain("finding=");
+});
+
+test("a step can be chosen and left again, by mouse and by keyboard", async () => {
+  await page.goto(`${server.url}#/summary?run=${encodeURIComponent("host only")}`);
+  const row = page.getByRole("button", { name: /^Step 3,/ });
+  await row.click();
+  await expect.poll(() => page.url()).toContain("step=ProfilerStep%233");
+  expect(await row.getAttribute("aria-pressed")).toBe("true");
+  expect(await page.getByRole("button", { name: /^Step 2,/ }).count()).toBe(1);
+  await row.press("Enter");
+  await expect.poll(() => page.url()).not.toContain("step=");
+});
+
+test("a trace without a device says so and shows no device", async () => {
+  await page.goto(`${server.url}#/summary?run=${encodeURIComponent("host only")}`);
+  await page.getByText("This trace holds no device work, so there is no busy").waitFor();
+  expect(await figure(/^device busy/).innerText()).toContain("—");
+  expect(await page.getByRole("region", { name: "Device work by kind" }).count()).toBe(0);
+});
+
+describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
+  test("axe finds no serious fault", async () => {
+    await page.emulateMedia({ colorScheme: mode });
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const serious = violations.filter(
+      ({ impact }) => impact === "serious" || impact === "critical",
+    );
+    expect(serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import { useMemo, type ReactElement } from "react";
+
+import type { CompareSide } from "../../api/compare";
+import type { Target } from "../../api/request";
+import type { WireReport, WireRuns, WireTrace } from "../../api/types";
+import { baseSide, chooseBase, otherSide } from "../../model/compare/sides";
+import { ErrorCard } from "../states/ErrorCard";
+import { Loading } from "../states/Loading";
+import { usePlace, useServices } from "../state/context";
+import { useLoad } from "../state/useLoad";
+import { ChooseBase } from "./ChooseBase";
+import { Differences } from "./Differences";
+import { Sides } from "./Sides";
+
+interface CompareViewProps {
+  target: Target;
+  /** Report of all steps of the trace on show. */
+  whole: WireReport;
+  listed: WireRuns;
+}
+
+/** Two traces, or two ranges of steps, side by side. */
+export function CompareView({ target, whole, listed }: CompareViewProps): ReactElement {
+  const [place] = usePlace();
+  const wanted = place.compare.base;
+  const choice = useMemo(
+    () => (wanted === null ? null : chooseBase(listed, wanted)),
+    [listed, wanted],
+  );
+  const { steps } = place.compare;
+  const base = useMemo(() => (wanted === null ? null : baseSide(choice, wanted)), [choice, wanted]);
+  const other = useMemo(() => otherSide(target, steps), [target, steps]);
+  if (base === null || choice?.found !== true) {
+    const missing = choice?.found === false ? choice.name : (wanted?.run ?? null);
+    return <ChooseBase listed={listed} whole={whole} target={target} missing={missing} />;
+  }
+  return (
+    <Compared
+      listed={listed}
+      whole={whole}
+      target={target}
+      base={base}
+      other={other}
+      trace={choice.trace}
+    />
+  );
+}
+
+interface ComparedProps extends CompareViewProps {
+  base: CompareSide;
+  other: CompareSide;
+  /** The file of the side before. */
+  trace: WireTrace;
+}
+
+function Compared(props: ComparedProps): ReactElement {
+  const { listed, whole, target, base, other, trace } = props;
+  const { api } = useServices();
+  // The sides by what they say: a place that changes elsewhere is no reason to ask again.
+  const key = JSON.stringify([base, other]);
+  const load = useMemo(() => {
+    const [before, after] = JSON.parse(key) as [CompareSide, CompareSide];
+    return (signal: AbortSignal) => api.compare(before, after, signal);
+  }, [api, key]);
+  const loaded = useLoad(load);
+  const before = useMemo(
+    () => ({ run: base.run, worker: base.worker, trace: base.trace, step: null }),
+    [base.run, base.worker, base.trace],
+  );
+  const compared = loaded.status === "error" ? null : loaded.value;
+  const sides = (
+    <Sides
+      listed={listed}
+      whole={whole}
+      target={target}
+      base={base}
+      other={other}
+      compared={compared}
+    />
+  );
+  if (compared !== null) {
+    return (
+      <Differences comparison={compared.comparison} base={base} other={other}>
+        {sides}
+      </Differences>
+    );
+  }
+  return (
+    <div className="view">
+      <div className="view-main compare">
+        {sides}
+        {loaded.status === "error" ? (
+          <ErrorCard error={loaded.error} onRetry={loaded.retry} />
+        ) : (
+          <Loading target={before} trace={trace} onStop={loaded.stop} />
+        )}
+      </div>
+    </div>
+  );
+}

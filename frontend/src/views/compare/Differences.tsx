@@ -1,0 +1,137 @@
+import { useMemo, type ReactElement } from "react";
+
+import type { CompareSide, WireComparison } from "../../api/compare";
+import { compareHeadline } from "../../model/compare/headline";
+import type { CompareTable } from "../../model/compare/place";
+import {
+  compareRows,
+  EFFECT_FIRST,
+  filterRows,
+  firstTable,
+  sortRows,
+  tallyStatus,
+  type CompareRow,
+} from "../../model/compare/rows";
+import { SearchBox } from "../SearchBox";
+import { usePlace } from "../state/context";
+import { DataTable } from "../table/DataTable";
+import { Bars } from "./Bars";
+import { compareColumns } from "./columns";
+import { RowPanel } from "./RowPanel";
+import { StatusChoice, TableChoice } from "./TableChoice";
+import { Totals } from "./Totals";
+
+interface DifferencesProps {
+  comparison: WireComparison;
+  base: CompareSide;
+  other: CompareSide;
+  /** Which sides are compared. */
+  children: ReactElement;
+}
+
+/** What changed: in a sentence, in sums, and row by row. */
+export function Differences(props: DifferencesProps): ReactElement {
+  const { comparison, base, other, children } = props;
+  const [place, go] = usePlace();
+  const { status, row: selected } = place.compare;
+  const table = useMemo(
+    () => place.compare.table ?? firstTable(comparison),
+    [place.compare.table, comparison],
+  );
+  const { search } = place;
+  const { key, descending } = place.sort ?? EFFECT_FIRST;
+  const all = useMemo(() => compareRows(comparison, table), [comparison, table]);
+  const rows = useMemo(
+    () => sortRows(filterRows(all, { search, status }), { key, descending }),
+    [all, search, status, key, descending],
+  );
+  const { step_us: step } = comparison;
+  const whole = Math.max(step.base ?? 0, step.other ?? 0);
+  const columns = useMemo(
+    () => compareColumns({ table, rows: all, step: whole, search }),
+    [table, all, whole, search],
+  );
+  const choose = (row: string | null): void => {
+    go({ compare: { ...place.compare, row } });
+  };
+  const chosen = all.find((row) => row.id === selected);
+  return (
+    <div className="view">
+      <div className="view-main compare">
+        {children}
+        <h1 className="compare-headline">
+          <bdi>{compareHeadline(comparison)}</bdi>
+        </h1>
+        <Totals comparison={comparison} />
+        <Bars comparison={comparison} />
+        <Tools comparison={comparison} table={table} all={all} found={rows.length} />
+        <DataTable
+          label={`Changes: ${table}`}
+          columns={columns}
+          rows={rows}
+          rowId={rowId}
+          sort={{ key, descending }}
+          onSort={(sort) => {
+            go({ sort }, true);
+          }}
+          selected={selected}
+          onSelect={(id) => {
+            choose(id === selected ? null : id);
+          }}
+          empty={emptyText(all.length, search !== "" || status !== null)}
+        />
+      </div>
+      {chosen !== undefined && (
+        <RowPanel
+          row={chosen}
+          table={table}
+          base={base}
+          other={other}
+          onClose={() => {
+            choose(null);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ToolsProps {
+  comparison: WireComparison;
+  table: CompareTable;
+  /** Every row of the table, and how many of them are shown. */
+  all: readonly CompareRow[];
+  found: number;
+}
+
+function Tools({ comparison, table, all, found }: ToolsProps): ReactElement {
+  const [place, go] = usePlace();
+  const { compare, search } = place;
+  return (
+    <div className="toolbar">
+      <TableChoice comparison={comparison} table={table} />
+      <SearchBox
+        label="Search name, place, kind"
+        text={search}
+        onText={(text) => {
+          go({ search: text }, true);
+        }}
+        found={search === "" ? null : `${found} of ${all.length}`}
+      />
+      <StatusChoice
+        counts={tallyStatus(all)}
+        value={compare.status}
+        onChange={(status) => {
+          go({ compare: { ...compare, status, row: null } });
+        }}
+      />
+    </div>
+  );
+}
+
+const rowId = (row: CompareRow): string => row.id;
+
+function emptyText(all: number, filtered: boolean): string {
+  if (all === 0) return "Neither side holds any.";
+  return filtered ? "Nothing fits search and filter." : "Nothing differs.";
+}

@@ -1,0 +1,63 @@
+import type { ReactElement } from "react";
+
+import type { WireComparison, WirePair } from "../../api/compare";
+import { deservesLook } from "../../model/attention";
+import { changeOf, countChange } from "../../model/compare/changes";
+import { COMPARE_TOTAL_DEFINITIONS as D } from "../../model/compare/definitions";
+import type { Definition } from "../../model/definitions";
+import { count, duration } from "../../model/formats";
+
+/** The sums of both sides, a step. */
+export function Totals({ comparison }: { comparison: WireComparison }): ReactElement {
+  const times: [Definition, WirePair][] = [
+    [D.step, comparison.step_us],
+    [D.busy, comparison.device_busy_us],
+    [D.idle, comparison.device_idle_us],
+    [D.forward, comparison.forward_us],
+    [D.backward, comparison.backward_us],
+    [D.blocked, comparison.sync_blocked_us],
+  ];
+  const { syncs, step_us: step } = comparison;
+  const whole = Math.max(step.base ?? 0, step.other ?? 0);
+  return (
+    <dl className="totals" aria-label="Totals">
+      {times.map(([definition, pair]) => (
+        <Total
+          key={definition.title}
+          definition={definition}
+          from={duration(pair.base)}
+          to={duration(pair.other)}
+          change={changeOf(pair.change)}
+          look={pair === comparison.sync_blocked_us && deservesLook(pair.change, whole)}
+        />
+      ))}
+      <Total
+        definition={D.syncs}
+        from={count(syncs.base)}
+        to={count(syncs.other)}
+        change={countChange(syncs.change)}
+        look={false}
+      />
+    </dl>
+  );
+}
+
+interface TotalProps {
+  definition: Definition;
+  from: string;
+  to: string;
+  change: string;
+  look: boolean;
+}
+
+function Total({ definition, from, to, change, look }: TotalProps): ReactElement {
+  return (
+    <div title={definition.text}>
+      <dt>{definition.title}</dt>
+      <dd>
+        <span className="muted">{from} →</span> <strong>{to}</strong>
+      </dd>
+      <dd className={look ? "look" : "muted"}>{change}</dd>
+    </div>
+  );
+}

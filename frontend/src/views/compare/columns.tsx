@@ -1,0 +1,133 @@
+import type { ReactNode } from "react";
+
+import { deservesLook } from "../../model/attention";
+import { changeText, countChange } from "../../model/compare/changes";
+import { COMPARE_DEFINITIONS as D } from "../../model/compare/definitions";
+import type { CompareTable } from "../../model/compare/place";
+import type { CompareRow, ExtraKey } from "../../model/compare/rows";
+import type { Definition } from "../../model/definitions";
+import { durationScale, scaledDuration, type DurationScale } from "../../model/formats";
+import { Name } from "../Name";
+import type { Column } from "../table/features";
+import { ChangeBar } from "./ChangeBar";
+
+const NAMES = {
+  modules: D.module,
+  syncs: D.sync,
+  kernels: D.kernel,
+  findings: D.finding,
+} as const;
+
+const EXTRAS: Readonly<Record<CompareTable, readonly ExtraKey[]>> = {
+  modules: ["backward", "forward", "wait", "syncs"],
+  syncs: ["idle", "count"],
+  kernels: ["count"],
+  findings: ["gain"],
+};
+
+/** Columns of host waits, and of what they cause. */
+const WAITS: ReadonlySet<ExtraKey> = new Set(["wait", "idle"]);
+
+interface Settings {
+  table: CompareTable;
+  rows: readonly CompareRow[];
+  /** Length of the longer side's step: what a change is held against. */
+  step: number;
+  search: string;
+}
+
+/** Columns of one of the four tables. */
+export function compareColumns({ table, rows, step, search }: Settings): Column<CompareRow>[] {
+  const largest = (of: (row: CompareRow) => number | null | undefined): number =>
+    rows.reduce((most, row) => Math.max(most, Math.abs(of(row) ?? 0)), 0);
+  const scale = durationScale(
+    Math.max(
+      largest((row) => row.before),
+      largest((row) => row.after),
+    ),
+  );
+  const most = largest((row) => row.change);
+  const looks = (us: number | null): boolean => table === "syncs" && deservesLook(us, step);
+  const code = table !== "findings";
+  return [
+    text("name", NAMES[table], 0, (row) => (
+      <>
+        <Name text={row.name} className={code ? "code" : ""} mark={search} />
+        <span className="compare-note">
+          <Name text={row.note} className="muted" mark={search} />
+        </span>
+      </>
+    )),
+    text("status", D.status, 104, (row) => (
+      <span className={`status ${row.status}`}>{row.status}</span>
+    )),
+    amount("before", D.before, 92, (row) => scaledDuration(row.before, scale)),
+    amount("after", D.after, 92, (row) => scaledDuration(row.after, scale)),
+    amount("change", D.change, 100, (row) => changed(row.change, scale, looks(row.change))),
+    {
+      id: "effect",
+      accessorFn: (row) => (row.change === null ? null : Math.abs(row.change)),
+      meta: { definition: D.effect, width: 130, align: "start" },
+      cell: ({ row: { original } }) => (
+        <ChangeBar change={original.change} most={most} look={looks(original.change)} />
+      ),
+    },
+    ...EXTRAS[table].map((key) => extra(key, rows, step)),
+  ];
+}
+
+function extra(key: ExtraKey, rows: readonly CompareRow[], step: number): Column<CompareRow> {
+  if (key === "count" || key === "syncs") {
+    return extraColumn(key, 66, (row) => countChange(row.extras[key] ?? null));
+  }
+  const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.extras[key] ?? 0)), 0);
+  const scale = durationScale(largest);
+  return extraColumn(key, 100, (row) => {
+    const us = row.extras[key] ?? null;
+    return changed(us, scale, WAITS.has(key) && deservesLook(us, step));
+  });
+}
+
+function changed(us: number | null, scale: DurationScale, look: boolean): ReactNode {
+  const text = changeText(us, scale);
+  return look ? <strong className="look">{text}</strong> : text;
+}
+
+type Render = (row: CompareRow) => ReactNode;
+
+function text(
+  key: "name" | "status",
+  definition: Definition,
+  width: number,
+  render: Render,
+): Column<CompareRow> {
+  return {
+    id: key,
+    accessorFn: (row) => row[key],
+    meta: { definition, width, align: "start" },
+    cell: ({ row }) => render(row.original),
+  };
+}
+
+function amount(
+  key: "before" | "after" | "change",
+  definition: Definition,
+  width: number,
+  render: Render,
+): Column<CompareRow> {
+  return {
+    id: key,
+    accessorFn: (row) => row[key],
+    meta: { definition, width, align: "end" },
+    cell: ({ row }) => render(row.original),
+  };
+}
+
+function extraColumn(key: ExtraKey, width: number, render: Render): Column<CompareRow> {
+  return {
+    id: key,
+    accessorFn: (row) => row.extras[key] ?? null,
+    meta: { definition: D[key], width, align: "end" },
+    cell: ({ row }) => render(row.original),
+  };
+}

@@ -1,0 +1,112 @@
+import type { ReactElement, ReactNode } from "react";
+
+import type { WireReport } from "../../api/types";
+import type { Definition } from "../../model/definitions";
+import { duration, NOTHING, percent } from "../../model/formats";
+import {
+  BREAKDOWN_DEFINITIONS,
+  SUMMARY_TABLE_DEFINITIONS as T,
+} from "../../model/summary/definitions";
+import { breakdownRows, kindRows, type ShareRow } from "../../model/summary/tables";
+import { ShareBar } from "../charts/ShareBar";
+
+interface BlockProps {
+  title: string;
+  note?: string;
+  children: ReactNode;
+}
+
+/** A part of the summary below the fold. */
+export function Block({ title, note, children }: BlockProps): ReactElement {
+  return (
+    <section className="facet" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {note !== undefined && <span className="muted">{note}</span>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Device work by its kind. */
+export function Kinds({ report }: { report: WireReport }): ReactElement | null {
+  const rows = kindRows(report);
+  if (rows.length === 0) return null;
+  return (
+    <Block title="Device work by kind" note="a step">
+      <ShareTable
+        head={[T.kind, T.kindTime, T.kindShare]}
+        rows={rows}
+        wordOf={({ key }) => ({ title: key, text: T.kind.text })}
+      />
+    </Block>
+  );
+}
+
+/** Steps as torch_tb_profiler takes them apart. */
+export function BreakdownBlock({ report }: { report: WireReport }): ReactElement | null {
+  const rows = breakdownRows(report.breakdown);
+  if (rows.length === 0) return null;
+  const whole = rows.reduce((sum, { us }) => sum + us, 0);
+  return (
+    <Block title="Step time breakdown" note="as torch_tb_profiler counts">
+      <ShareTable
+        head={[
+          { title: "category", text: "The first of these that holds a moment has it." },
+          { title: "time", text: "Mean over the steps whose device work is in the trace." },
+          {
+            title: "share",
+            text: `Of a step of ${duration(whole)} that ends with its device work.`,
+          },
+        ]}
+        rows={rows}
+        wordOf={({ key }) => BREAKDOWN_DEFINITIONS[key]}
+      />
+    </Block>
+  );
+}
+
+interface ShareTableProps<Key extends string> {
+  head: readonly [Definition, Definition, Definition];
+  rows: readonly ShareRow<Key>[];
+  wordOf: (row: ShareRow<Key>) => Definition;
+}
+
+function ShareTable<Key extends string>(props: ShareTableProps<Key>): ReactElement {
+  const [name, time, share] = props.head;
+  return (
+    <table className="small-table shares">
+      <thead>
+        <tr>
+          <th scope="col" title={name.text}>
+            {name.title}
+          </th>
+          <th scope="col" title={time.text}>
+            {time.title}
+          </th>
+          <th scope="col" title={share.text} colSpan={2}>
+            {share.title}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.rows.map((row) => {
+          const word = props.wordOf(row);
+          return (
+            <tr key={row.key}>
+              <th scope="row" title={word.text}>
+                {word.title}
+              </th>
+              <td>{row.us === 0 ? NOTHING : duration(row.us)}</td>
+              <td>{row.us === 0 ? NOTHING : percent(row.share)}</td>
+              <td className="bar-cell">
+                <ShareBar share={row.share} />
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

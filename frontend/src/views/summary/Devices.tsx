@@ -1,0 +1,47 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { NOTHING, percent, written } from "../../model/formats";
+import { DEVICE_DEFINITIONS as D } from "../../model/summary/definitions";
+import { deviceRows, type DeviceRow } from "../../model/summary/tables";
+import { Name } from "../Name";
+import { Block } from "./Blocks";
+
+/** How well each device is used. */
+export function Devices({ report }: { report: WireReport }): ReactElement | null {
+  const rows = deviceRows(report);
+  if (rows.length === 0) return null;
+  return (
+    <Block title={rows.length > 1 ? "Devices" : "Device"}>
+      {rows.map((row) => (
+        <DeviceFacts key={row.name} row={row} />
+      ))}
+    </Block>
+  );
+}
+
+function DeviceFacts({ row }: { row: DeviceRow }): ReactElement {
+  const facts = [
+    [D.utilization, percent(row.utilization)],
+    [D.efficiency, percent(row.efficiency)],
+    [D.occupancy, written(row.occupancy, "percent")],
+    [D.tensorCores, percent(row.tensorCores)],
+    [D.eligible, percent(row.eligible)],
+    [D.overlapped, row.communication === 0 ? NOTHING : percent(row.overlapped)],
+  ] as const;
+  return (
+    <>
+      <p className="device-name">
+        <Name text={row.name} />
+      </p>
+      <dl className="device-use">
+        {facts.map(([definition, value]) => (
+          <div key={definition.title} title={definition.text}>
+            <dt>{definition.title}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}

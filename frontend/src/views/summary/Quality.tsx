@@ -1,0 +1,105 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { evidenceOf, reasonsOf } from "../../model/coverage";
+import { clip, count, duration, percent } from "../../model/formats";
+import { attributedShare } from "../../model/headline";
+import { backwardTotal, measureOf, ratio } from "../../model/measures";
+import { SUMMARY_TABLE_DEFINITIONS as T } from "../../model/summary/definitions";
+import { traceFacts } from "../../model/summary/tables";
+import { Name } from "../Name";
+import { ShareBar } from "../charts/ShareBar";
+import { Block } from "./Blocks";
+
+/** What attributed the backward, and why the rest is not. */
+export function Coverage({ report }: { report: WireReport }): ReactElement {
+  const whole = backwardTotal(report) ?? 0;
+  const share = attributedShare(report);
+  const rows = [
+    ...evidenceOf(report).map(([name, us]) => ({ name, us, missing: false })),
+    ...reasonsOf(report).map(([name, us]) => ({ name, us, missing: true })),
+  ];
+  return (
+    <Block title="Attribution of the backward" note={`${measureOf(report)} time`}>
+      {share === null || rows.length === 0 ? (
+        <p className="muted">There is no backward work in these steps.</p>
+      ) : (
+        <table className="small-table shares">
+          <tbody>
+            {rows.map(({ name, us, missing }) => (
+              <tr key={`${String(missing)} ${name}`} className={missing ? "missing" : ""}>
+                <th scope="row">
+                  {missing ? "not: " : "by "}
+                  <bdi>{clip(name, 100)}</bdi>
+                </th>
+                <td>{duration(us)}</td>
+                <td>{percent(ratio(us, whole))}</td>
+                <td className="bar-cell">
+                  <ShareBar share={ratio(us, whole)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Block>
+  );
+}
+
+/** What to keep in mind when reading the numbers. */
+export function DataQuality({ report }: { report: WireReport }): ReactElement {
+  const { warnings } = report.trace;
+  const { kernels_omitted: omitted, recorder } = report;
+  const quiet = warnings.length === 0 && omitted === null;
+  return (
+    <Block title="Data quality">
+      {quiet && <p className="muted">Nothing to note.</p>}
+      <ul className="notes">
+        {warnings.map((warning) => (
+          <li key={`${warning.code} ${warning.message}`}>
+            <bdi>{clip(warning.message, 500)}</bdi>
+            {warning.count > 1 && <span className="muted"> ({count(warning.count)})</span>}
+          </li>
+        ))}
+        {omitted !== null && (
+          <li>
+            The table of kernels leaves out {count(omitted.names)} names,{" "}
+            {duration(omitted.total_us)} of device work.
+          </li>
+        )}
+        {recorder?.own_share != null && (
+          <li title={T.recorder.text}>
+            The recorder&rsquo;s own marks took {percent(recorder.own_share)} of the steps.
+          </li>
+        )}
+      </ul>
+    </Block>
+  );
+}
+
+/** What was recorded, where, and how. */
+export function TraceBlock({ report }: { report: WireReport }): ReactElement {
+  const { trace } = report;
+  const facts: [string, string][] = [
+    ["events", count(trace.events)],
+    ["length", duration(trace.duration_us)],
+    ...traceFacts(report),
+  ];
+  return (
+    <Block title="Trace">
+      <p className="code">
+        <Name text={trace.path} className="wrap" />
+      </p>
+      <dl className="facts">
+        {facts.map(([title, value]) => (
+          <div key={title}>
+            <dt>{title}</dt>
+            <dd>
+              <Name text={value} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Block>
+  );
+}

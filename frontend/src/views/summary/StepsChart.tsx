@@ -1,0 +1,155 @@
+import { useMemo, type ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { duration, percent } from "../../model/formats";
+import {
+  devicePlace,
+  partsText,
+  phasePlace,
+  toldDevice,
+  toldPhases,
+  worthAWord,
+  type ToldPart,
+} from "../../model/summary/legend";
+import { stepBars, stepLabel, type StepBars } from "../../model/summary/steps";
+import { inTimeline } from "../../model/timeline/link";
+import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
+import { Legend } from "../charts/Legend";
+import { StackedBar } from "../charts/StackedBar";
+import { Name } from "../Name";
+import { PlaceLink } from "../PlaceLink";
+import { usePlace } from "../state/context";
+
+const HEIGHT = 14;
+
+/** Every step twice: what the host does, and what the device does. A step can be chosen. */
+export function StepsChart({ whole }: { whole: WireReport }): ReactElement | null {
+  const [place] = usePlace();
+  const bars = useMemo(() => stepBars(whole), [whole]);
+  const longest = bars.reduce((most, bar) => Math.max(most, bar.duration), 0);
+  const shown = bars.find(({ name }) => name === place.step) ?? bars[0];
+  if (shown === undefined) return null;
+  return (
+    <section className="steps-chart" aria-label="Steps">
+      <div className="steps-heads">
+        <HostHead bar={shown} />
+        <DeviceHead bar={shown} />
+      </div>
+      <ol className="step-rows" tabIndex={0} aria-label="Time of each step">
+        {bars.map((bar) => (
+          <StepRow key={bar.name ?? ""} report={whole} bar={bar} longest={longest} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function HostHead({ bar }: { bar: StepBars }): ReactElement {
+  const entries = worthAWord(toldPhases(bar.host)).map((part) => ({
+    ...part,
+    value: duration(part.us),
+    note: percent(part.share),
+    colour: PHASE_COLOURS[part.key],
+    to: phasePlace(part.key),
+  }));
+  return (
+    <div>
+      <h2>
+        What the host does <span className="muted">{ofWhat(bar)}</span>
+      </h2>
+      <Legend entries={entries} />
+    </div>
+  );
+}
+
+function DeviceHead({ bar }: { bar: StepBars }): ReactElement {
+  if (bar.device === null) {
+    return (
+      <div>
+        <h2>What the device does</h2>
+        <p className="muted">
+          This trace holds no device work, so there is no busy and idle time to show.
+        </p>
+      </div>
+    );
+  }
+  const entries = worthAWord(toldDevice(bar.device)).map((part) => ({
+    ...part,
+    value: duration(part.us),
+    note: percent(part.share),
+    colour: DEVICE_COLOURS[part.key],
+    to: devicePlace(part.key),
+  }));
+  return (
+    <div>
+      <h2>
+        What the device does <span className="muted">busy, and idle by cause</span>
+      </h2>
+      <Legend entries={entries} />
+    </div>
+  );
+}
+
+function ofWhat(bar: StepBars): string {
+  return bar.name === null ? "mean step" : `step ${stepLabel(bar.name)}`;
+}
+
+interface StepRowProps {
+  report: WireReport;
+  bar: StepBars;
+  longest: number;
+}
+
+function StepRow({ report, bar, longest }: StepRowProps): ReactElement {
+  const [place, go] = usePlace();
+  const host = toldPhases(bar.host).map((part) => ({ ...part, colour: PHASE_COLOURS[part.key] }));
+  const device = bar.device === null ? null : toldDevice(bar.device);
+  const chosen = place.step === bar.name;
+  return (
+    <li className={chosen ? "step-row chosen" : "step-row"}>
+      <button
+        type="button"
+        aria-pressed={chosen}
+        aria-label={rowText(bar, host, device)}
+        onClick={() => {
+          go({ step: chosen ? null : bar.name });
+        }}
+      >
+        <Name text={stepLabel(bar.name)} className="step-name" />
+        <StackedBar parts={host} whole={longest} height={HEIGHT} />
+        {device !== null && (
+          <StackedBar
+            parts={device.map((part) => ({ ...part, colour: DEVICE_COLOURS[part.key] }))}
+            whole={longest}
+            height={HEIGHT}
+          />
+        )}
+      </button>
+      <StepLength report={report} bar={bar} />
+    </li>
+  );
+}
+
+function StepLength({ report, bar }: Omit<StepRowProps, "longest">): ReactElement {
+  const step = report.steps.find(({ name }) => name === bar.name);
+  if (step === undefined) return <span className="step-length">{duration(bar.duration)}</span>;
+  return (
+    <PlaceLink
+      to={inTimeline(report, step.start_us, step.duration_us)}
+      className="step-length"
+      title="Show the step in the timeline"
+    >
+      {duration(bar.duration)}
+    </PlaceLink>
+  );
+}
+
+function rowText(
+  bar: StepBars,
+  host: readonly ToldPart<string>[],
+  device: readonly ToldPart<string>[] | null,
+): string {
+  const name = bar.name === null ? "Mean step" : `Step ${stepLabel(bar.name)}`;
+  const rest = device === null ? "" : `; device: ${partsText(device)}`;
+  return `${name}, ${duration(bar.duration)}; host: ${partsText(host)}${rest}`;
+}
