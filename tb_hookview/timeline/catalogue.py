@@ -21,6 +21,7 @@ from tb_hookview.timeline.module_lanes import (
 from tb_hookview.timeline.names import Names
 from tb_hookview.timeline.step_lane import step_items
 from tb_hookview.timeline.trace_lanes import Sort, TraceRows
+from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
 
@@ -79,7 +80,7 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
             "autograd thread" if thread in autograd else "main thread" if not place else "thread"
         )
         label = thread_label(analysis, thread)
-        for sort, subtitle in ((Sort.HOST, label), (Sort.PYTHON, f"{label}, Python stack")):
+        for sort, subtitle in ((Sort.HOST, label), (Sort.PYTHON, f"Python stack, {label}")):
             if thread in rows.groups(sort):
                 yield _trace_lane("host", "Host", title, subtitle, rows, thread, sort)
 
@@ -119,10 +120,20 @@ def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entr
             yield Entry("queue", f"Device {device}", "queue depth", subtitle, curve=curve)
 
 
+_REST = {
+    Kind.DEVICE_ANNOTATION: "annotations on the device",
+    Kind.OVERHEAD: "the profiler's overhead",
+    Kind.SPAN: "the profiler's window",
+    Kind.OTHER: "of a category not known here",
+}
+
+
 def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
     for thread in rows.groups(Sort.REST):
-        title, place = thread_label(analysis, thread), analysis.trace.threads[thread].pid
-        yield _trace_lane("annotations", "Other", title, place, rows, thread, Sort.REST)
+        kinds = np.unique(analysis.trace.events.kind[rows.rows(thread, Sort.REST)]).tolist()
+        subtitle = ", ".join(_REST[Kind(kind)] for kind in kinds)
+        title = thread_label(analysis, thread)
+        yield _trace_lane("annotations", "Other", title, subtitle, rows, thread, Sort.REST)
 
 
 def _trace_lane(

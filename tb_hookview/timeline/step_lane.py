@@ -1,10 +1,10 @@
 """The lane of steps, and below each the phases it went through.
 
-    exact      [fw] [fw][fw]   [bw][bw] [bw]  [opt]
-    lane       [- forward -]   [ backward -]  [opt]
+    exact      [fw] [fw][fw]           [fw]  [bw][bw] [bw]   [opt]
+    lane       [- forward -]           [fw]  [ backward -]   [opt]
 
-A phase is shown from its first moment to its last before another comes. The time between, in which
-the host was in no phase, is not in the report's `forward_us` and its like.
+A phase goes on over short pauses, in which the host is in no phase: up to a hundredth of the step.
+They are not in the report's `forward_us` and its like.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from tb_hookview.timeline.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes import Items
 from tb_hookview.timeline.names import Names
 from tb_hookview.trace.columns import Int
+
+PAUSE = 100
+"""Part of its step that a pause within a phase may take, one in so many."""
 
 
 def step_items(analysis: Analysis, names: Names) -> Items:
@@ -41,6 +44,8 @@ def phase_stretches(analysis: Analysis) -> tuple[Int, Int, Int]:
     pieces, phase = pieces[order], phase[order]
     step = analysis.steps.at((pieces[:, 0] + pieces[:, 1]) // 2)
     goes_on = (phase[1:] == phase[:-1]) & (step[1:] == step[:-1]) & (step[1:] >= 0)
+    window = analysis.steps.window[step[1:]]
+    goes_on &= (pieces[1:, 0] - pieces[:-1, 1]) * PAUSE <= window[:, 1] - window[:, 0]
     edge = np.ones(min(len(phase), 1), bool)
     opens, closes = np.concatenate([edge, ~goes_on]), np.concatenate([~goes_on, edge])
     return pieces[opens, 0], pieces[closes, 1], phase[opens]

@@ -85,7 +85,8 @@ def test_idle_time_leads_to_its_cause(training: Timeline) -> None:
 def test_a_step_and_a_phase_tell_their_times(training: Timeline) -> None:
     assert found(training, "steps", "ProfilerStep#3")["category"] == "step"
     backward = found(training, "steps", "backward")
-    assert (backward["duration"], backward["self_us"]) == (29, 28)
+    assert (backward["category"], backward["phase"]) == ("phase", "backward")
+    assert (backward["duration"], backward["self_us"]) == (14, 14)
 
 
 def test_lines_of_python_are_those_of_the_forward(tmp_path: Path) -> None:
