@@ -38,7 +38,7 @@ export interface WireBlocks {
   /** Events in the block. */
   count: number[];
   /** The event, -1 for a merged block. */
-  id_of: number[];
+  event: number[];
 }
 
 export interface WireCurve {
@@ -83,12 +83,27 @@ export interface WireChainLink {
 
 export interface WireEvent extends WireSpot {
   category: string;
+  /** null where the event is on none; so all that follows. */
+  thread: string | null;
+  device: string | null;
+  stream: string | null;
   step: string | null;
   phase: string | null;
   module: string | null;
+  node: string | null;
+  /** How the module is known, or why it is not. */
+  evidence: string | null;
+  no_module: string | null;
+  /** Of host rows: less the rows inside. */
+  self_us: number | null;
+  /** Device work launched inside. */
+  device_us: number | null;
   chain: WireChainLink[];
-  args: Record<string, unknown>;
   links: WireLink[];
+  /** Links that are too many to send. */
+  links_omitted: number;
+  /** null where the file cannot be read any more. */
+  args: Record<string, unknown> | null;
 }
 
 export interface WireSearch {
@@ -134,13 +149,21 @@ export interface TimelineApi {
   readonly overview: (target: Target, signal: AbortSignal) => Promise<WireTimeline>;
   readonly window: (target: Target, query: WindowQuery, signal: AbortSignal) => Promise<WireWindow>;
   readonly event: (target: Target, id: string, signal: AbortSignal) => Promise<WireEvent>;
-  readonly search: (target: Target, text: string, signal: AbortSignal) => Promise<WireSearch>;
+  /** Search the whole trace, or what begins at `from` and later. */
+  readonly search: (
+    target: Target,
+    query: { text: string; from?: number },
+    signal: AbortSignal,
+  ) => Promise<WireSearch>;
   readonly statistics: (
     target: Target,
     span: { from: number; to: number },
     signal: AbortSignal,
   ) => Promise<WireStatistics>;
 }
+
+/** Later than all that is in a trace. */
+const LATEST_US = 1e12;
 
 export function createTimelineApi(base: URL): TimelineApi {
   const at = (path: string, target: Target, query: Record<string, string | number> = {}): URL => {
@@ -155,7 +178,10 @@ export function createTimelineApi(base: URL): TimelineApi {
       return getJson(at("/window", target, { start: from, end: to, width, ...wanted }), signal);
     },
     event: (target, id, signal) => getJson(at("/event", target, { id }), signal),
-    search: (target, q, signal) => getJson(at("/search", target, { q }), signal),
+    search: (target, { text, from }, signal) => {
+      const window = from === undefined ? {} : { start: from, end: LATEST_US };
+      return getJson(at("/search", target, { q: text, ...window }), signal);
+    },
     statistics: (target, { from, to }, signal) =>
       getJson(at("/statistics", target, { start: from, end: to }), signal),
   };

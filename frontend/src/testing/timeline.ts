@@ -22,7 +22,7 @@ export function windowOf(lanes: Record<string, Drawn[]>): WireWindow {
     name: drawn.map((one) => names.push(one.name) - 1),
     colour: drawn.map((one) => one.colour ?? 0),
     count: drawn.map((one) => one.count ?? 1),
-    id_of: drawn.map((one, index) => one.event ?? index),
+    event: drawn.map((one, index) => one.event ?? index),
   }));
   return { start: 0, end: 100, names, lanes: blocks, curves: [] };
 }

@@ -42,7 +42,7 @@ export function tileFrom(wire: WireWindow): Tile {
       name: new Int32Array(lane.name),
       colour: new Uint8Array(lane.colour),
       count: new Int32Array(lane.count),
-      event: new Float64Array(lane.id_of),
+      event: new Float64Array(lane.event),
       first: firstOfDepths(lane.depth),
     });
     weight += start.length;

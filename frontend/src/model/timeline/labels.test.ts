@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { windowOf } from "../../testing/timeline";
 import { tileFrom } from "./blocks";
-import { blocksToLabel, fitPath, fitText, measureBy } from "./labels";
+import { blocksToLabel, fitPath, fitText, labelText, measureBy } from "./labels";
 
 const asked: string[] = [];
 const measure = measureBy((text) => {
@@ -53,4 +53,9 @@ test("labelled is what has room in view", () => {
     { index: 0, left: 0, right: 100 },
     { index: 2, left: 150, right: 250 },
   ]);
+});
+
+test("a node is called by its own name", () => {
+  expect(labelText("autograd::engine::evaluate_function: MulBackward0")).toBe("MulBackward0");
+  expect(labelText("aten::mul")).toBe("aten::mul");
 });

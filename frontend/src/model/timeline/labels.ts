@@ -7,6 +7,14 @@ const MOST_CHARACTERS = 120;
 /** Below this many characters a label says nothing. */
 const LEAST_CHARACTERS = 3;
 
+/** What the engine writes before the name of a node, which says more. */
+const NODE_PREFIX = "autograd::engine::evaluate_function: ";
+
+/** What a block says of its event's name. */
+export function labelText(name: string): string {
+  return name.startsWith(NODE_PREFIX) ? name.slice(NODE_PREFIX.length) : name;
+}
+
 /** Width of a text, in pixels. */
 export type Measure = (text: string) => number;
 

@@ -22,8 +22,9 @@ const DEEP = 10;
 /** Rows of a lane that is open a part. */
 export const SHORT_ROWS = 8;
 
-/** Room for two lines of a label. */
+/** Room for the two lines of a label, and for a third where a lane can be folded. */
 const LEAST_HEIGHT = 38;
+const LEAST_FOLDABLE = 53;
 const PADDING = 5;
 const CURVE_HEIGHT = 46;
 const ROW_HEIGHT: Readonly<Record<LaneKind, number>> = {
@@ -64,7 +65,8 @@ export function layoutLanes(
     const opening = openingOf(lane, chosen);
     const rows = rowsOf(lane, opening);
     const rowHeight = ROW_HEIGHT[lane.kind];
-    const height = Math.max(rows * rowHeight + 2 * PADDING, LEAST_HEIGHT);
+    const least = openingsOf(lane).length > 1 ? LEAST_FOLDABLE : LEAST_HEIGHT;
+    const height = Math.max(rows * rowHeight + 2 * PADDING, least);
     const box = { lane, opening, top, height, rows, rowHeight, rowsTop: top + PADDING };
     top += height;
     return box;

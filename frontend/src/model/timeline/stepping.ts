@@ -1,3 +1,4 @@
+import { count } from "../formats";
 import type { Span } from "./span";
 
 interface Hit {
@@ -32,6 +33,6 @@ export function foundText(
   if (total === null) return null;
   if (total === 0) return "none found";
   const at = hits.findIndex(({ id }) => String(id) === selected);
-  const all = total > hits.length ? `${total} (the first ${hits.length} marked)` : String(total);
-  return at < 0 ? `${all} found` : `${at + 1} of ${all}`;
+  const all = count(total) + (total > hits.length ? ` (the first ${hits.length} outlined)` : "");
+  return at < 0 ? `${all} found` : `${count(at + 1)} of ${all}`;
 }

@@ -9,8 +9,8 @@ export interface Ranking {
 const TITLES = new Map<string, string>([
   ["device", "Kernels"],
   ["host", "Operators and calls"],
-  ["forward", "Modules, forward"],
   ["backward", "Modules, backward"],
+  ["forward", "Modules, forward"],
 ]);
 
 /** Rows of each ranking on show. */

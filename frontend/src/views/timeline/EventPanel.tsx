@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireEvent, WireLane, WireSpot } from "../../api/timeline";
-import { duration, NOTHING } from "../../model/formats";
+import { counted, duration, NOTHING } from "../../model/formats";
 import { argumentRows, laneText, linkGroups } from "../../model/timeline/event";
 import { pathText } from "../../model/moduleTree";
 import { Name } from "../Name";
@@ -30,7 +30,7 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
           <Name text={event.name} />
         </h2>
         <span className="muted">
-          {event.category} on <Name text={laneText(lanes, event.lane)} />
+          {event.category.replaceAll("_", " ")} on <Name text={laneText(lanes, event.lane)} />
         </span>
         <span className="spring" />
         <button type="button" className="quiet" onClick={onClose}>
@@ -50,31 +50,46 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
 }
 
 function Facts({ event }: { event: WireEvent }): ReactElement {
-  const [, go] = usePlace();
-  const { module } = event;
   return (
     <dl className="facts">
       <Fact title="duration">{duration(event.duration)}</Fact>
+      {event.self_us !== null && event.self_us !== event.duration && (
+        <Fact title="of it self">{duration(event.self_us)}</Fact>
+      )}
+      {event.device_us !== null && event.device_us > 0 && (
+        <Fact title="device work launched">{duration(event.device_us)}</Fact>
+      )}
       <Fact title="start">{duration(event.start)}</Fact>
       <Fact title="step">{event.step === null ? NOTHING : <Name text={event.step} />}</Fact>
       <Fact title="phase">{event.phase ?? NOTHING}</Fact>
       <Fact title="module">
-        {module === null ? (
-          NOTHING
-        ) : (
-          <button
-            type="button"
-            className="link"
-            title="Show the module in Backward"
-            onClick={() => {
-              go({ view: "backward", module, zoom: null, search: "", sort: null });
-            }}
-          >
-            <Name text={pathText(module)} className="code" />
-          </button>
-        )}
+        <Owner event={event} />
       </Fact>
+      {event.evidence !== null && (
+        <Fact title="known by">
+          <Name text={event.evidence} />
+        </Fact>
+      )}
     </dl>
+  );
+}
+
+/** The module that an event belongs to, or why it is not known. */
+function Owner({ event }: { event: WireEvent }): ReactElement {
+  const [, go] = usePlace();
+  const { module } = event;
+  if (module === null) return <Name text={event.no_module ?? NOTHING} />;
+  return (
+    <button
+      type="button"
+      className="link"
+      title="Show the module in Backward"
+      onClick={() => {
+        go({ view: "backward", module, zoom: null, search: "", sort: null });
+      }}
+    >
+      <Name text={pathText(module)} className="code" />
+    </button>
   );
 }
 
@@ -94,6 +109,9 @@ function Fact({
 }
 
 function Arguments({ event }: { event: WireEvent }): ReactElement | null {
+  if (event.args === null) {
+    return <p className="muted">The file cannot be read any more, so it has no arguments here.</p>;
+  }
   const rows = argumentRows(event.args);
   if (rows.length === 0) return null;
   return (
@@ -148,6 +166,9 @@ function Links({
           </ul>
         </div>
       ))}
+      {event.links_omitted > 0 && (
+        <p className="muted">and {counted(event.links_omitted, "link")} more</p>
+      )}
     </div>
   );
 }

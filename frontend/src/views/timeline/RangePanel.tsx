@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import { Fragment, type ReactElement } from "react";
 
 import type { WireStatistics } from "../../api/timeline";
 import type { Definition } from "../../model/definitions";
@@ -62,7 +62,7 @@ function Sums({
         </Fact>
       ))}
       {devices.map((device) => (
-        <div key={device.id} className="device-facts">
+        <Fragment key={device.id}>
           <Fact definition={{ ...D.busy, title: `device ${device.id} ${D.busy.title}` }}>
             {duration(device.busy_us)} · {percent(device.busy_us / length)}
           </Fact>
@@ -78,7 +78,7 @@ function Sums({
               {duration(us)}
             </Fact>
           ))}
-        </div>
+        </Fragment>
       ))}
     </dl>
   );
@@ -102,35 +102,37 @@ function Fact({ definition, look = false, children }: FactProps): ReactElement {
 function Dearest({ ranking }: { ranking: Ranking }): ReactElement {
   const withSelf = ranking.rows.some(({ self_us }) => self_us !== null);
   return (
-    <table className="small-table dearest">
-      <thead>
-        <tr>
-          <th scope="col">{ranking.title}</th>
-          <th scope="col" title={D.count.text}>
-            {D.count.title}
-          </th>
-          <th scope="col" title={D.total.text}>
-            {D.total.title}
-          </th>
-          {withSelf && (
-            <th scope="col" title={D.self.text}>
-              {D.self.title}
+    <div className="dearest">
+      <table className="small-table">
+        <thead>
+          <tr>
+            <th scope="col">{ranking.title}</th>
+            <th scope="col" title={D.count.text}>
+              {D.count.title}
             </th>
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {ranking.rows.map((row) => (
-          <tr key={row.name}>
-            <th scope="row">
-              <Name text={row.name} className="code" />
+            <th scope="col" title={D.total.text}>
+              {D.total.title}
             </th>
-            <td>{count(row.count)}</td>
-            <td>{duration(row.total_us)}</td>
-            {withSelf && <td>{duration(row.self_us)}</td>}
+            {withSelf && (
+              <th scope="col" title={D.self.text}>
+                {D.self.title}
+              </th>
+            )}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {ranking.rows.map((row) => (
+            <tr key={row.name}>
+              <th scope="row">
+                <Name text={row.name} className="code" />
+              </th>
+              <td>{count(row.count)}</td>
+              <td>{duration(row.total_us)}</td>
+              {withSelf && <td>{duration(row.self_us)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { ReactElement, RefObject } from "react";
+import { useEffect, useRef, type ReactElement, type RefObject } from "react";
 
 import type { ApiError } from "../../api/client";
 import { foundText } from "../../model/timeline/stepping";
@@ -18,6 +18,12 @@ interface ToolbarProps {
 export function Toolbar({ hits, actions, input, error }: ToolbarProps): ReactElement {
   const [place, go] = usePlace();
   const none = hits.found.length === 0;
+  const eager = useRef(false);
+  useEffect(() => {
+    if (!eager.current || hits.total === null) return;
+    eager.current = false;
+    actions.hit(1);
+  }, [hits, actions]);
   const status = hits.failed ? "the search failed" : foundText(hits.found, hits.total, place.event);
   return (
     <div className="toolbar">
@@ -33,7 +39,8 @@ export function Toolbar({ hits, actions, input, error }: ToolbarProps): ReactEle
             go({ search: event.target.value }, true);
           }}
           onKeyDown={(event) => {
-            if (event.key === "Enter") actions.hit(event.shiftKey ? -1 : 1);
+            if (event.key === "Enter" && hits.total === null) eager.current = true;
+            else if (event.key === "Enter") actions.hit(event.shiftKey ? -1 : 1);
             else if (event.key === "Escape") event.currentTarget.blur();
             else return;
             event.preventDefault();

@@ -31,6 +31,8 @@ export interface Actions {
   select: (direction: Direction) => void;
 }
 
+type Movement = Pick<Actions, "fitBlock" | "fit" | "whole" | "zoom">;
+
 /** What one can do on the timeline, by whatever means. */
 export function useActions(
   chart: Chart | null,
@@ -52,31 +54,19 @@ export function useActions(
         shown.go({ event: null, range: null });
       }
     };
-    const look = (of: WireSpot): void => {
-      if (chart === null) return;
+    const look = (of: WireSpot | null): void => {
+      if (chart === null || of === null) return;
       const at = spotOf(of);
       expect(String(of.id), at);
       const span = lookAt(chart.shown, at.span, chart.bounds, chart.width);
       shown.go({ event: String(of.id), range: null }, span);
     };
-    const fill = (span: Span): void => chart?.show(around(span, FIT_SHARE, chart.bounds), true);
     return {
+      ...movement(chart, selected),
       pick,
       lookAt: look,
       selectRange: (range) => {
         shown.go({ range, event: null });
-      },
-      fitBlock: ({ span }) => {
-        fill(span);
-      },
-      fit: () => {
-        if (selected === null) chart?.show(chart.bounds, true);
-        else fill(selected);
-      },
-      whole: () => chart?.show(chart.bounds, true),
-      zoom: (into) => {
-        const factor = into ? ZOOM_STEP : 1 / ZOOM_STEP;
-        chart?.show(zoomAt(chart.shown, factor, middleOf(chart.shown), chart.bounds), true);
       },
       mark: () => {
         const same = place.mark !== null && selected !== null && textsEqual(place.mark, selected);
@@ -88,9 +78,7 @@ export function useActions(
         else if (place.mark !== null) shown.go({ mark: null });
       },
       hit: (step) => {
-        if (chart === null) return;
-        const next = hitAfter(hits.found, place.event, chart.shown, step);
-        if (next !== null) look(next);
+        if (chart !== null) void nextHit(hits, place.event, chart.shown, step).then(look);
       },
       select: (direction) => {
         const next = chart?.beside(spot, direction) ?? null;
@@ -98,6 +86,43 @@ export function useActions(
       },
     };
   }, [chart, shown, hits, place, spot, expect]);
+}
+
+function movement(chart: Chart | null, selected: Span | null): Movement {
+  const fill = (span: Span): void => chart?.show(around(span, FIT_SHARE, chart.bounds), true);
+  const whole = (): void => chart?.show(chart.bounds, true);
+  return {
+    whole,
+    fitBlock: ({ span }) => {
+      fill(span);
+    },
+    fit: () => {
+      if (selected === null) whole();
+      else fill(selected);
+    },
+    zoom: (into) => {
+      const factor = into ? ZOOM_STEP : 1 / ZOOM_STEP;
+      chart?.show(zoomAt(chart.shown, factor, middleOf(chart.shown), chart.bounds), true);
+    },
+  };
+}
+
+/** The hit to go to; after the last that is known the server is asked for those that follow. */
+async function nextHit(
+  hits: Hits,
+  event: string | null,
+  shown: Span,
+  step: 1 | -1,
+): Promise<WireSpot | null> {
+  const { found, total } = hits;
+  const known = hitAfter(found, event, shown, step);
+  const isLast = String(found.at(-1)?.id) === event;
+  if (step === -1 || !isLast || found.length >= (total ?? 0)) return known;
+  // Where those that follow cannot be had it goes round.
+  return hits.more().then(
+    (later) => later ?? known,
+    () => known,
+  );
 }
 
 const middleOf = ({ from, to }: Span): number => (from + to) / 2;

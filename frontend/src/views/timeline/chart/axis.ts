@@ -3,7 +3,8 @@ import { lengthOf, type Span } from "../../../model/timeline/span";
 import { ticksOf } from "../../../model/timeline/ticks";
 import { LABEL_FONT, toX, type Scene } from "./scene";
 
-export const AXIS_HEIGHT = 24;
+export const AXIS_HEIGHT = 32;
+const TEXT_Y = 22;
 
 /** Times, what is selected and marked with its length, and where things were found. */
 export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -17,7 +18,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
   for (const { at, text } of ticksOf(scene.span, width)) {
     const x = Math.round(toX(scene, at));
     context.fillRect(x, AXIS_HEIGHT - 8, 1, 8);
-    context.fillText(text, x + 4, AXIS_HEIGHT - 9);
+    context.fillText(text, x + 4, TEXT_Y);
   }
   for (const { span } of scene.hits) {
     context.fillStyle = palette.backward;

@@ -1,4 +1,4 @@
-import { blocksToLabel, fitPath, fitText } from "../../../model/timeline/labels";
+import { blocksToLabel, fitPath, fitText, labelText } from "../../../model/timeline/labels";
 import type { LaneBox } from "../../../model/timeline/lanes";
 import { counted } from "../../../model/formats";
 import type { Blocks, Tile } from "../../../model/timeline/blocks";
@@ -52,6 +52,6 @@ function drawRowLabels(
 function labelOf(tile: Tile, blocks: Blocks, index: number): string {
   const name = tile.names[blocks.name[index] ?? -1];
   const count = blocks.count[index] ?? 1;
-  if (count === 1) return name ?? "";
-  return name === undefined ? counted(count, "event") : `${name} × ${count}`;
+  if (name === undefined) return count === 1 ? "" : counted(count, "event");
+  return count === 1 ? labelText(name) : `${labelText(name)} × ${count}`;
 }

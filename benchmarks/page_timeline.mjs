@@ -1,0 +1,148 @@
+/**
+ * Frame times of the timeline while it is zoomed and panned, in headless Chromium.
+ *
+ *     node benchmarks/page_timeline.mjs TRACE [--worker NAME] [--python PYTHON] [--chromium PATH]
+ *
+ * TRACE is a trace file or a log directory. The page is served by `hookview serve`; the frame rate
+ * is not limited, so a frame takes as long as it takes: input, drawing, and what the browser does
+ * to show it. Every frame moves the view, as fast as frames come, while tiles are loaded.
+ */
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+const ROOT = join(import.meta.dirname, "..");
+const { chromium } = createRequire(join(ROOT, "frontend", "package.json"))("playwright-core");
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-frame-rate-limit",
+  "--disable-gpu-vsync",
+];
+const VIEWPORT = { width: 1440, height: 900 };
+const FRAMES = 240;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    python: { type: "string", default: process.env.HOOKVIEW_PYTHON ?? "python3" },
+    chromium: { type: "string", default: process.env.CHROMIUM ?? "/usr/bin/chromium" },
+    worker: { type: "string" },
+  },
+});
+
+/** Wheel turns on the canvas, one a frame, with these keys held; the frames' lengths in ms. */
+function turn({ frames, deltaY, deltaX, ctrlKey, at }) {
+  const canvas = document.querySelector(".chart-canvas");
+  const box = canvas.getBoundingClientRect();
+  const clientX = box.left + box.width * at;
+  const clientY = box.top + box.height / 2;
+  const options = { deltaY, deltaX, ctrlKey, clientX, clientY, bubbles: true, cancelable: true };
+  return new Promise((resolve) => {
+    const times = [];
+    let last = performance.now();
+    const step = () => {
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+      if (times.length > frames) {
+        resolve(times.slice(1));
+        return;
+      }
+      canvas.dispatchEvent(new WheelEvent("wheel", options));
+      requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  });
+}
+
+const ZOOM = 16;
+const SCENES = [
+  ["zoom in, whole trace to a 1/4,700th", { deltaY: -ZOOM, deltaX: 0, ctrlKey: true, at: 0.37 }],
+  ["pan there", { deltaY: 0, deltaX: 20, ctrlKey: false, at: 0.5 }],
+  ["zoom out", { deltaY: ZOOM, deltaX: 0, ctrlKey: true, at: 0.62 }],
+  ["zoom in, halfway", { deltaY: -ZOOM / 2, deltaX: 0, ctrlKey: true, at: 0.45 }],
+  ["pan halfway", { deltaY: 0, deltaX: 20, ctrlKey: false, at: 0.5 }],
+  ["pan back", { deltaY: 0, deltaX: -20, ctrlKey: false, at: 0.5 }],
+];
+
+function quantile(times, share) {
+  const sorted = [...times].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+}
+
+function row(title, times) {
+  const ms = (value) => value.toFixed(1);
+  const figures = [0.5, 0.95, 0.99, 1].map((share) => ms(quantile(times, share)));
+  return `| ${title} | ${times.length} | ${figures.join(" | ")} |`;
+}
+
+function serve(path) {
+  const args = ["-m", "tb_hookview.cli", "serve", path, "--port", "0"];
+  const env = { ...process.env, PYTHONUNBUFFERED: "1" };
+  const child = spawn(values.python, args, {
+    cwd: ROOT,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return new Promise((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    child.stdout.on("data", (chunk) => {
+      const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(String(chunk));
+      if (found !== null) resolve({ url: found[0], child });
+    });
+  });
+}
+
+async function measure(url) {
+  const browser = await chromium.launch({ executablePath: values.chromium, args: FLAGS });
+  try {
+    const page = await browser.newPage({ viewport: VIEWPORT });
+    const worker =
+      values.worker === undefined ? "" : `?worker=${encodeURIComponent(values.worker)}`;
+    await page.goto(`${url}#/timeline${worker}`);
+    await page.locator(".chart-canvas").waitFor({ timeout: 120_000 });
+    await page.waitForTimeout(3000);
+    const events = await page.locator(".chart-corner .muted").first().innerText();
+    const lanes = await page.locator(".lane-labels li").count();
+    const measured = [];
+    for (const [title, options] of SCENES) {
+      measured.push([title, await page.evaluate(turn, { frames: FRAMES, ...options })]);
+    }
+    return { events, lanes, measured, version: browser.version() };
+  } finally {
+    await browser.close();
+  }
+}
+
+const [path] = positionals;
+if (path === undefined) {
+  console.error("usage: node benchmarks/page_timeline.mjs TRACE");
+  process.exit(2);
+}
+const { url, child } = await serve(path);
+try {
+  const { events, lanes, measured, version } = await measure(url);
+  const machine = `${cpus()[0].model}, ${cpus().length} cores`;
+  console.log(
+    `${events}, ${lanes} lanes; Chromium ${version}, ${VIEWPORT.width}x${VIEWPORT.height}; ${machine}\n`,
+  );
+  console.log("| movement | frames | median, ms | 95th percentile, ms | 99th, ms | longest, ms |");
+  console.log("| --- | ---: | ---: | ---: | ---: | ---: |");
+  for (const [title, times] of measured) console.log(row(title, times));
+  console.log(
+    row(
+      "**all**",
+      measured.flatMap(([, times]) => times),
+    ),
+  );
+} finally {
+  child.removeAllListeners("exit");
+  child.kill("SIGTERM");
+}

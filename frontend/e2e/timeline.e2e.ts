@@ -1,0 +1,239 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+
+import { launch, open, type Watched } from "./browser";
+import { drawn as drawnOn, parameter as parameterOf } from "./canvas";
+import { serve, type Server } from "./server";
+import { makeLogDir, type LogDir } from "./traces";
+
+const MARKUP = `<img src=x onerror="document.title='taken'">`;
+const LONG = "k".repeat(10_000);
+
+let logdir: LogDir;
+let server: Server;
+let browser: Browser;
+let watched: Watched;
+let page: Page;
+
+beforeAll(async () => {
+  logdir = makeLogDir();
+  logdir.addDevice("device", [
+    { path: "", className: "Net" },
+    { path: "body", className: "Sequential", waits: 300 },
+    { path: "head", className: "Linear", waits: 500 },
+  ]);
+  logdir.addDevice("hostile", [
+    { path: MARKUP, className: "<script>alert(1)</script>", waits: 500 },
+    { path: "\u202Eطبقة", className: "Linear" },
+    { path: LONG, className: LONG },
+  ]);
+  logdir.addReal("real");
+  server = await serve(logdir.path);
+  browser = await launch();
+});
+
+beforeEach(async () => {
+  watched = await open(browser, `${server.url}#/timeline?run=device`, { reducedMotion: "reduce" });
+  page = watched.page;
+  await drawn();
+});
+
+afterEach(async () => {
+  await page.context().close();
+  expect(watched.faults).toEqual([]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  logdir.remove();
+});
+
+const canvas = (): Locator => page.getByRole("application", { name: /^Timeline/ });
+const selection = (): Locator => page.getByRole("region", { name: "Selection" });
+const heading = (name: string | RegExp): Locator => selection().getByRole("heading", { name });
+
+const drawn = (): Promise<void> => drawnOn(canvas());
+const parameter = (name: string): string | null => parameterOf(page.url(), name);
+
+interface Spot {
+  id: number;
+  lane: string;
+  depth: number;
+  start: number;
+  duration: number;
+}
+
+/** An event of the run on show, as the server tells it. */
+async function event(name: string): Promise<Spot> {
+  const query = `run=device&worker=gpu0&q=${encodeURIComponent(name)}`;
+  const answer = await fetch(`${server.url}api/timeline/search?${query}`);
+  const { hits } = (await answer.json()) as { hits: Spot[] };
+  const [first] = hits;
+  if (first === undefined) throw new Error(`no event ${name}`);
+  return first;
+}
+
+async function search(text: string): Promise<void> {
+  await page.keyboard.press("/");
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+  await selection().getByRole("heading").first().waitFor();
+}
+
+test("keys zoom and pan; the address follows without steps in the history", async () => {
+  const steps = await page.evaluate(() => window.history.length);
+  await page.keyboard.press("w");
+  await page.keyboard.press("w");
+  await expect.poll(() => parameter("to")).not.toBeNull();
+  const [from, to] = [Number(parameter("from")), Number(parameter("to"))];
+  const whole = await fetch(`${server.url}api/timeline?run=device&worker=gpu0`);
+  const { duration_us } = (await whole.json()) as { duration_us: number };
+  expect((to - from) / duration_us).toBeCloseTo(0.65 ** 2, 1);
+  await page.keyboard.press("d");
+  await expect.poll(() => Number(parameter("from"))).toBeGreaterThan(from);
+  expect(await page.evaluate(() => window.history.length)).toBe(steps);
+  await page.keyboard.press("0");
+  await expect.poll(() => parameter("from")).toBeNull();
+});
+
+test("the wheel zooms at the pointer with ctrl, and pans with shift", async () => {
+  const box = await canvas().boundingBox();
+  if (box === null) throw new Error("no canvas");
+  await page.mouse.move(box.x + box.width / 4, box.y + 50);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -600);
+  await page.keyboard.up("Control");
+  await expect.poll(() => parameter("to")).not.toBeNull();
+  const [from, to] = [Number(parameter("from")), Number(parameter("to"))];
+  await page.keyboard.down("Shift");
+  await page.mouse.wheel(0, 200);
+  await page.keyboard.up("Shift");
+  await expect.poll(() => Number(parameter("from"))).toBeGreaterThan(from);
+  expect(Number(parameter("to")) - Number(parameter("from"))).toBeCloseTo(to - from, 1);
+});
+
+test("search, follow a link, go back, and come back by the address", async () => {
+  await search("cudaStreamSynchronize");
+  await heading("cudaStreamSynchronize").waitFor();
+  expect(parameter("q")).toBe("cudaStreamSynchronize");
+  const chain = selection().getByRole("region", { name: "Chain" });
+  expect(await chain.innerText()).toContain("aten::item");
+  await page.keyboard.press("Enter");
+  await page.getByText("2 of 2").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("searchbox").fill("gemm");
+  await page.getByRole("button", { name: "Next" }).click();
+  await heading("gemm").waitFor();
+  await selection().getByRole("group", { name: "Links" }).getByRole("button").first().click();
+  await heading("cudaLaunchKernel").waitFor();
+  const address = page.url();
+  const announced = page.locator("#timeline-selected");
+  await expect.poll(() => announced.innerText()).toContain("cudaLaunchKernel, 5.0 µs");
+  await page.goBack();
+  await heading("gemm").waitFor();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await heading("cudaLaunchKernel").waitFor();
+  expect(parameter("q")).toBe("gemm");
+  expect(page.url()).toBe(address);
+});
+
+test("a click selects the block that is drawn there", async () => {
+  const wanted = await event("aten::item");
+  const { start, duration } = wanted;
+  const view = `from=${String(start - duration)}&to=${String(start + 2 * duration)}`;
+  await page.goto(`${server.url}#/timeline?run=device&${view}&event=${String(wanted.id)}`);
+  await heading("aten::item").waitFor();
+  const box = await canvas().boundingBox();
+  if (box === null) throw new Error("no canvas");
+  await page.keyboard.press("Escape");
+  await selection().waitFor({ state: "detached" });
+  await drawn();
+  // The lane of the event, found from the height of the lanes' labels.
+  const lane = page.locator(".lane-labels li").nth(Number(wanted.lane));
+  await lane.scrollIntoViewIfNeeded();
+  const label = await lane.boundingBox();
+  if (label === null) throw new Error("no lane");
+  const at = { x: box.x + box.width / 2, y: label.y + 5 + wanted.depth * 16 + 8 };
+  await page.mouse.move(at.x, at.y);
+  await page.locator(".chart-tooltip", { hasText: "aten::item" }).waitFor();
+  await page.mouse.click(at.x, at.y);
+  await heading("aten::item").waitFor();
+  await page.keyboard.press("Shift+ArrowDown");
+  await heading("cudaStreamSynchronize").waitFor();
+});
+
+test("dragging selects a stretch and tells what happened in it", async () => {
+  const box = await canvas().boundingBox();
+  if (box === null) throw new Error("no canvas");
+  await page.mouse.move(box.x + box.width * 0.2, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.9, box.y + 30, { steps: 4 });
+  await page.mouse.up();
+  await heading(/selected$/).waitFor();
+  expect(await selection().innerText()).toContain("gemm");
+  expect(await selection().innerText()).toMatch(/host waits\s+2/);
+  expect(parameter("range")).toMatch(/^[\d.]+\.\.[\d.]+$/);
+  await page.keyboard.press("m");
+  await expect.poll(() => parameter("mark")).toBe(parameter("range"));
+  await page.keyboard.press("Escape");
+  await page.getByText("select a stretch").waitFor();
+  expect(parameter("range")).toBeNull();
+});
+
+test("the minimap moves what is in view", async () => {
+  await page.goto(`${server.url}#/timeline?run=device&from=0&to=100`);
+  const box = await page.locator(".chart-minimap").boundingBox();
+  if (box === null) throw new Error("no minimap");
+  await page.mouse.click(box.x + box.width / 2, box.y + 10);
+  await expect.poll(() => Number(parameter("from"))).toBeGreaterThan(100);
+  expect(Number(parameter("to")) - Number(parameter("from"))).toBeCloseTo(100, 1);
+});
+
+test("lanes can be folded, and say how many rows they have", async () => {
+  const lane = page.locator(".lane-labels li", { hasText: "autograd thread" });
+  const height = async (): Promise<number> => (await lane.boundingBox())?.height ?? 0;
+  const before = await height();
+  await lane.getByRole("button").click();
+  expect(await lane.getByRole("button").getAttribute("aria-expanded")).toBe("false");
+  expect(await lane.innerText()).toMatch(/1 of \d rows/);
+  expect(await height()).toBeLessThanOrEqual(before);
+});
+
+test("names out of a trace are text, whatever they hold", async () => {
+  await page.goto(`${server.url}#/timeline?run=hostile`);
+  await drawn();
+  await search("onerror");
+  await heading(MARKUP).waitFor();
+  await page.getByRole("searchbox").fill("kkkk");
+  await page.getByRole("button", { name: "Next" }).click();
+  await heading(/^kkkk/).waitFor();
+  const text = await selection().innerText();
+  expect(text.length).toBeLessThan(5000);
+  expect(await page.locator("img, script:not([src])").count()).toBe(0);
+  expect(await page.title()).not.toBe("taken");
+  const size = await page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return [scrollWidth, scrollHeight];
+  });
+  expect(size).toEqual([1280, 720]);
+});
+
+test.each(["light", "dark"] as const)("no serious fault found by axe, %s", async (colorScheme) => {
+  await page.emulateMedia({ colorScheme });
+  await search("cudaStreamSynchronize");
+  await heading("cudaStreamSynchronize").waitFor();
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const serious = violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
+  expect(serious).toEqual([]);
+});
+
+test("a trace without a device has its lanes too", async () => {
+  await page.goto(`${server.url}#/timeline?run=real`);
+  await drawn();
+  await page.locator(".lane-labels li", { hasText: "main thread" }).first().waitFor();
+});
