@@ -80,13 +80,13 @@ class Lane:
             until[self.bounds[-2] :] = np.maximum.accumulate(until[self.bounds[-2] :])
         return until
 
-    @cached_property
-    def alone_until(self) -> Int:
-        """End of each item, or where the next of its row begins if rounding made them overlap."""
-        until = self.end.copy()
-        same = self.depth[1:] == self.depth[:-1]
-        until[:-1][same] = np.minimum(until[:-1], self.start[1:])[same]
-        return until
+    def room(self, position: Int) -> Int:
+        """How long some items have their row for themselves, before they end or rounding lets the
+        next of their row begin."""
+        following = np.minimum(position + 1, len(self) - 1)
+        until = np.minimum(self.end[position], self.start[following])
+        alone = (following == position) | (self.depth[following] != self.depth[position])
+        return np.where(alone, self.end[position], until) - self.start[position]
 
     @cached_property
     def changes(self) -> NDArray[np.int32]:

@@ -137,7 +137,7 @@ def _opening(start: Int, window: Window) -> Int:
 
 def _apart(lane: Lane, first: Int, stop: Int, resolution: int) -> tuple[Int, Int, Bool]:
     """Take long items out of their cells; only the last of a cell can be one."""
-    long = lane.alone_until[stop - 1] - lane.start[stop - 1] >= resolution
+    long = lane.room(stop - 1) >= resolution
     both = long & (stop - first > 1)
     place = np.arange(len(first)) + np.cumsum(both) - both
     size = len(first) + int(both.sum())

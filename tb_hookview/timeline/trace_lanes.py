@@ -6,6 +6,7 @@ Every row of `Events` is in exactly one of them.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -73,14 +74,9 @@ class TraceRows:
         name = events.name[rows].astype(np.int64)
         return Items(start, start + events.duration[rows], name, colour, rows)
 
-    @property
+    @cached_property
     def _colour(self) -> Colours:
-        """Colour of each row of `Events`."""
-        if not hasattr(self, "_colours"):
-            self._colours = self._find_colours()
-        return self._colours
-
-    def _find_colours(self) -> Colours:
+        """Colour of each row of `Events`; those of frames are found elsewhere."""
         analysis = self._analysis
         work = analysis.work
         colour = np.full(len(analysis.trace.events), Colour.OTHER, np.uint8)

@@ -57,7 +57,7 @@ class EventArguments:
             name: the row's name, to tell whether the file is still the one that was read.
 
         Returns:
-            The arguments; None where the file is gone or another.
+            The arguments; None where they are no text, or the file is gone or another.
         """
         with self._lock:
             if not self._reaches(row):
@@ -65,7 +65,10 @@ class EventArguments:
         place = bisect_right(self._behind, row)
         text: bytes = igzip.decompress(self._pieces[place])  # type: ignore[no-untyped-call]
         number = row - (self._behind[place - 1] if place else 0)
-        event = msgspec.json.decode(_raw.decode(text)[_complete(text)[number]])
+        try:
+            event = msgspec.json.decode(_raw.decode(text)[_complete(text)[number]])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None  # what no column asked for may be no text
         if event.get("name", "") != name:
             return None
         arguments = event.get("args", {})

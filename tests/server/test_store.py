@@ -101,6 +101,22 @@ def test_the_least_recently_used_are_dropped_first(traces: list[Path]) -> None:
     assert store.get(traces[1]) is not second
 
 
+def test_what_is_derived_is_made_once_and_kept_with_its_trace(traces: list[Path]) -> None:
+    made: list[Analysis] = []
+
+    class Derived:
+        def __init__(self, analysis: Analysis) -> None:
+            made.append(analysis)
+
+    store = AnalysisStore(kept_bytes=1)
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(lambda _: store.derived(traces[0], Derived), range(8))
+    assert made == [store.get(traces[0])]
+    assert all(other is first for other in others)
+    store.get(traces[1])
+    assert store.derived(traces[0], Derived) is not first
+
+
 def test_one_that_is_larger_than_all_is_kept_alone(traces: list[Path]) -> None:
     store = AnalysisStore(kept_bytes=1)
     first = store.get(traces[0])

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shared_traces import shared_trace
 from slow_merging import Block, slow_blocks, touches
 
+from tb_hookview.analysis import load
+from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.colours import Colour
 from tb_hookview.timeline.lanes import Items, Lane
 from tb_hookview.timeline.layout import MOST_ROWS
@@ -114,3 +117,17 @@ def test_of_more_rows_than_there_may_be_nothing_is_dropped() -> None:
     lane = lane_of([(i, 4 * many - 2 * i, 0, 0) for i in range(many)], 5000)
     assert lane.rows == MOST_ROWS
     assert blocks(lane, Window(0, many * 5000, 0, 1)).count.sum() == many
+
+
+def test_counts_of_a_real_trace_are_those_of_its_events() -> None:
+    timeline = Timeline(load(shared_trace("tracelens_mi300_resnet_checkpointing_ddp")))
+    length = timeline.analysis.bounds[1] - timeline.origin
+    for part in (1, 7, 300, 20_000):
+        for start in np.linspace(-length / 9, length, 5).astype(np.int64).tolist():
+            window = timeline.window(start, start + length // part, 1400)
+            for number, entry in enumerate(timeline.entries):
+                if entry.items:
+                    lane = timeline.lane(number)
+                    until = np.maximum(lane.end, lane.start + 1)
+                    expected = (lane.start < window.end) & (until > window.start)
+                    assert blocks(lane, window).count.sum() == expected.sum()

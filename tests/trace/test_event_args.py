@@ -69,6 +69,14 @@ def test_arguments_that_are_no_object_are_told_as_one(tmp_path: Path, args: Any)
     assert EventArguments(path).of(1, "op1") == {"number": 1, "stack": "a;b"}
 
 
+def test_arguments_that_are_no_text_are_none(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.json", [event(0, args={"k": "bytes"}), event(1)])
+    path.write_bytes(path.read_bytes().replace(b"bytes", b"\xff\xfe"))
+    assert len(read_trace(path).events) == 2
+    assert EventArguments(path).of(0, "op0") is None
+    assert EventArguments(path).of(1, "op1") == {"number": 1, "stack": "a;b"}
+
+
 def test_a_file_that_is_gone_or_another_has_none(tmp_path: Path) -> None:
     path = written(tmp_path / "t.json", [event(0)])
     assert EventArguments(path).of(0, "another") is None
