@@ -14,27 +14,28 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"];
 const QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const PATIENCE_MS = 60_000;
 
-/** Headless Chromium with a profile folder of its own. */
-export function launch() {
+/** Headless Chromium with a profile folder of its own, and with more flags where given. */
+export function launch(more = []) {
   const { chromium } = createRequire(join(ROOT, "frontend/package.json"))("playwright-core");
-  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...QUIET] });
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...QUIET, ...more] });
 }
 
-/** The page by itself, with an empty cache: `{ url, stop }`. */
-export function serve(path) {
-  return start(["-m", "tb_hookview.cli", "serve", path, "--port", "0"]);
+/** The page by itself, with an empty cache: `{ url, stop }`. Paths are shown as from `folder`. */
+export function serve(path, folder = ROOT) {
+  return start(["-m", "tb_hookview.cli", "serve", path, "--port", "0"], folder);
 }
 
 /** TensorBoard with the page as a tab: `{ url, stop }`. */
 export function tensorboard(logdir) {
   const place = ["--port", "0", "--host", "127.0.0.1"];
-  return start(["-m", "tensorboard.main", "--logdir", logdir, ...place]);
+  return start(["-m", "tensorboard.main", "--logdir", logdir, ...place], ROOT);
 }
 
-async function start(args) {
+async function start(args, cwd) {
   const cache = mkdtempSync(join(tmpdir(), "hookview-"));
-  const env = { ...process.env, HOOKVIEW_CACHE: cache, PYTHONUNBUFFERED: "1" };
-  const child = spawn(PYTHON, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  const ours = { HOOKVIEW_CACHE: cache, PYTHONPATH: ROOT, PYTHONUNBUFFERED: "1" };
+  const env = { ...process.env, ...ours };
+  const child = spawn(PYTHON, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const stop = async () => {
     child.kill("SIGTERM");

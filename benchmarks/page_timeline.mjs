@@ -1,41 +1,20 @@
 /**
  * Frame times of the timeline while it is zoomed and panned, in headless Chromium.
  *
- *     node benchmarks/page_timeline.mjs TRACE [--worker NAME] [--python PYTHON] [--chromium PATH]
+ *     node benchmarks/page_timeline.mjs TRACE
  *
  * TRACE is a trace file or a log directory. The page is served by `hookview serve`; the frame rate
  * is not limited, so a frame takes as long as it takes: input, drawing, and what the browser does
  * to show it. Every frame moves the view, as fast as frames come, while tiles are loaded.
  */
-import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
 import { cpus } from "node:os";
-import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { resolve } from "node:path";
 
-const ROOT = join(import.meta.dirname, "..");
-const { chromium } = createRequire(join(ROOT, "frontend", "package.json"))("playwright-core");
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--disable-frame-rate-limit",
-  "--disable-gpu-vsync",
-];
+import { launch, serve } from "./browser.mjs";
+
+const UNLIMITED = ["--disable-frame-rate-limit", "--disable-gpu-vsync"];
 const VIEWPORT = { width: 1440, height: 900 };
 const FRAMES = 240;
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    python: { type: "string", default: process.env.HOOKVIEW_PYTHON ?? "python3" },
-    chromium: { type: "string", default: process.env.CHROMIUM ?? "/usr/bin/chromium" },
-    worker: { type: "string" },
-  },
-});
 
 /** Wheel turns on the canvas, one a frame, with these keys held; the frames' lengths in ms. */
 function turn({ frames, deltaY, deltaX, ctrlKey, at }) {
@@ -83,30 +62,11 @@ function row(title, times) {
   return `| ${title} | ${times.length} | ${figures.join(" | ")} |`;
 }
 
-function serve(path) {
-  const args = ["-m", "tb_hookview.cli", "serve", path, "--port", "0"];
-  const env = { ...process.env, PYTHONUNBUFFERED: "1" };
-  const child = spawn(values.python, args, {
-    cwd: ROOT,
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  return new Promise((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
-    child.stdout.on("data", (chunk) => {
-      const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(String(chunk));
-      if (found !== null) resolve({ url: found[0], child });
-    });
-  });
-}
-
 async function measure(url) {
-  const browser = await chromium.launch({ executablePath: values.chromium, args: FLAGS });
+  const browser = await launch(UNLIMITED);
   try {
     const page = await browser.newPage({ viewport: VIEWPORT });
-    const worker =
-      values.worker === undefined ? "" : `?worker=${encodeURIComponent(values.worker)}`;
-    await page.goto(`${url}#/timeline${worker}`);
+    await page.goto(`${url}#/timeline`);
     await page.locator(".chart-canvas").waitFor({ timeout: 120_000 });
     await page.waitForTimeout(3000);
     const events = await page.locator(".chart-corner .muted").first().innerText();
@@ -121,12 +81,12 @@ async function measure(url) {
   }
 }
 
-const [path] = positionals;
+const [path] = process.argv.slice(2);
 if (path === undefined) {
   console.error("usage: node benchmarks/page_timeline.mjs TRACE");
   process.exit(2);
 }
-const { url, child } = await serve(path);
+const { url, stop } = await serve(resolve(path));
 try {
   const { events, lanes, measured, version } = await measure(url);
   const machine = `${cpus()[0].model}, ${cpus().length} cores`;
@@ -143,6 +103,5 @@ try {
     ),
   );
 } finally {
-  child.removeAllListeners("exit");
-  child.kill("SIGTERM");
+  await stop();
 }
