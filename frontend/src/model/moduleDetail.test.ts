@@ -129,7 +129,7 @@ test("calls lead into the timeline, a backward that never ran does not", () => {
 });
 
 test.each([
-  [[[8, 16], [], [4]], "8×16, 4"],
+  [[[8, 16], [], [4]], "[8×16] [4]"],
   [[[], []], "no tensor"],
   [
     [
@@ -139,7 +139,7 @@ test.each([
       ],
       [],
     ],
-    "[2×3, 4×5]",
+    "([2×3] [4×5])",
   ],
 ])("shapes of %j", (dims, text) => {
   expect(shapeText(dims)).toBe(text);

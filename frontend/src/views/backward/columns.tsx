@@ -49,7 +49,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   const bar = (key: "total" | "self"): Render => barCell(key, settings.scale, settings.whole);
   const columns = [
     moduleColumn(settings),
-    column("calls", D.calls, 46, (n) => count(n.calls)),
+    column("calls", D.calls, 44, (n) => count(n.calls)),
     column("total", time.total, 102, bar("total")),
   ];
   if (settings.beside && lens.quantity !== "forward") {
@@ -58,28 +58,28 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     );
   }
   columns.push(
-    column("self", time.self, 90, bar("self")),
-    column("share", D.share, 58, (n) => <Heat share={n.share} />),
+    column("self", time.self, 86, bar("self")),
+    column("share", D.share, 54, (n) => <Heat share={n.share} />),
   );
-  if (lens.quantity === "forward" || lens.quantity === "backward") {
-    columns.push(overTimeColumn(settings));
+  const worked = lens.quantity !== "communication";
+  if (device && worked) columns.push(column("host", D.host, 66, plainDuration(settings, "host")));
+  if (numbers.some((n) => (n.ratio ?? 0) > 0)) {
+    columns.push(column("ratio", D.ratio, 72, (n) => times(n.ratio)));
+  }
+  if (numbers.some((n) => n.kernels !== null)) {
+    columns.push(column("kernels", D.kernels, 60, (n) => count(n.kernels)));
+  }
+  columns.push(column("wait", D.wait, 82, waitCell(settings, "wait")));
+  if (numbers.some((n) => n.idle !== null)) {
+    columns.push(column("idle", D.idle, 88, waitCell(settings, "idle")));
   }
   if (numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");
     const cell: Render = (n) => (n.communication === 0 ? "—" : render(n));
     columns.push(column("communication", D.communication, 70, cell));
   }
-  const worked = lens.quantity !== "communication";
-  if (device && worked) columns.push(column("host", D.host, 66, plainDuration(settings, "host")));
-  if (numbers.some((n) => (n.ratio ?? 0) > 0)) {
-    columns.push(column("ratio", D.ratio, 76, (n) => times(n.ratio)));
-  }
-  if (numbers.some((n) => n.kernels !== null)) {
-    columns.push(column("kernels", D.kernels, 64, (n) => count(n.kernels)));
-  }
-  columns.push(column("wait", D.wait, 82, waitCell(settings, "wait")));
-  if (numbers.some((n) => n.idle !== null)) {
-    columns.push(column("idle", D.idle, 90, waitCell(settings, "idle")));
+  if (lens.quantity === "forward" || lens.quantity === "backward") {
+    columns.push(overTimeColumn(settings));
   }
   return columns;
 }

@@ -80,10 +80,13 @@ interface ChartProps {
 function Chart({ bars, picked, onPick }: ChartProps): ReactElement {
   const step = WIDTH / Math.max(bars.length, FEWEST);
   const width = Math.max(step - (step > 3 ? 1 : 0), 0.5);
+  const line = bars.some((bar) => bar.backward > 0) ? HALF : 0;
+  const height = line + 1 + (bars.some((bar) => bar.forward > 0) ? HALF : 0);
   return (
     <svg
       className="call-chart"
-      viewBox={`0 0 ${WIDTH} ${2 * HALF + 1}`}
+      viewBox={`0 0 ${WIDTH} ${height}`}
+      style={{ height }}
       preserveAspectRatio="none"
       aria-hidden="true"
       onClick={(event) => {
@@ -97,14 +100,14 @@ function Chart({ bars, picked, onPick }: ChartProps): ReactElement {
           <rect
             className="backward"
             x={index * step}
-            y={HALF - bar.backward * HALF}
+            y={line - bar.backward * HALF}
             width={width}
             height={bar.backward * HALF}
           />
           <rect
             className="forward"
             x={index * step}
-            y={HALF + 1}
+            y={line + 1}
             width={width}
             height={bar.forward * HALF}
           />

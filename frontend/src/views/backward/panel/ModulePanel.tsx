@@ -2,6 +2,7 @@ import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../../api/client";
 import type { WireReport } from "../../../api/types";
+import { MODULE_PANEL_DEFINITIONS as D } from "../../../model/definitionsModules";
 import { findingsOfModule } from "../../../model/findings";
 import { counted } from "../../../model/formats";
 import { divisor, stepsLength } from "../../../model/measures";
@@ -118,7 +119,7 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
         </p>
       )}
       {module.source !== null && (
-        <p className="code source" title="Where the class is defined, or where its forward begins.">
+        <p className="code source" title={D.source.text}>
           <Name text={module.source} className="wrap" />
         </p>
       )}

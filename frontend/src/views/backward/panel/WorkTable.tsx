@@ -14,7 +14,7 @@ interface WorkTableProps {
 /** Stands below the total that it is a part of. */
 const SELF = "self";
 
-type Line = [title: string, render: (work: WireWork) => string];
+type Line = [title: string, render: (work: WireWork) => string, meaning?: string];
 
 /** Forward, backward and recomputed work of one module, side by side. */
 export function WorkTable({ module, by }: WorkTableProps): ReactElement {
@@ -37,9 +37,9 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
         </tr>
       </thead>
       <tbody>
-        {linesFor(by).map(([title, render], index) => (
+        {linesFor(by).map(([title, render, meaning], index) => (
           <tr key={index}>
-            <th scope="row" className={title === SELF ? "sub" : ""}>
+            <th scope="row" className={title === SELF ? "sub" : ""} title={meaning}>
               {title}
             </th>
             {sides.map(([name, work]) => (
@@ -73,6 +73,6 @@ function linesFor(by: number): Line[] {
     ["host", (work) => duration(over(work.host_us, by))],
     [SELF, (work) => duration(over(work.self_host_us, by))],
     ["kernels", (work) => count(over(work.kernels, by))],
-    ["tensor cores", (work) => percent(tensorCoreShare(work))],
+    ["tensor cores", (work) => percent(tensorCoreShare(work)), D.tensorCore.text],
   ];
 }
