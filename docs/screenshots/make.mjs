@@ -17,7 +17,8 @@ const HERE = import.meta.dirname;
 /** Runs on show, with where their traces are in the folder. */
 const RUNS = {
   resnet_ddp: "tracelens_mi300_resnet_checkpointing_ddp.json.gz",
-  bert: "tracelens_h100_bert_small.json.gz",
+  bert_h100: "tracelens_h100_bert_small.json.gz",
+  bert_mi300: "tracelens_mi300_bert_small.json.gz",
   v100: "hta_v100_training.json.gz",
   "resnet50 (no workers)": "kineto_resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
   "resnet50 (4 workers)": "kineto_resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz",
@@ -30,9 +31,9 @@ const PICTURES = [
   ["summary", "#/summary?run=v100"],
   ["backward", "#/backward?run=resnet_ddp", firstRow],
   ["syncs", "#/syncs?run=v100", firstRow],
-  ["timeline", "#/timeline?run=resnet_ddp"],
+  ["timeline", "#/timeline?run=resnet_ddp&from=15000&to=34000"],
   ["findings", "#/findings?run=v100"],
-  ["compare", "#/compare?run=resnet50+(no+workers)"],
+  ["compare", "#/compare?run=resnet50+(4+workers)&base=resnet50+(no+workers)"],
 ];
 
 async function take(browser, url, [name, hash, act], mode) {
@@ -58,7 +59,7 @@ function shrink(files) {
     "from PIL import Image",
     "for name in sys.argv[1:]:",
     "    picture = Image.open(name).convert('RGB')",
-    "    small = picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)",
+    "    small = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=0)",
     "    small.save(name, optimize=True)",
   ].join("\n");
   execFileSync(PYTHON, ["-c", program, ...files], { stdio: "inherit" });
@@ -70,13 +71,13 @@ if (folder === undefined) {
   process.exit(2);
 }
 // A log directory with speaking names; it goes when the pictures are taken.
-const logdir = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
+const folderOfRuns = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
 for (const [run, file] of Object.entries(RUNS)) {
-  const copy = join(logdir, run, "worker0.1.pt.trace.json.gz");
+  const copy = join(folderOfRuns, "runs", run, "worker0.1.pt.trace.json.gz");
   mkdirSync(dirname(copy), { recursive: true });
   copyFileSync(join(folder, file), copy);
 }
-const server = await serve(logdir);
+const server = await serve("runs", folderOfRuns);
 const browser = await launch();
 try {
   const files = [];
@@ -91,5 +92,5 @@ try {
 } finally {
   await browser.close();
   await server.stop();
-  rmSync(logdir, { recursive: true, force: true });
+  rmSync(folderOfRuns, { recursive: true, force: true });
 }
