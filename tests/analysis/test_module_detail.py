@@ -148,6 +148,20 @@ def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Anal
                 assert found[start] >= host - 1e-6
 
 
+def test_where_each_step_calls_a_module_once_its_call_is_the_step() -> None:
+    """Recomputation, gradients and all: whatever the backward of a step did is its call's."""
+    analysis = load(shared_trace("tracelens_mi300_resnet_checkpointing_ddp"))
+    steps = [build_report(analysis, [step]).data.modules for step in analysis.steps.name]
+    once = [row for row in zip(*steps, strict=True) if all(module.calls == 1 for module in row)]
+    assert len(once) > 60
+    for modules in once:
+        rows = module_detail.module_detail(analysis, modules[0].path).calls.rows
+        for side in SIDES[:2]:
+            for name in ("host_us", "device_us"):
+                by_step = [getattr(getattr(module, side), name) for module in modules]
+                assert [getattr(row, f"{side}_{name}") for row in rows] == pytest.approx(by_step)
+
+
 def detail_of(folder: Path, picture: str, path: str, **root: Any) -> ModuleDetail:
     traced = grid.events(picture, NAMES)
     analysis = load(grid.write(folder / "t.json", traced, **root))
