@@ -35,7 +35,7 @@ describe("the headline", () => {
     });
     expect(compareHeadline(told)).toBe(
       "step 150.0 → 140.0 ms (1.07×): 30.00 ms less device idle by data loading, " +
-        "10.00 ms less device time of matrix work, but 14.00 ms more device idle by unknown",
+        "10.00 ms less device time of matrix work, but 14.00 ms more device idle for unknown reasons",
     );
   });
 

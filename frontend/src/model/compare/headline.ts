@@ -89,7 +89,10 @@ function idle(comparison: WireComparison): Reason[] {
   return Object.entries(comparison.idle_us).map(([cause, { change }]) => ({
     sort: "idle",
     change: change ?? 0,
-    text: `device idle by ${words[cause]?.title ?? cause}`,
+    text:
+      cause === "unknown"
+        ? "device idle for unknown reasons"
+        : `device idle by ${words[cause]?.title ?? cause}`,
   }));
 }
 

@@ -9,6 +9,7 @@ import type {
   WireSyncChange,
 } from "../../api/compare";
 import { pathText } from "../moduleTree";
+import { classBeside } from "../summary/modules";
 import { compareNumbers, type Sort } from "../treeRows";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./place";
 
@@ -66,7 +67,7 @@ function moduleRow(module: WireModuleChange): CompareRow {
   return {
     id: `${module.base_path ?? ""} ${module.other_path ?? ""}`,
     name: pathText(module.path),
-    note: module.class,
+    note: classBeside(module),
     status: module.status,
     ...sumOf(module.forward_us, module.backward_us),
     extras: {

@@ -47,7 +47,7 @@ export function dearestModules(report: WireReport, most: number): DearModules {
 }
 
 /** The class, where the path does not say it already, as labels of Python stacks do. */
-export function classBeside(module: WireModule): string {
+export function classBeside(module: Pick<WireModule, "path" | "class">): string {
   const { path, class: name } = module;
   const said = path.startsWith(name) && /^(_\d+)?$/.test(path.slice(name.length));
   return said ? "" : name;
