@@ -134,7 +134,7 @@ function focused(): Stop | null {
   const texts = [element.ariaLabel, label?.textContent, element.textContent, element.title];
   const { width, height } = element.getBoundingClientRect();
   return {
-    part: element.closest("header, nav, main")?.tagName ?? "",
+    part: element.closest(".topbar, .navigation, .content")?.tagName ?? "",
     name: texts.find((text) => text != null && text.trim() !== "") ?? "",
     seen: width > 0 && height > 0,
   };
