@@ -6,6 +6,8 @@ import { launch, open, type Watched } from "./browser";
 import { serve, type Server } from "./server";
 import { makeLogDir, type LogDir } from "./traces";
 
+const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
+
 let logdir: LogDir;
 let server: Server;
 let browser: Browser;
@@ -18,6 +20,11 @@ beforeAll(async () => {
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", waits: 300 },
     { path: "head", className: "Linear", waits: 500 },
+  ]);
+  logdir.addDevice("hostile", [
+    { path: "", className: "X".repeat(10_000) },
+    { path: HOSTILE, className: "<img src=x onerror=alert(1)>", waits: 300 },
+    { path: "y".repeat(10_000), className: "\u202etxt", waits: 400 },
   ]);
   logdir.addReal("host only");
   server = await serve(logdir.path);
@@ -159,6 +166,19 @@ test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode"
   await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
   await page.locator(".moment-block").first().waitFor();
   expect(await serious()).toEqual([]);
+  const size = await page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return [scrollWidth, scrollHeight];
+  });
+  expect(size).toEqual([1280, 720]);
+});
+
+test("hostile names stay text, and within the page", async () => {
+  await page.goto(`${server.url}#/findings?run=hostile&rule=sync-scalar-item`);
+  await expect.poll(() => findings().count()).toBe(2);
+  await opened().locator(".moment-block").first().waitFor();
+  expect(await page.locator("img").count()).toBe(0);
+  expect((await wheres()).join()).toContain("<img src=x onerror=alert(1)>");
   const size = await page.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement;
     return [scrollWidth, scrollHeight];

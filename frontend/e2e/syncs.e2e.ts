@@ -6,6 +6,8 @@ import { launch, open, type Watched } from "./browser";
 import { serve, type Server } from "./server";
 import { makeLogDir, type LogDir } from "./traces";
 
+const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
+
 let logdir: LogDir;
 let server: Server;
 let browser: Browser;
@@ -18,6 +20,11 @@ beforeAll(async () => {
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", waits: 300 },
     { path: "head", className: "Linear", waits: 500 },
+  ]);
+  logdir.addDevice("hostile", [
+    { path: "", className: "X".repeat(10_000) },
+    { path: HOSTILE, className: "<img src=x onerror=alert(1)>", waits: 300 },
+    { path: "y".repeat(10_000), className: "\u202etxt", waits: 400 },
   ]);
   logdir.addReal("host only");
   server = await serve(logdir.path);
@@ -51,7 +58,7 @@ const modules = (): Promise<string[]> =>
   );
 
 test("waits stand under their cause, the longest first, with their share of crimson", async () => {
-  expect(await rows().first().textContent()).toContain("A single value is read back to the host");
+  await rows().first().getByText("A single value is read back to the host").waitFor();
   expect(await rows().first().textContent()).toContain("800.0 µs");
   expect(await modules()).toEqual(["head", "body"]);
   expect(await waits().first().textContent()).toContain("aten::item");
@@ -76,6 +83,15 @@ test("sort, search and filters", async () => {
   await page.getByText("2 of 2").waitFor();
   await page.goto(`${server.url}#/syncs?run=device&phase=data`);
   await page.getByText("No call fits search and filters.").waitFor();
+});
+
+test("one step can be looked at, and all again", async () => {
+  const step = page.getByRole("main").getByRole("combobox", { name: /^step/ });
+  await step.selectOption({ label: "1 (2)" });
+  await expect.poll(() => page.url()).toContain("step=ProfilerStep");
+  await expect.poll(modules).toEqual(["head", "body"]);
+  await step.selectOption({ label: "any" });
+  await expect.poll(() => page.url()).not.toContain("step=");
 });
 
 test("causes fold, by mouse and by key", async () => {
@@ -179,4 +195,22 @@ test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode"
   expect(
     serious.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`)),
   ).toEqual([]);
+});
+
+test("hostile names stay text, and within the page", async () => {
+  await page.goto(`${server.url}#/syncs?run=hostile`);
+  await expect.poll(() => waits().count()).toBe(2);
+  const chains: string[] = [];
+  for (const index of [0, 1]) {
+    await waits().nth(index).click();
+    await panel().locator(".moment-block").first().waitFor();
+    chains.push(await panel().locator("pre").innerText());
+  }
+  expect(await page.locator("img").count()).toBe(0);
+  expect(chains.join()).toContain("<img src=x onerror=alert(1)>");
+  const size = await page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return [scrollWidth, scrollHeight];
+  });
+  expect(size).toEqual([1280, 720]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { report, sync } from "../testing/report";
 import { avoidable, deservesLook } from "./attention";
-import { filterSyncs, summarizeSyncs, syncRows, tally } from "./syncs";
+import { filterSyncs, stepTally, summarizeSyncs, syncRows, tally } from "./syncs";
 
 const all = syncRows(
   report({
@@ -52,4 +52,17 @@ test("crimson is for avoidable waits of a hundredth of the step", () => {
   expect(deservesLook(0.9, 100)).toBe(false);
   expect(deservesLook(0, 0)).toBe(false);
   expect(deservesLook(null, 100)).toBe(false);
+});
+
+test("steps are in their order, however many waits they have", () => {
+  const waits = [
+    sync({ start_us: 1300, step: "ProfilerStep#2" }),
+    sync({ start_us: 1310, step: "ProfilerStep#2" }),
+    sync({ start_us: 1100, step: "ProfilerStep#10" }),
+    sync({ start_us: 1500, step: null }),
+  ];
+  expect(stepTally(syncRows(report({ syncs: waits })))).toEqual([
+    ["ProfilerStep#10", 1],
+    ["ProfilerStep#2", 2],
+  ]);
 });

@@ -45,6 +45,15 @@ export function tally(
   return tallyOf(rows.map(({ sync }) => sync[key]));
 }
 
+/** Steps in their order, with how many waits each has; waits outside of all are left out. */
+export function stepTally(rows: readonly SyncRow[]): [step: string, n: number][] {
+  const steps = [...rows]
+    .sort((a, b) => a.start - b.start)
+    .flatMap(({ sync }) => (sync.step === null ? [] : [sync.step]));
+  const order = [...new Set(steps)];
+  return tallyOf(steps).sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
+}
+
 /** Values, most frequent first, with how often. */
 export function tallyOf(values: Iterable<string>): [value: string, n: number][] {
   const counts = new Map<string, number>();

@@ -2,7 +2,8 @@ import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
-import { tally } from "../../model/syncs";
+import { stepTally, tally } from "../../model/syncs";
+import { shortStep } from "../../model/syncText";
 import type { Sort } from "../../model/treeRows";
 import { SearchBox } from "../SearchBox";
 import { usePlace } from "../state/context";
@@ -95,7 +96,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
 }
 
 function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
-  const [{ search, phase, cause }, go] = usePlace();
+  const [{ search, phase, cause, step }, go] = usePlace();
   const { all, fitting, foldAll } = waits;
   const filtered = search !== "" || phase !== null || cause !== null;
   return (
@@ -122,6 +123,15 @@ function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
         options={tally(all, "cause")}
         onChange={(value) => {
           go({ cause: value });
+        }}
+      />
+      <FilterSelect
+        label="step"
+        value={step}
+        options={stepTally(all)}
+        text={shortStep}
+        onChange={(value) => {
+          go({ step: value });
         }}
       />
       <div className="group" role="group" aria-label="Fold">
