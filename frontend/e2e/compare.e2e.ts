@@ -6,6 +6,8 @@ import { launch, open, type Watched } from "./browser";
 import { serve, type Server } from "./server";
 import { makeLogDir, type LogDir } from "./traces";
 
+const HOSTILE = `<img src=x onerror="document.title='taken'">${"k".repeat(10_000)}`;
+
 let logdir: LogDir;
 let server: Server;
 let browser: Browser;
@@ -26,7 +28,7 @@ beforeAll(async () => {
   logdir.addDevice("after", [
     ...kept,
     { path: "patch_drop", className: "PatchDropout" },
-    { path: "<b>new</b>", className: "GELU" },
+    { path: "<b>new</b>", className: "GELU", kernel: HOSTILE },
   ]);
   logdir.addReal("host only");
   server = await serve(logdir.path);
@@ -113,6 +115,25 @@ test("an address without a base offers likely ones", async () => {
   await page.getByRole("link", { name: "run before" }).click();
   await headline().waitFor();
   await expect.poll(() => page.url()).toContain("base=before");
+});
+
+test("a name of 10,000 characters is text, and an address stays short", async () => {
+  await page.getByRole("button", { name: /^Device work/ }).click();
+  await rows().filter({ hasText: "<img" }).first().click();
+  const panel = page.getByRole("complementary", { name: "Difference" });
+  await panel.waitFor();
+  expect(page.url().length).toBeLessThan(600);
+  expect(await page.locator("img").count()).toBe(0);
+  expect(await page.title()).not.toBe("taken");
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(1280);
+  await page.reload();
+  await panel.waitFor();
+});
+
+test("another run at the top is held against the same base", async () => {
+  await page.getByLabel("run").first().selectOption("host only");
+  await page.getByText("A side holds no device work").waitFor();
+  expect(page.url()).toContain("base=before");
 });
 
 test("a base that is gone is named", async () => {

@@ -1,5 +1,5 @@
 import type { WireComparison, WireSyncChange } from "../../api/compare";
-import { duration, times } from "../formats";
+import { clip, duration, times } from "../formats";
 import { pathText } from "../moduleTree";
 import { DEVICE_TIME_DEFINITIONS, HOST_PHASE_DEFINITIONS } from "../summary/definitions";
 import { fromTo } from "./changes";
@@ -14,6 +14,7 @@ interface Reason {
 
 /** A step that changed by less than this share is as long as before. */
 const WORTH_SAYING = 0.005;
+const MOST_NAME = 80;
 /** A second reason is named where it is this large a part of the first. */
 const SECOND = 0.3;
 /** What went the other way is named where it is this large a part of the step's change. */
@@ -74,7 +75,7 @@ function waits(sites: readonly WireSyncChange[]): Reason[] {
   for (const { other_site: other, base_site: base, blocked_us: blocked } of sites) {
     const site = other ?? base;
     const place = site?.module == null ? site?.operator : pathText(site.module);
-    const name = place == null ? "" : ` in ${place}`;
+    const name = place == null ? "" : ` in ${clip(place, MOST_NAME)}`;
     sums.set(name, (sums.get(name) ?? 0) + (blocked.change ?? 0));
   }
   return [...sums].map(([name, change]) => ({
@@ -100,7 +101,7 @@ function modules(comparison: WireComparison): Reason[] {
   return comparison.modules.map(({ path, forward_us: forward, backward_us: backward }) => ({
     sort: "modules",
     change: (forward.change ?? 0) + (backward.change ?? 0),
-    text: `${comparison.measure} time in ${pathText(path)}`,
+    text: `${comparison.measure} time in ${clip(pathText(path), MOST_NAME)}`,
   }));
 }
 

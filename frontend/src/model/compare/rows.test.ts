@@ -110,8 +110,17 @@ describe("rows", () => {
     expect(firstTable(comparison())).toBe("modules");
   });
 
-  test("ids are different for different rows", () => {
-    expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+  test("ids are different for different rows, and short however long the names", () => {
+    const long = "k".repeat(10_000);
+    const kernels = compareRows(
+      comparison({
+        kernels: [`${long}a`, `${long}b`, "a", "b"].map((name) => kernelChange(name, pair(1, 2))),
+      }),
+      "kernels",
+    );
+    const ids = [...rows, ...kernels].map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(Math.max(...ids.map(({ length }) => length))).toBeLessThan(200);
   });
 });
 

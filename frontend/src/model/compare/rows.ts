@@ -39,6 +39,8 @@ export interface RowPlace {
   readonly module: string | null;
 }
 
+const MOST_ID = 160;
+
 export const EFFECT_FIRST: Sort = { key: "effect", descending: true };
 
 export function compareRows(comparison: WireComparison, table: CompareTable): CompareRow[] {
@@ -61,11 +63,20 @@ export function firstTable(comparison: WireComparison): CompareTable {
   return holds(({ status }) => status !== "same") ?? holds(() => true) ?? "modules";
 }
 
+/** Names may be of any length, and an address may not: a long id is cut and told by a checksum. */
+function shortId(parts: readonly string[]): string {
+  const id = parts.join(" ");
+  if (id.length <= MOST_ID) return id;
+  let sum = 0;
+  for (let at = 0; at < id.length; at++) sum = (Math.imul(sum, 31) + id.charCodeAt(at)) >>> 0;
+  return `${id.slice(0, MOST_ID / 2)}~${sum.toString(36)}`;
+}
+
 function moduleRow(module: WireModuleChange): CompareRow {
   const place = (path: string | null): RowPlace | null =>
     path === null ? null : { text: pathText(path), module: path };
   return {
-    id: `${module.base_path ?? ""} ${module.other_path ?? ""}`,
+    id: shortId([module.base_path ?? "", module.other_path ?? ""]),
     name: pathText(module.path),
     note: classBeside(module),
     status: module.status,
@@ -85,7 +96,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
   const base = sitePlace(sync.base_site);
   const other = sitePlace(sync.other_site);
   return {
-    id: [sync.cause, base?.text ?? "", other?.text ?? ""].join(" "),
+    id: shortId([sync.cause, base?.text ?? "", other?.text ?? ""]),
     name: sync.cause,
     note: other?.text ?? base?.text ?? "",
     status: sync.status,
@@ -99,7 +110,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
 function kernelRow(kernel: WireKernelChange): CompareRow {
   const place = { text: kernel.name, module: null };
   return {
-    id: `${kernel.event} ${kernel.kind} ${kernel.name}`,
+    id: shortId([kernel.event, kernel.kind, kernel.name]),
     name: kernel.name,
     note: kernel.kind,
     status: kernel.status,
@@ -114,7 +125,7 @@ function findingRow(finding: WireFindingChange): CompareRow {
   const place = (where: string | null, module: string | null): RowPlace | null =>
     where === null ? null : { text: where, module };
   return {
-    id: [finding.rule, finding.base_where ?? "", finding.other_where ?? ""].join(" "),
+    id: shortId([finding.rule, finding.base_where ?? "", finding.other_where ?? ""]),
     name: finding.title,
     note: finding.other_where ?? finding.base_where ?? "",
     status: finding.status,

@@ -33,6 +33,8 @@ interface TopBarProps {
 export function TopBar({ listed, choice, whole, shown, children }: TopBarProps): ReactElement {
   const [place, go] = usePlace();
   const { run, worker, trace } = choice;
+  // What another trace is held against stays; steps and rows are of this one.
+  const compare = { ...place.compare, steps: [], row: null };
   const named = (names: readonly { name: string }[]): { value: string; text: string }[] =>
     names.map(({ name }) => ({ value: name, text: name }));
   return (
@@ -43,7 +45,8 @@ export function TopBar({ listed, choice, whole, shown, children }: TopBarProps):
         value={run.name}
         options={named(listed.runs)}
         onChange={(name) => {
-          go({ ...START, view: place.view, averaging: place.averaging, run: name });
+          const { view, averaging } = place;
+          go({ ...START, view, averaging, run: name, compare });
         }}
       />
       <Picker
@@ -51,7 +54,7 @@ export function TopBar({ listed, choice, whole, shown, children }: TopBarProps):
         value={worker.name}
         options={named(run.workers)}
         onChange={(name) => {
-          go({ ...OF_A_TRACE, run: run.name, worker: name, trace: null });
+          go({ ...OF_A_TRACE, run: run.name, worker: name, trace: null, compare });
         }}
       />
       {worker.traces.length > 1 && (
@@ -63,7 +66,7 @@ export function TopBar({ listed, choice, whole, shown, children }: TopBarProps):
             text: traceText(one.modified, one.id),
           }))}
           onChange={(id) => {
-            go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id });
+            go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id, compare });
           }}
         />
       )}

@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { duration, percent } from "../../model/formats";
+import { counted, duration, percent } from "../../model/formats";
 import {
   devicePlace,
   partsText,
@@ -21,12 +21,15 @@ import { PlaceLink } from "../PlaceLink";
 import { usePlace } from "../state/context";
 
 const HEIGHT = 14;
+/** Steps drawn; a trace of thousands would only be slow. */
+const MOST_ROWS = 200;
 
 /** Every step twice: what the host does, and what the device does. A step can be chosen. */
 export function StepsChart({ whole }: { whole: WireReport }): ReactElement | null {
   const [place] = usePlace();
   const bars = useMemo(() => stepBars(whole), [whole]);
   const longest = bars.reduce((most, bar) => Math.max(most, bar.duration), 0);
+  const drawn = bars.filter(({ name }, at) => at < MOST_ROWS || name === place.step);
   const shown = bars.find(({ name }) => name === place.step) ?? bars[0];
   if (shown === undefined) return null;
   return (
@@ -36,10 +39,16 @@ export function StepsChart({ whole }: { whole: WireReport }): ReactElement | nul
         <DeviceHead bar={shown} />
       </div>
       <ol className="step-rows" tabIndex={0} aria-label="Time of each step">
-        {bars.map((bar) => (
+        {drawn.map((bar) => (
           <StepRow key={bar.name ?? ""} report={whole} bar={bar} longest={longest} />
         ))}
       </ol>
+      {drawn.length < bars.length && (
+        <p className="muted">
+          {counted(bars.length - drawn.length, "more step")}: in the mean, in the timeline, and in
+          the choice of steps above.
+        </p>
+      )}
     </section>
   );
 }
