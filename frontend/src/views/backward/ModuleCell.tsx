@@ -9,11 +9,13 @@ const INDENT = 16;
 interface ModuleCellProps {
   row: ModuleRow;
   search: string;
+  /** Without the class, where the row above says it. */
+  classless: boolean;
   onFold: (index: number, open: boolean) => void;
 }
 
 /** Fold mark, tail of the path, class. The keyboard folds with the arrows, so the mark is no stop. */
-export function ModuleCell({ row, search, onFold }: ModuleCellProps): ReactElement {
+export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps): ReactElement {
   const { node, open } = row;
   return (
     <span className="module-cell" style={{ paddingInlineStart: node.depth * INDENT }}>
@@ -29,7 +31,7 @@ export function ModuleCell({ row, search, onFold }: ModuleCellProps): ReactEleme
         {open === null ? "" : open ? "▼" : "▶"}
       </span>
       <Name text={node.label} className="code" mark={search} />
-      <Name text={classText(node)} className="muted" mark={search} />
+      {!classless && <Name text={classText(node)} className="muted" mark={search} />}
     </span>
   );
 }

@@ -95,7 +95,12 @@ function moduleColumn(settings: CellSettings): Column<ModuleRow> {
       align: "start",
     },
     cell: ({ row }) => (
-      <ModuleCell row={row.original} search={settings.search} onFold={settings.onFold} />
+      <ModuleCell
+        row={row.original}
+        search={settings.search}
+        classless={grouping === "class" && row.original.node.module !== null}
+        onFold={settings.onFold}
+      />
     ),
   };
 }
