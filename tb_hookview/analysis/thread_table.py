@@ -70,7 +70,7 @@ def _row(analysis: Analysis, rows: _Rows, windows: Int | None) -> schema.Thread:
     return schema.Thread(
         thread=place.name or place.tid,
         process=place.pid,
-        role=_role(analysis, rows),
+        role=thread_role(analysis, rows.thread),
         busy_us=sum(_length(time, windows) for time in times) / 1000,
         by_phase=by_phase,
         blocked_us=_length(_blocked(analysis, rows.thread), windows) / 1000,
@@ -113,14 +113,15 @@ def _blocked(analysis: Analysis, thread: int) -> Int:
     return intervals.of(syncs.start[mine], syncs.end[mine])
 
 
-def _role(analysis: Analysis, rows: _Rows) -> str:
-    """What a thread was for, told by all of the trace."""
-    phases = set(analysis.phases.row[rows.first : rows.end].tolist())
-    if rows.thread in analysis.steps.thread or Phase.FORWARD in phases:
+def thread_role(analysis: Analysis, thread: int) -> str:
+    """What a thread was for, told by all of the trace: as `schema.Thread.role`."""
+    first, end = np.searchsorted(analysis.forest.thread, [thread, thread + 1])
+    phases = set(np.unique(analysis.phases.row[first:end]).tolist())
+    if thread in analysis.steps.thread or Phase.FORWARD in phases:
         return "forward"
     if Phase.BACKWARD in phases:
         return "backward"
-    name = analysis.trace.threads[rows.thread].name
+    name = analysis.trace.threads[thread].name
     if Phase.DATA in phases or any(known in name for known in _DATA_NAMES):
         return "data"
     return "other"

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.thread_table import thread_role
 from tb_hookview.timeline.curves import Curve
 from tb_hookview.timeline.device_lanes import idle_items, queue_curve
 from tb_hookview.timeline.lanes import Items
@@ -69,28 +70,31 @@ def _modules(analysis: Analysis, names: Names) -> Iterator[Entry]:
             yield Entry(kind, "Modules", title, "", made, thread=thread)
 
 
+_TITLES = {
+    "forward": "forward thread",
+    "backward": "autograd thread",
+    "data": "data thread",
+    "other": "thread",
+}
+"""Title of a thread by its role, in the order in which threads come."""
+
+
 def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
+    """Lanes of host threads: the one that trains first, of one role the fullest first."""
     host, python = rows.groups(Sort.HOST), rows.groups(Sort.PYTHON)
-    autograd = _autograd_threads(analysis)
-    ranked = sorted(
-        {*host, *python}, key=lambda t: (t in autograd, -host.get(t, 0), -python.get(t, 0))
-    )
-    for place, thread in enumerate(ranked):
-        title = (
-            "autograd thread" if thread in autograd else "main thread" if not place else "thread"
-        )
+    roles = {thread: thread_role(analysis, thread) for thread in {*host, *python}}
+    order = list(_TITLES)
+
+    def rank(thread: int) -> tuple[int, int, int]:
+        return order.index(roles[thread]), -host.get(thread, 0), -python.get(thread, 0)
+
+    main = min((t for t in roles if roles[t] in ("forward", "other")), key=rank, default=-1)
+    for thread in sorted(roles, key=lambda t: (t != main, rank(t))):
+        title = "main thread" if thread == main else _TITLES[roles[thread]]
         label = thread_label(analysis, thread)
         for sort, subtitle in ((Sort.HOST, label), (Sort.PYTHON, f"Python stack, {label}")):
             if thread in rows.groups(sort):
                 yield _trace_lane("host", "Host", title, subtitle, rows, thread, sort)
-
-
-def _autograd_threads(analysis: Analysis) -> set[int]:
-    """Threads on which most of the nodes' time is, and no forward."""
-    nodes = analysis.forest.thread[analysis.nodes.position]
-    makers = analysis.nodes.by_sequence
-    forward = analysis.forest.thread[makers[makers >= 0]]
-    return set(np.unique(nodes).tolist()) - set(np.unique(forward).tolist())
 
 
 def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entry]:

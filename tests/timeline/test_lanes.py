@@ -32,6 +32,27 @@ def test_lanes_come_in_the_order_in_which_they_are_read(training: Timeline) -> N
     assert [training.entries[n].title for n in (3, 4)] == ["main thread", "autograd thread"]
 
 
+def test_threads_are_called_by_what_they_were_for(tmp_path: Path) -> None:
+    timeline = timeline_of(
+        tmp_path,
+        """
+        aux  ops    [x] [x] [x] [x] [x] [x] [x] [x]
+        load notes  [data ]
+        auto ops                      [m' seq=4 F=1 ]
+        main ops    [fc           ]
+        main ops     [mm seq=4   ]
+        """,
+        {"data": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"},
+    )
+    titles = [(timeline.entries[n].title, timeline.entries[n].subtitle) for n in (3, 4, 5, 6)]
+    assert titles == [
+        ("main thread", "main"),
+        ("autograd thread", "auto"),
+        ("data thread", "load"),
+        ("thread", "aux"),
+    ]
+
+
 def test_steps_and_their_phases(training: Timeline) -> None:
     assert shown(training, "steps") == [
         (0, "ProfilerStep#3", 0, 71),
