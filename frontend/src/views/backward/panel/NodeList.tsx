@@ -21,12 +21,11 @@ export function NodeList({ detail, scope, by }: NodeListProps): ReactElement | n
   if (detail.nodes.length === 0) return null;
   return (
     <section aria-label="Autograd nodes">
+      <h3 title={D.node.text}>Autograd nodes</h3>
       <table className="small-table nodes">
         <thead>
           <tr>
-            <th scope="col" title={D.node.text}>
-              autograd nodes
-            </th>
+            <th scope="col">name</th>
             <th scope="col">count</th>
             <th scope="col">device</th>
             <th scope="col">host</th>
