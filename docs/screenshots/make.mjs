@@ -29,7 +29,7 @@ const firstRow = (page) => page.locator(".table-body [role=row]").first().click(
 /** Name of the picture, address, and what is done before it is taken. */
 const PICTURES = [
   ["summary", "#/summary?run=v100"],
-  ["backward", "#/backward?run=resnet_ddp", firstRow],
+  ["backward", "#/backward?run=resnet_ddp&module=Conv2d_0"],
   ["syncs", "#/syncs?run=v100", firstRow],
   ["timeline", "#/timeline?run=resnet_ddp&from=15000&to=34000"],
   ["findings", "#/findings?run=v100"],
