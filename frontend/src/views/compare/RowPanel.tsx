@@ -29,7 +29,7 @@ export function RowPanel({ row, table, base, other, onClose }: RowPanelProps): R
     >
       <header>
         <h2>
-          <Name text={row.name} />
+          <Name text={row.name} className="wrap" />
         </h2>
         <button type="button" className="quiet" onClick={onClose}>
           Close

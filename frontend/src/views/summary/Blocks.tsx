@@ -9,20 +9,29 @@ import {
 } from "../../model/summary/definitions";
 import { breakdownRows, kindRows, type ShareRow } from "../../model/summary/tables";
 import { ShareBar } from "../charts/ShareBar";
+import { PlaceLink } from "../PlaceLink";
 
 interface BlockProps {
   title: string;
   note?: string;
+  /** The view that holds what the numbers are made of. */
+  from?: "timeline" | "backward";
   children: ReactNode;
 }
 
 /** A part of the summary below the fold. */
-export function Block({ title, note, children }: BlockProps): ReactElement {
+export function Block({ title, note, from, children }: BlockProps): ReactElement {
   return (
     <section className="facet" aria-label={title}>
       <header>
-        <h2>{title}</h2>
-        {note !== undefined && <span className="muted">{note}</span>}
+        <h2>
+          {title} {note !== undefined && <span className="muted">{note}</span>}
+        </h2>
+        {from !== undefined && (
+          <PlaceLink to={{ view: from, search: "", sort: null }}>
+            {from === "timeline" ? "Timeline" : "Backward"}
+          </PlaceLink>
+        )}
       </header>
       {children}
     </section>
@@ -34,7 +43,7 @@ export function Kinds({ report }: { report: WireReport }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title="Device work by kind" note="a step">
+    <Block title="Device work by kind" note="a step" from="timeline">
       <ShareTable
         head={[T.kind, T.kindTime, T.kindShare]}
         rows={rows}
@@ -50,7 +59,7 @@ export function BreakdownBlock({ report }: { report: WireReport }): ReactElement
   if (rows.length === 0) return null;
   const whole = rows.reduce((sum, { us }) => sum + us, 0);
   return (
-    <Block title="Step time breakdown" note="as torch_tb_profiler counts">
+    <Block title="Step time breakdown" note="as torch_tb_profiler" from="timeline">
       <ShareTable
         head={[
           { title: "category", text: "The first of these that holds a moment has it." },

@@ -12,7 +12,7 @@ export function Devices({ report }: { report: WireReport }): ReactElement | null
   const rows = deviceRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title={rows.length > 1 ? "Devices" : "Device"}>
+    <Block title={rows.length > 1 ? "Devices" : "Device"} from="timeline">
       {rows.map((row) => (
         <DeviceFacts key={row.name} row={row} />
       ))}

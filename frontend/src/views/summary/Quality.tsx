@@ -20,7 +20,7 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
     ...reasonsOf(report).map(([name, us]) => ({ name, us, missing: true })),
   ];
   return (
-    <Block title="Attribution of the backward" note={`${measureOf(report)} time`}>
+    <Block title="Backward attributed" note={`${measureOf(report)} time`} from="backward">
       {share === null || rows.length === 0 ? (
         <p className="muted">There is no backward work in these steps.</p>
       ) : (
