@@ -82,38 +82,6 @@ async function search(text: string): Promise<void> {
   await selection().getByRole("heading").first().waitFor();
 }
 
-test("keys zoom and pan; the address follows without steps in the history", async () => {
-  const steps = await page.evaluate(() => window.history.length);
-  await page.keyboard.press("w");
-  await page.keyboard.press("w");
-  await expect.poll(() => parameter("to")).not.toBeNull();
-  const [from, to] = [Number(parameter("from")), Number(parameter("to"))];
-  const whole = await fetch(`${server.url}api/timeline?run=device&worker=gpu0`);
-  const { duration_us } = (await whole.json()) as { duration_us: number };
-  expect((to - from) / duration_us).toBeCloseTo(0.65 ** 2, 1);
-  await page.keyboard.press("d");
-  await expect.poll(() => Number(parameter("from"))).toBeGreaterThan(from);
-  expect(await page.evaluate(() => window.history.length)).toBe(steps);
-  await page.keyboard.press("0");
-  await expect.poll(() => parameter("from")).toBeNull();
-});
-
-test("the wheel zooms at the pointer with ctrl, and pans with shift", async () => {
-  const box = await canvas().boundingBox();
-  if (box === null) throw new Error("no canvas");
-  await page.mouse.move(box.x + box.width / 4, box.y + 50);
-  await page.keyboard.down("Control");
-  await page.mouse.wheel(0, -600);
-  await page.keyboard.up("Control");
-  await expect.poll(() => parameter("to")).not.toBeNull();
-  const [from, to] = [Number(parameter("from")), Number(parameter("to"))];
-  await page.keyboard.down("Shift");
-  await page.mouse.wheel(0, 200);
-  await page.keyboard.up("Shift");
-  await expect.poll(() => Number(parameter("from"))).toBeGreaterThan(from);
-  expect(Number(parameter("to")) - Number(parameter("from"))).toBeCloseTo(to - from, 1);
-});
-
 test("search, follow a link, go back, and come back by the address", async () => {
   await search("cudaStreamSynchronize");
   await heading("cudaStreamSynchronize").waitFor();
@@ -181,15 +149,6 @@ test("dragging selects a stretch and tells what happened in it", async () => {
   await page.keyboard.press("Escape");
   await page.getByText("select a stretch").waitFor();
   expect(parameter("range")).toBeNull();
-});
-
-test("the minimap moves what is in view", async () => {
-  await page.goto(`${server.url}#/timeline?run=device&from=0&to=100`);
-  const box = await page.locator(".chart-minimap").boundingBox();
-  if (box === null) throw new Error("no minimap");
-  await page.mouse.click(box.x + box.width / 2, box.y + 10);
-  await expect.poll(() => Number(parameter("from"))).toBeGreaterThan(100);
-  expect(Number(parameter("to")) - Number(parameter("from"))).toBeCloseTo(100, 1);
 });
 
 test("lanes can be folded, and say how many rows they have", async () => {

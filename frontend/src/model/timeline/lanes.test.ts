@@ -63,5 +63,6 @@ test("a lane is opened for a row that is not on show, and only then", () => {
   const boxes = layoutLanes(lanes, chosen);
   expect(opened(boxes, chosen, "deep", 0)).toBe(chosen);
   expect(opened(boxes, chosen, "gone", 3)).toBe(chosen);
+  expect(opened(boxes, chosen, "deep", 3).get("deep")).toBe("short");
   expect(opened(boxes, chosen, "deep", 30).get("deep")).toBe("whole");
 });

@@ -108,5 +108,6 @@ export function opened(
 ): ReadonlyMap<string, Opening> {
   const box = boxes.find((one) => one.lane.id === lane);
   if (box === undefined || depth < box.rows) return chosen;
-  return new Map(chosen).set(lane, "whole");
+  const enough = openingsOf(box.lane).find((opening) => rowsOf(box.lane, opening) > depth);
+  return new Map(chosen).set(lane, enough ?? "whole");
 }

@@ -3,7 +3,15 @@ import { expect, test } from "vitest";
 import { windowOf } from "../../testing/timeline";
 import { tileFrom } from "./blocks";
 import { STRENGTHS } from "./raster";
-import { bytesOf, packed, shadesOf, shareOfLength, strengthOf } from "./shades";
+import {
+  bytesOf,
+  packed,
+  readableOn,
+  shadesOf,
+  shareOfLength,
+  strengthOf,
+  unpacked,
+} from "./shades";
 
 const bytes = (value: number | undefined): number[] => [
   ...new Uint8Array(new Uint32Array([value ?? 0]).buffer),
@@ -39,4 +47,10 @@ test("what is further inside, or takes longer, is stronger", () => {
   expect(strengths.at(-1)).toBe(STRENGTHS - 1);
   expect(shareOfLength(1e9)).toBe(1);
   expect(shareOfLength(0)).toBeGreaterThan(0);
+});
+
+test("the text that can be read on a ground", () => {
+  expect(readableOn([0, 0, 0], "#ffffff", "#222222")).toBe("#ffffff");
+  expect(readableOn([240, 200, 160], "#ffffff", "#222222")).toBe("#222222");
+  expect(unpacked(packed([1, 2, 3]))).toEqual([1, 2, 3]);
 });

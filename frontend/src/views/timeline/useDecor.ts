@@ -5,7 +5,7 @@ import type { WireReport } from "../../api/types";
 import type { LaneBox } from "../../model/timeline/lanes";
 import { waitsOf } from "../../model/timeline/waits";
 import { usePlace } from "../state/context";
-import { coloursOf, inkOf } from "./chart/ink";
+import { coloursOf, inkOf, textsOf } from "./chart/ink";
 import type { Decor } from "./chart/scene";
 import type { Hits } from "./useHits";
 import { usePalette } from "./usePalette";
@@ -24,6 +24,7 @@ export function useDecor(
   const meanings = timeline.colours;
   const ink = useMemo(() => inkOf(meanings, palette), [meanings, palette]);
   const colours = useMemo(() => coloursOf(meanings, palette), [meanings, palette]);
+  const texts = useMemo(() => textsOf(ink, palette), [ink, palette]);
   const waits = useMemo(() => waitsOf(report), [report]);
   const hits = useMemo(() => found.map(spotOf), [found]);
   return useMemo(
@@ -32,7 +33,7 @@ export function useDecor(
       palette,
       ink,
       colours,
-      meanings,
+      texts,
       waits,
       selected: spot,
       links,
@@ -41,6 +42,6 @@ export function useDecor(
       range,
       mark,
     }),
-    [boxes, palette, ink, colours, meanings, waits, spot, links, hits, density, range, mark],
+    [boxes, palette, ink, colours, texts, waits, spot, links, hits, density, range, mark],
   );
 }

@@ -1,4 +1,4 @@
-import { packed, bytesOf, shadesOf } from "../../../model/timeline/shades";
+import { bytesOf, packed, readableOn, shadesOf, unpacked } from "../../../model/timeline/shades";
 import type { Ink } from "../../../model/timeline/raster";
 import type { Palette } from "../../../theme/colours";
 
@@ -16,6 +16,9 @@ export function coloursOf(meanings: readonly string[], palette: Palette): string
   return meanings.map((meaning) => known.get(meaning) ?? palette.idle);
 }
 
+/** Blocks have the colour of their text by their own, so they can be deeper than elsewhere. */
+const DEEPEST = 86;
+
 export function inkOf(meanings: readonly string[], palette: Palette): Ink {
   const { surface, shadeLeast, shadeMost } = palette;
   return {
@@ -24,7 +27,14 @@ export function inkOf(meanings: readonly string[], palette: Palette): Ink {
       // A wait is never pale: its text is of a colour that needs the full one.
       meanings[index] === "wait"
         ? shadesOf(colour, surface, 100, 100)
-        : shadesOf(colour, surface, shadeLeast, shadeMost),
+        : shadesOf(colour, surface, shadeLeast, Math.max(shadeMost, DEEPEST)),
     ),
   };
+}
+
+/** The colour of text on each shade of each colour. */
+export function textsOf(ink: Ink, palette: Palette): string[][] {
+  return ink.shades.map((shades) =>
+    [...shades].map((shade) => readableOn(unpacked(shade), palette.text, palette.surface)),
+  );
 }

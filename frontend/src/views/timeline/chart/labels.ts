@@ -2,6 +2,7 @@ import { blocksToLabel, fitPath, fitText, labelText } from "../../../model/timel
 import type { LaneBox } from "../../../model/timeline/lanes";
 import { counted } from "../../../model/formats";
 import type { Blocks, Tile } from "../../../model/timeline/blocks";
+import { strengthOf } from "../../../model/timeline/shades";
 import { LABEL_FONT, type Scene } from "./scene";
 
 /** Narrower blocks have no label. */
@@ -30,6 +31,7 @@ function drawRowLabels(
   const y = box.rowsTop + (depth + 0.5) * box.rowHeight - scene.scroll;
   if (y < -box.rowHeight || y > scene.height + box.rowHeight) return;
   const fit = box.lane.kind === "forward" || box.lane.kind === "backward" ? fitPath : fitText;
+  const strength = strengthOf(box.lane.kind, box.lane.depth);
   // A block in view of two tiles is drawn by both, and named once.
   const named = new Set<number>();
   for (const { tile, clip } of scene.pieces) {
@@ -42,8 +44,8 @@ function drawRowLabels(
       named.add(start);
       const text = fit(labelOf(tile, blocks, index), right - left - 2 * PADDING_PX, scene.measure);
       if (text === null) continue;
-      const wait = scene.meanings[blocks.colour[index] ?? 0] === "wait";
-      context.fillStyle = wait ? scene.palette.onWait : scene.palette.text;
+      const texts = scene.texts[blocks.colour[index] ?? 0];
+      context.fillStyle = texts?.[strength(blocks, index, depth)] ?? scene.palette.text;
       context.fillText(text, left + PADDING_PX, y + 0.5);
     }
   }

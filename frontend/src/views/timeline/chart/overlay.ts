@@ -3,6 +3,8 @@ import { lowerBound, type Curve } from "../../../model/timeline/blocks";
 import { waitMarks } from "../../../model/timeline/waits";
 import { toX, type Scene, type Spot } from "./scene";
 
+const MANY_LINKS = 3;
+
 /** What lies upon the blocks: curves, waits, what is found, pointed at and selected, arrows. */
 export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene): void {
   for (const box of scene.boxes) {
@@ -12,11 +14,17 @@ export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene): vo
   drawRange(context, scene);
   for (const hit of scene.hits) outline(context, scene, hit, scene.palette.backwardText, 1);
   if (scene.hovered !== null) outline(context, scene, scene.hovered, scene.palette.text, 1);
-  for (const link of scene.links) {
-    outline(context, scene, link, scene.palette.text, 1);
-    if (scene.selected !== null) drawArrow(context, scene, scene.selected, link);
-  }
+  for (const link of scene.links) outline(context, scene, link, scene.palette.text, 1);
+  drawArrows(context, scene);
   if (scene.selected !== null) outline(context, scene, scene.selected, scene.palette.text, 2);
+}
+
+/** Arrows to what is linked; of many, paler ones, so that they do not hide what is below. */
+function drawArrows(context: CanvasRenderingContext2D, scene: Scene): void {
+  if (scene.selected === null) return;
+  context.globalAlpha = scene.links.length > MANY_LINKS ? 0.4 : 0.9;
+  for (const link of scene.links) drawArrow(context, scene, scene.selected, link);
+  context.globalAlpha = 1;
 }
 
 function drawWaits(context: CanvasRenderingContext2D, scene: Scene): void {

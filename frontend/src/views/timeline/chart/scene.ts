@@ -29,8 +29,9 @@ export interface Decor {
   readonly density: readonly number[];
   readonly range: Span | null;
   readonly mark: Span | null;
-  /** What the numbers of blocks' colours mean, and how each looks. */
-  readonly meanings: readonly string[];
+  /** Of text on each shade of each colour. */
+  readonly texts: readonly (readonly string[])[];
+  /** How the numbers of blocks' colours look where there are no shades. */
   readonly colours: readonly string[];
 }
 
