@@ -19,7 +19,10 @@ interface SyncCellProps {
 /** Fold mark and name. The keyboard folds with the arrows, so the mark is no stop. */
 export function SyncCell({ node, open, rules, search, onFold }: SyncCellProps): ReactElement {
   return (
-    <span className="module-cell" style={{ paddingInlineStart: (node.level - 1) * INDENT }}>
+    <span
+      className="module-cell sync-cell"
+      style={{ paddingInlineStart: (node.level - 1) * INDENT }}
+    >
       <span
         className={`fold ${open === null ? "none" : ""}`}
         aria-hidden="true"
@@ -54,7 +57,10 @@ function What({ node, rules, search }: Omit<SyncCellProps, "open" | "onFold">): 
     const { step, api } = row.sync;
     return (
       <>
-        <Name text={step === null ? "outside every step" : `step ${shortStep(step)}`} />
+        <Name
+          text={step === null ? "outside every step" : `step ${shortStep(step)}`}
+          className="keep"
+        />
         <Name text={api} className="code muted" mark={search} />
       </>
     );

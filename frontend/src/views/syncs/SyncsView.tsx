@@ -45,7 +45,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
   };
   return (
     <div className="view">
-      <div className="view-main">
+      <div className="view-main syncs">
         <SyncFigures
           report={report}
           rows={waits.fitting}
@@ -102,7 +102,7 @@ function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
   return (
     <div className="toolbar">
       <SearchBox
-        label="Search call, operator, module, line"
+        label="Search waits"
         text={search}
         onText={(text) => {
           go({ search: text }, true);
