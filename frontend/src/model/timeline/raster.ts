@@ -32,7 +32,7 @@ export interface Frame {
 export const STRENGTHS = 16;
 
 /** What is shorter than this still shows as this much of a pixel. */
-const LEAST_COVER = 0.35;
+const LEAST_COVER = 0.8;
 
 export function makeLines(width: number): Lines {
   return {
@@ -93,17 +93,34 @@ interface Look {
 function drawBlock(lines: Lines, from: number, to: number, look: Look): void {
   const { packed, ground, merged, corners } = look;
   const wide = to - from >= 6;
-  fill(lines.body, from, to, packed);
-  fill(lines.edge, from + (wide && corners[0] ? 1 : 0), to - (wide && corners[1] ? 1 : 0), packed);
-  fill(lines.stripe, from, to, merged && to - from >= 2 ? mix(packed, ground, 0.45) : packed);
+  // What is left of a block beside a cut is no block of its own.
+  const least = corners[0] && corners[1] ? LEAST_COVER : 0;
+  fill(lines.body, from, to, packed, least);
+  fill(
+    lines.edge,
+    from + (wide && corners[0] ? 1 : 0),
+    to - (wide && corners[1] ? 1 : 0),
+    packed,
+    least,
+  );
+  fill(
+    lines.stripe,
+    from,
+    to,
+    merged && to - from >= 2 ? mix(packed, ground, 0.45) : packed,
+    least,
+  );
 }
 
-/** Colour the pixels from one place to another; those touched in part take part of the colour. */
-export function fill(line: Uint32Array, from: number, to: number, packed: number): void {
+/**
+ * Colour the pixels from one place to another; those touched in part take part of the colour, and
+ * what lies within one pixel at least the share `least` of it.
+ */
+export function fill(line: Uint32Array, from: number, to: number, packed: number, least = 0): void {
   const cover = to - from;
   const first = Math.floor(from);
   if (cover <= 1 && Math.floor(to) === first) {
-    blend(line, first, packed, Math.max(cover, LEAST_COVER));
+    blend(line, first, packed, Math.max(cover, least));
     return;
   }
   const [whole, last] = [Math.ceil(from), Math.floor(to)];
