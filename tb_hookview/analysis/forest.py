@@ -62,6 +62,15 @@ class Forest:
             return nearest(self.parent, wanted)
         return _filled(rows, self.behind[rows], len(self))
 
+    def inside(self, wanted: Bool) -> Bool:
+        """Rows that are, or lie in, one of the wanted rows."""
+        rows = np.flatnonzero(wanted)
+        if not len(rows):
+            return np.zeros(len(self), bool)
+        opened = -np.bincount(self.behind[rows], minlength=len(self) + 1)
+        opened[rows] += 1
+        return np.asarray(np.cumsum(opened[:-1]) > 0)
+
     def nearest_above(self, wanted: Bool) -> Int:
         """Innermost wanted row strictly around each row; -1 where there is none."""
         found, rows = self.nearest(wanted), np.flatnonzero(wanted)

@@ -12,7 +12,7 @@ from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.launches import device_threads
 from tb_hookview.analysis.names import EVALUATE, Role, node_name
-from tb_hookview.trace import Trace
+from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Bool, Int
 
 
@@ -37,6 +37,13 @@ class Host:
     def kind(self) -> NDArray[np.int8]:
         """`Kind` of the event."""
         return self.trace.events.kind[self.forest.event]
+
+    @cached_property
+    def operator_around(self) -> Int:
+        """Innermost operator strictly around each row; marks and annotations are none."""
+        role = self.role
+        plain = (role == Role.NONE) | (role == Role.NODE) | (role == Role.GRADIENT_SINK)
+        return self.forest.nearest_above((self.kind == Kind.OPERATOR) & plain)
 
     @cached_property
     def device_threads(self) -> Bool:

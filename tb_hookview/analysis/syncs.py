@@ -16,7 +16,6 @@ import numpy as np
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.launches import DeviceWork
-from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
@@ -51,7 +50,7 @@ def find_syncs(host: Host, work: DeviceWork, call: Int) -> Syncs:
     waits |= (call == Call.ASYNC_COPY) & _outlasts_its_copy(host, work)
     waits &= host.forest.nearest_above(waits) < 0  # a wait that another call passes on to
     position = np.flatnonzero(waits)
-    around = operators_around(host)[position]
+    around = host.operator_around[position]
     first, last = _groups(call[position], around, host.forest.thread[position])
     start, end = host.forest.start[position[first]], host.forest.end[position[last]]
     longer = host.forest.duration[position[last]] >= host.forest.duration[position[first]]
@@ -65,13 +64,6 @@ def find_syncs(host: Host, work: DeviceWork, call: Int) -> Syncs:
         operator=operator,
         by_profiler=_by_profiler(host, holder, operator),
     )
-
-
-def operators_around(host: Host) -> Int:
-    """Innermost operator strictly around each forest row; marks and annotations are none."""
-    kind = host.kind
-    plain = (host.role == Role.NONE) | (host.role == Role.NODE) | (host.role == Role.GRADIENT_SINK)
-    return host.forest.nearest_above((kind == Kind.OPERATOR) & plain)
 
 
 def _outlasts_its_copy(host: Host, work: DeviceWork) -> Bool:

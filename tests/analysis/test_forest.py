@@ -130,6 +130,7 @@ def test_questions_about_ancestors_against_walking_up(
     forest = Forest(np.arange(len(start)), parent, start, end, thread)
     assert forest.nearest(wanted).tolist() == nearest
     assert forest.nearest_above(wanted).tolist() == above
+    assert forest.inside(wanted).tolist() == [row >= 0 for row in nearest]
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2))

@@ -6,17 +6,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
-_PRODUCTS = r"^aten::(matmul|bmm|baddbmm|einsum)$"
-_SOFTMAX = r"^aten::_?softmax$"
-_BETWEEN = (
-    r"^aten::(mul|div|add|sub|true_divide|masked_fill|where|dropout|native_dropout|baddbmm|expand"
-    r"|to|_to_copy|float|type_as|clone|contiguous|view|_unsafe_view|reshape|transpose|permute"
-    r"|unsqueeze|squeeze|slice|alias|tril|triu|eq|lt|logical_not|bitwise_not|t)_?$"
+_PRODUCTS = ("aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum")
+_SOFTMAX = ("aten::softmax", "aten::_softmax")
+_BETWEEN = tuple(
+    f"aten::{name}{in_place}"
+    for name in (
+        *("mul", "div", "add", "sub", "true_divide", "masked_fill", "where", "dropout"),
+        *("native_dropout", "baddbmm", "expand", "to", "_to_copy", "float", "type_as", "clone"),
+        *("contiguous", "view", "_unsafe_view", "reshape", "transpose", "permute", "unsqueeze"),
+        *("squeeze", "slice", "alias", "tril", "triu", "eq", "lt", "logical_not", "bitwise_not"),
+        "t",
+    )
+    for in_place in ("", "_")
 )
 _REACH = 8
 """Operators between the softmax and a product: scale, mask, dropout, cast."""
@@ -47,11 +54,11 @@ def _match(context: Context) -> Iterator[Match]:
 
 def _chains(context: Context) -> Iterator[Int]:
     """Forest rows of each chain, from the first product to the last."""
-    row = _outermost(context) if context.matching(_SOFTMAX).any() else np.zeros(0, np.int64)
+    row = _outermost(context) if context.named(*_SOFTMAX).any() else np.zeros(0, np.int64)
     if not len(row):
         return
-    product = context.matching(_PRODUCTS)[row] & _batched(context)[row]
-    softmax, between = context.matching(_SOFTMAX)[row], context.matching(_BETWEEN)[row]
+    product = context.named(*_PRODUCTS)[row] & _batched(context)[row]
+    softmax, between = context.named(*_SOFTMAX)[row], context.named(*_BETWEEN)[row]
     place = np.flatnonzero(softmax)
     first, last = _reach(place, -1, product, between), _reach(place, 1, product, between)
     thread = context.forest.thread[row]
@@ -63,21 +70,21 @@ def _chains(context: Context) -> Iterator[Int]:
 
 def _outermost(context: Context) -> Int:
     """Operators of torch that lie in no other, in the steps that count."""
-    operator = context.matching(r"^aten::") & (context.host.kind == Kind.OPERATOR) & context.rows
+    operator = context.beginning("aten::") & (context.host.kind == Kind.OPERATOR) & context.rows
     row = np.flatnonzero(operator)
     around = context.operator_of(row)
     if len(row):
-        row = row[(around < 0) | ~context.matching(r"^aten::")[around]]
+        row = row[(around < 0) | ~context.beginning("aten::")[around]]
     return row
 
 
 def _batched(context: Context) -> Bool:
     """Rows around a product of batches of matrices, as those of attention are."""
-    rows = np.flatnonzero(context.matching(r"^aten::(bmm|baddbmm)$"))
+    rows = np.flatnonzero(context.named("aten::bmm", "aten::baddbmm"))
     found = np.zeros(len(context.forest), bool)
     while len(rows):
         found[rows] = True
-        rows = np.unique(context.forest.parent[rows])
+        rows = distinct(context.forest.parent[rows])
         rows = rows[rows >= 0]
     return found
 

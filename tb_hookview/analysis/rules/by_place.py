@@ -38,6 +38,8 @@ def by_place(
         confidence: where it differs from the rule's.
     """
     found = np.flatnonzero(waits & context.own_waits)
+    if not len(found):
+        return
     operator = _operators(context, found)
     rows = context.waits.position[found]
     for (module, place), members in places_of(context, rows, operator).items():

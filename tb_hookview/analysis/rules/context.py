@@ -15,15 +15,15 @@ import numpy as np
 
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import Forest, lookup, nearest, nearest_above
+from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.names import Role
 from tb_hookview.analysis.rules.rule import Rule
 from tb_hookview.analysis.rules.waits import Waits
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.analysis.syncs import operators_around
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Index, Int
 
@@ -66,7 +66,7 @@ class Context:
             return self.selection.chosen
         launch = self.analysis.work.launch
         rows = launch[launch >= 0] if self.analysis.launches_known else slice(None)
-        used = np.unique(self.analysis.steps.at(self.forest.start[rows]))
+        used = distinct(self.analysis.steps.at(self.forest.start[rows]))
         steps = tuple(used[used >= 0].tolist())
         return steps[1:] or steps
 
@@ -98,7 +98,9 @@ class Context:
 
     def in_steps(self, time: Int) -> Bool:
         """Which moments lie in a step that counts."""
-        return np.isin(self.analysis.steps.at(time), self.steps)
+        counts = np.zeros(len(self.analysis.steps.name) + 1, bool)  # the last is for "in no step"
+        counts[list(self.steps)] = True
+        return np.asarray(counts[self.analysis.steps.at(time)])
 
     def per_step(self, nanoseconds: float) -> float:
         """A total over the steps that count, as microseconds a step."""
@@ -113,18 +115,35 @@ class Context:
 
     def named(self, *names: str) -> Bool:
         """Forest rows of one of these names, in any step."""
-        known = self.analysis.trace.strings
-        passes = np.zeros(len(known), bool)
-        passes[[self._numbers[name] for name in names if name in self._numbers]] = True
-        return passes[self.host.string]
+        strings = [self._numbers[name] for name in names if name in self._numbers]
+        return self._among(strings, self.host.string)
+
+    def beginning(self, *words: str) -> Bool:
+        """Forest rows whose name begins with one of these words, in any step."""
+        fitting = [string for string, text in self._row_names.items() if text.startswith(words)]
+        return self._among(fitting, self.host.string)
+
+    def ending(self, *words: str) -> Bool:
+        """Forest rows whose name ends with one of these words, in any step."""
+        fitting = [string for string, text in self._row_names.items() if text.endswith(words)]
+        return self._among(fitting, self.host.string)
+
+    def holding(self, *words: str) -> Bool:
+        """Forest rows in whose name one of these words stands, in any step."""
+        names = self._row_names.items()
+        fitting = [string for word in words for string, text in names if word in text]
+        return self._among(fitting, self.host.string)
 
     def matching(self, pattern: str) -> Bool:
-        """Forest rows whose name a regular expression finds a match in, in any step."""
+        """Forest rows whose name a regular expression finds a match in, in any step.
+
+        The three above are several times as quick.
+        """
         return self._kept(pattern, self.host.string, self._row_names)
 
     def inside(self, wanted: Bool) -> Bool:
         """Forest rows that are, or lie in, one of the wanted rows."""
-        return nearest(self.forest.parent, wanted) >= 0
+        return self.forest.inside(wanted)
 
     def inside_matching(self, pattern: str) -> Bool:
         """Forest rows that are, or lie in, one whose name a regular expression finds a match in."""
@@ -146,10 +165,17 @@ class Context:
         key = (pattern, id(names))
         if key not in self._patterns:
             search = re.compile(pattern).search
-            passes = np.zeros(len(self.analysis.trace.strings), bool)
-            passes[[string for string, text in names.items() if search(text)]] = True
-            self._patterns[key] = passes[column]
+            fitting = [string for string, text in names.items() if search(text)]
+            self._patterns[key] = self._among(fitting, column)
         return self._patterns[key].copy()  # the caller's to change
+
+    def _among(self, strings: list[int], column: Int) -> Bool:
+        """Where a column of strings has one of some."""
+        if not strings:
+            return np.zeros(len(column), bool)
+        passes = np.zeros(len(self.analysis.trace.strings), bool)
+        passes[strings] = True
+        return np.asarray(passes[column])
 
     @cached_property
     def _patterns(self) -> dict[tuple[str, int], Bool]:
@@ -165,8 +191,9 @@ class Context:
 
     def _texts(self, column: Int | Index) -> dict[int, str]:
         """Distinct strings of a column, by index."""
-        texts, held = self.analysis.trace.strings.texts, np.zeros(len(self.analysis.trace.strings))
-        held[column] = 1
+        texts = self.analysis.trace.strings.texts
+        held = np.zeros(len(texts), bool)
+        held[column] = True
         return {string: texts[string] for string in np.flatnonzero(held).tolist()}
 
     @cached_property
@@ -184,25 +211,18 @@ class Context:
 
     def operator_of(self, rows: Int) -> Int:
         """Innermost operator around each of some forest rows (-1 for none); -1 for none."""
-        return lookup(self._operators, rows)
-
-    @cached_property
-    def _operators(self) -> Int:
-        return operators_around(self.host)
+        return lookup(self.host.operator_around, rows)
 
     @cached_property
     def outermost_operators(self) -> Int:
         """Outermost operator that is, or is around, each forest row; -1 for none."""
-        parent = self.forest.parent
         operator = (self.host.kind == Kind.OPERATOR) & (self.host.role == Role.NONE)
-        found, above = nearest(parent, operator), nearest_above(parent, operator)
-        while ((further := lookup(above, found)) >= 0).any():
-            found = np.where(further >= 0, further, found)
-        return found
+        above = lookup(self.forest.nearest(operator), self.forest.parent)
+        return self.forest.nearest(operator & (above < 0))
 
     def common_module(self, rows: Int) -> str | None:
         """Path of the module that work launched at all of these forest rows belongs to, or None."""
-        modules = np.unique(self.analysis.attribution.row_module[rows])
+        modules = distinct(self.analysis.attribution.row_module[rows])
         return self.module_path(int(rows[0])) if len(modules) == 1 else None
 
     # Device work
@@ -214,9 +234,26 @@ class Context:
         launched = np.where(work.launch >= 0, lookup(self.forest.start, work.launch), work.start)
         return self.in_steps(launched)
 
+    @cached_property
+    def devices(self) -> list[int]:
+        """Devices, as the trace numbers them, that did work in steps that count."""
+        return distinct(self.analysis.work.device[self.work]).tolist()  # type: ignore[no-any-return]
+
     def work_matching(self, pattern: str) -> Bool:
         """Device work whose name a regular expression finds a match in, in any step."""
         return self._kept(pattern, self._work_string, self._work_names)
+
+    def copies_matching(self, pattern: str) -> Bool:
+        """Copies among device work whose name fits likewise, in any step."""
+        return self._kept(pattern, self._work_string, self._copy_names) & self._is_copy
+
+    @cached_property
+    def _is_copy(self) -> Bool:
+        return np.asarray(self.analysis.trace.events.kind[self.analysis.work.event] == Kind.COPY)
+
+    @cached_property
+    def _copy_names(self) -> dict[int, str]:
+        return self._texts(self._work_string[self._is_copy])
 
     def work_launched(self, rows: Bool) -> Bool:
         """Device work launched by one of these forest rows (see `inside`)."""
@@ -227,7 +264,9 @@ class Context:
 
     def of_kinds(self, *kinds: str) -> Bool:
         """Device work of these kinds (see `kinds.KINDS`), in any step."""
-        return np.isin(self.analysis.kinds.kind, [KINDS.index(kind) for kind in kinds])
+        wanted = np.zeros(len(KINDS), bool)
+        wanted[[KINDS.index(kind) for kind in kinds]] = True
+        return np.asarray(wanted[self.analysis.kinds.kind])
 
     def device_us(self, work: Bool) -> float:
         """Device time a step of some device work, each piece's own time summed."""
@@ -262,7 +301,8 @@ class Context:
 
     def explained_by(self, rule: Rule) -> Bool:
         """Waits that this rule explains, shape (w,)."""
-        return np.asarray(self.explained == self.rules.index(rule))
+        number = next(number for number, each in enumerate(self.rules) if each is rule)
+        return np.asarray(self.explained == number)
 
     @cached_property
     def own_waits(self) -> Bool:
@@ -301,8 +341,13 @@ class Context:
     def gaps_of(self, *causes: Cause) -> Int:
         """Rows of `Analysis.gaps` that began in a step that counts, of some causes."""
         gaps = self.analysis.gaps
-        wanted = np.isin(gaps.cause, [int(cause) for cause in causes])
-        return np.flatnonzero(wanted & self.in_steps(gaps.start))
+        wanted = np.zeros(len(Cause), bool)
+        wanted[list(causes)] = True
+        return np.flatnonzero(wanted[gaps.cause] & self._counted_gaps)
+
+    @cached_property
+    def _counted_gaps(self) -> Bool:
+        return self.in_steps(self.analysis.gaps.start)
 
     def gaps_at(self, rows: Bool, *causes: Cause) -> Int:
         """The same, of those whose row (see `Gaps.row`) is one of some forest rows."""

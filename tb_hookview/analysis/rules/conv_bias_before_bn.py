@@ -55,7 +55,7 @@ def _following(context: Context, rows: Int) -> Int:
     nothing follows gets itself.
     """
     forest = context.forest
-    operators = np.flatnonzero(context.matching(r"^aten::") & ~context.named(*_ADDED))[::-1]
+    operators = np.flatnonzero(context.beginning("aten::") & ~context.named(*_ADDED))[::-1]
     found = last_up_to(
         forest.thread[operators], -forest.start[operators], forest.thread[rows], -forest.end[rows]
     )

@@ -9,13 +9,15 @@ import numpy as np
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 
-_CONVERSION = r"nchwToNhwc|nhwcToNchw|cudnn::ops::.*[Tt]ranspose|^batched_transpose_\d+x\d+"
+_OF_CUDNN = r"nchwToNhwc|nhwcToNchw|cudnn::ops::.*[Tt]ranspose"
+_OF_MIOPEN = r"^batched_transpose_\d+x\d+"
 _CONVOLUTION = r"convolution|^aten::conv\d"
 _SHARE = 0.02
 
 
 def _match(context: Context) -> Iterator[Match]:
-    found = context.work_matching(_CONVERSION) & context.work
+    found = context.work_matching(_OF_CUDNN) | context.work_matching(_OF_MIOPEN)
+    found &= context.work
     if found.any() and context.analysis.launches_known:
         found &= context.work_launched(context.inside_matching(_CONVOLUTION))
     share, time = context.device_share(found), context.device_us(found)

@@ -37,8 +37,7 @@ NO_STEPS = (
 
 def uploads(context: Context, memory: str) -> Bool:
     """Device work of any step: copies to the device from some kind of memory, shape (d,)."""
-    kinds = context.analysis.trace.events.kind[context.analysis.work.event]
-    return np.asarray(context.work_matching(memory) & (kinds == Kind.COPY))
+    return context.copies_matching(memory)
 
 
 def bytes_of(context: Context) -> Int:
@@ -119,6 +118,8 @@ def by_place_of_copies(
         caveats: sentences for every match.
         confidence: where it differs from the rule's.
     """
+    if not len(copies):
+        return
     launch = context.analysis.work.launch[copies]
     if not context.has_steps:
         caveats = (*caveats, NO_STEPS)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.forest import lookup, nearest
+from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules import copies
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -38,10 +39,10 @@ def _waits(context: Context) -> Bool:
 def _launches(context: Context) -> Bool:
     """Fills that launched work of a device."""
     parent, launch = context.forest.parent, context.analysis.work.launch
-    around = nearest(parent, context.named(*_FILLS))
-    fill = around[np.unique(launch[launch >= 0])]
+    around = context.forest.nearest(context.named(*_FILLS))
+    fill = around[distinct(launch[launch >= 0])]
     found = np.zeros(len(context.forest) + 1, bool)  # the last is for "no row"
-    while len(fill := np.unique(fill[fill >= 0])):
+    while len(fill := distinct(fill[fill >= 0])):
         found[fill] = True
         fill = lookup(around, parent[fill])
     return found

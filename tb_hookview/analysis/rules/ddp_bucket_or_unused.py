@@ -13,8 +13,8 @@ from tb_hookview.analysis.rules.messages import collectives, work_of
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.analysis.rules.sync_batchnorm import of_batch_norms
 
-_COPIED = r"reducer::copy_bucket_to_grad$"
-_SEARCHED = r"reducer::search_unused_parameters$"
+_COPIED = "reducer::copy_bucket_to_grad"
+_SEARCHED = "reducer::search_unused_parameters"
 
 
 _SMALL = 1 << 20
@@ -25,7 +25,7 @@ _MANY = 10
 
 def _match(context: Context) -> Iterator[Match]:
     yield from _small_buckets(context)
-    copying = context.matching(_COPIED) & context.rows
+    copying = context.ending(_COPIED) & context.rows
     copies = context.work_launched(context.inside(copying)) & context.work
     if copies.any():
         time = context.device_us(copies)
@@ -38,7 +38,7 @@ def _match(context: Context) -> Iterator[Match]:
             wasted=np.flatnonzero(copies),
             examples=context.work_starts(copies),
         )
-    searching = context.matching(_SEARCHED) & context.rows
+    searching = context.ending(_SEARCHED) & context.rows
     if searching.any():
         forest = context.forest
         spans = intervals.of(forest.start[searching], forest.end[searching])

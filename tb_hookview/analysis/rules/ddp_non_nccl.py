@@ -9,21 +9,20 @@ import numpy as np
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
-from tb_hookview.trace import Kind
 
-_HOST_BACKEND = r"^(gloo|mpi):"
+_HOST_BACKEND = ("gloo:", "mpi:")
 _COLLECTIVE = r"^(c10d::(?!barrier)|gloo:|mpi:)"
 _BETWEEN = r"HtoD|DtoH|Host -> Device|Device -> Host"
 _SAVED = 0.8
 
 
 def _match(context: Context) -> Iterator[Match]:
-    collectives = context.matching(_HOST_BACKEND) & context.rows
+    collectives = context.beginning(*_HOST_BACKEND) & context.rows
+    if not collectives.any():
+        return
     inside = context.inside(context.matching(_COLLECTIVE))
-    is_copy = context.analysis.trace.events.kind[context.analysis.work.event] == Kind.COPY
-    copies = context.work_launched(inside) & context.work_matching(_BETWEEN) & is_copy
-    copies &= context.work
-    if not collectives.any() or not copies.any():
+    copies = context.work_launched(inside) & context.copies_matching(_BETWEEN) & context.work
+    if not copies.any():
         return
     time = context.device_us(copies)
     yield Match(

@@ -38,7 +38,7 @@ def _waits(context: Context) -> Bool:
 def _with_outputs(context: Context) -> int:
     """How many nodes hand gradients on; those that only add to a parameter's are not checked."""
     nodes = context.analysis.nodes.position
-    return len(nodes) - int(context.matching(r"AccumulateGrad$")[nodes].sum())
+    return len(nodes) - int(context.ending("AccumulateGrad")[nodes].sum())
 
 
 def _match(context: Context) -> Iterator[Match]:

@@ -22,7 +22,7 @@ _SHARE_OF_STEP = 0.01
 _TO_ITSELF = r"^Memcpy (DtoD|D2D)"
 _CONVOLUTION = r"convolution|^aten::conv\d"
 """Its changes of layout are `conv-layout-transpose`."""
-_OTHERS = r"nchwToNhwc|nhwcToNchw|^batched_transpose_|^SubTensorOp|dma_request|HtoD|DtoH"
+_OTHERS = (r"^(batched_transpose_|SubTensorOp)", r"nchwToNhwc|nhwcToNchw|dma_request|HtoD|DtoH")
 """Kernels that convolutions launch, where no operator tells; transfers from or to the host."""
 
 
@@ -57,7 +57,9 @@ def _within_device(context: Context) -> Bool:
     """Kernels that copy, and copies from the device to itself, that no convolution asked for."""
     kind = context.analysis.trace.events.kind[context.analysis.work.event]
     found = (kind == Kind.KERNEL) | context.work_matching(_TO_ITSELF)
-    found &= context.of_kinds("copy") & ~context.work_matching(_OTHERS)
+    found &= context.of_kinds("copy")
+    for pattern in _OTHERS:
+        found &= ~context.work_matching(pattern)
     return np.asarray(found & ~context.work_launched(context.inside_matching(_CONVOLUTION)))
 
 

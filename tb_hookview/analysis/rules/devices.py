@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.trace.columns import DeviceProperties
 
@@ -37,7 +35,6 @@ def _all(context: Context, least: tuple[int, int], named: re.Pattern[str]) -> bo
     """
     trace = context.analysis.trace
     known = {device.id: device for device in trace.devices}
-    used = np.unique(context.analysis.work.device[context.work]).tolist()
 
     def able(device: DeviceProperties | None) -> bool:
         if device is None or _WITHOUT.search(device.name):
@@ -46,4 +43,4 @@ def _all(context: Context, least: tuple[int, int], named: re.Pattern[str]) -> bo
             return device.capability >= least
         return named.search(device.name) is not None
 
-    return bool(used) and all(able(known.get(device)) for device in used)
+    return bool(context.devices) and all(able(known.get(device)) for device in context.devices)

@@ -12,7 +12,7 @@ from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace.columns import Bool
 
-_LAUNCH = r"^(cuda|cu|hip)GraphLaunch"
+_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 _SHARE = 0.02
 _SET_UP_NS = 1_000_000
 """Where no steps are marked, longer gaps may be of what is done once, before and after."""
@@ -74,7 +74,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Match]:
 def _replayed(context: Context) -> Bool:
     """Work of a graph, by its launch or by the number of its graph, shape (d,)."""
     numbered = context.analysis.trace.events.graph[context.analysis.work.event] > 0
-    launched = context.work_launched(context.matching(_LAUNCH))
+    launched = context.work_launched(context.beginning(*_LAUNCHES))
     return np.asarray((numbered | launched) & (context.analysis.work.launch >= 0))
 
 

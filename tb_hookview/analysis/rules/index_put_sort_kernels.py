@@ -9,7 +9,10 @@ import numpy as np
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 
-_SORTED = r"^aten::(_index_put_impl_|embedding_dense_backward|index_put_?)$"
+_SORTED = (
+    *("aten::_index_put_impl_", "aten::index_put", "aten::index_put_"),
+    "aten::embedding_dense_backward",
+)
 _KERNELS = (
     r"(?i)radix_?sort|merge_?sort|indexing_backward_kernel|compute_grad_weight|sum_and_scatter"
     r"|krn_partial"
@@ -20,7 +23,7 @@ _SAVED = 0.5
 
 
 def _match(context: Context) -> Iterator[Match]:
-    asking = context.matching(_SORTED)
+    asking = context.named(*_SORTED)
     if not asking.any() or not context.work_matching(_SORTS).any():
         return
     asked = context.work_launched(context.inside(asking)) & context.work

@@ -22,7 +22,8 @@ def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) 
     """
     events, texts = context.analysis.trace.events, context.analysis.trace.texts
     event = context.forest.event
-    rows = np.flatnonzero(wanted & (events.shapes[event] > 0) & (events.types[event] > 0))
+    rows = np.flatnonzero(wanted)
+    rows = rows[(events.shapes[event[rows]] > 0) & (events.types[event[rows]] > 0)]
     pairs = events.shapes[event[rows]].astype(np.int64) * len(texts) + events.types[event[rows]]
     distinct, place = np.unique(pairs, return_inverse=True)
     passes = [

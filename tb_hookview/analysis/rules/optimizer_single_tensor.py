@@ -12,19 +12,22 @@ from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 
-_UPDATES = r"^aten::(add|addcdiv|addcmul|mul|div|sqrt|lerp|sub|maximum|copy)_?$"
+_UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")
+_UPDATES = tuple(f"aten::{name}{in_place}" for name in _UPDATED for in_place in ("", "_"))
 _GROUPED = r"^aten::_(foreach|fused)_|multi_tensor|^fbgemm::"
 _MANY = 20
 """Updates a step; a model of a few parameters has nothing to group."""
 
 
 def _match(context: Context) -> Iterator[Match]:
-    stepping = context.matching(r"^Optimizer\.step#") & context.rows
+    stepping = context.beginning("Optimizer.step#") & context.rows
+    if not stepping.any():
+        return
     inside = context.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
     if (inside & context.matching(_GROUPED)).any():
         return
     work = context.work_launched(inside) & context.work
-    updates = context.inside(inside & context.matching(_UPDATES))
+    updates = context.inside(inside & context.named(*_UPDATES))
     updates = context.work_launched(updates) & context.work
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:

@@ -24,15 +24,17 @@ def places_of(
             told.
     """
     analysis, host = context.analysis, context.host
+    if not len(rows):
+        return {}
     operator = context.outermost_operators[rows] if operator is None else operator
     node = lookup(analysis.nodes.position, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
-    key = np.stack([analysis.attribution.row_module[rows], host.string[asked]], axis=1)
-    distinct, group = np.unique(key, axis=0, return_inverse=True)
     paths, texts = analysis.modules.path, analysis.trace.strings
-    return {
-        (paths[module] if module >= 0 else None, node_name(texts[string])): np.flatnonzero(
-            group.ravel() == number
-        )
-        for number, (module, string) in enumerate(distinct.tolist())
-    }
+    key = analysis.attribution.row_module[rows] * len(texts) + host.string[asked]
+    places, group = np.unique(key, return_inverse=True)
+    found = {}
+    for number, place in enumerate(places.tolist()):
+        module, string = divmod(place, len(texts))
+        path = paths[module] if module >= 0 else None
+        found[path, node_name(texts[string])] = np.flatnonzero(group == number)
+    return found

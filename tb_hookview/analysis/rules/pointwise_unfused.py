@@ -14,10 +14,11 @@ from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace.columns import Bool, Int
 
 _EAGER = (
-    r"(vectorized|unrolled)_elementwise_kernel|[ :]elementwise_kernel<|at::native::reduce_kernel"
+    r"vectorized_elementwise_kernel|unrolled_elementwise_kernel| elementwise_kernel<"
+    r"|:elementwise_kernel<|at::native::reduce_kernel"
 )
 _FUSED = r"^triton_"
-_SUMS_GRADIENTS = r"AccumulateGrad|InputBuffer"
+_SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
 _CHAIN = 3
 _SHARE = 0.3
 _SAVED = 0.7
@@ -30,7 +31,10 @@ _CAVEAT = (
 def _match(context: Context) -> Iterator[Match]:
     if (context.work & context.work_matching(_FUSED)).any():
         return
-    order, chain = _chains(context)
+    fusible = _fusible(context)
+    if context.device_share(fusible) <= _SHARE:
+        return
+    order, chain = _chains(context, fusible)
     size, length = np.bincount(chain), context.analysis.work.duration[order]
     total = np.bincount(chain, weights=length)
     kept = size >= _CHAIN
@@ -63,9 +67,9 @@ def _longest(chain: Int, length: Int) -> Bool:
     return found
 
 
-def _chains(context: Context) -> tuple[Int, Int]:
-    """Rows of work in chains, and the number of the chain each is in."""
-    work, wanted = context.analysis.work, _fusible(context)
+def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
+    """Rows of work in chains of wanted work, and the number of the chain each is in."""
+    work = context.analysis.work
     stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
     counted = np.flatnonzero(context.work)
     order = counted[np.lexsort((work.start[counted], stream[counted], work.device[counted]))]
@@ -81,9 +85,9 @@ def _fusible(context: Context) -> Bool:
     """Elementwise kernels and reductions of forward and backward, shape (d,)."""
     work = context.analysis.work
     phase = lookup(context.analysis.phases.row, work.launch)
-    sums = context.work_launched(context.inside(context.matching(_SUMS_GRADIENTS)))
+    sums = context.work_launched(context.inside(context.holding(*_SUMS_GRADIENTS)))
     wanted = context.work_matching(_EAGER) & ~in_float64(context) & ~sums
-    return np.asarray(wanted & np.isin(phase, [int(Phase.FORWARD), int(Phase.BACKWARD)]))
+    return np.asarray(wanted & ((phase == Phase.FORWARD) | (phase == Phase.BACKWARD)))
 
 
 RULE = Rule(

@@ -16,6 +16,8 @@ from tb_hookview.trace.columns import Int
 _LEADS = ("aten::select", "aten::slice", "aten::unbind")
 _GATHERED = ("aten::stack", "aten::cat")
 _REPEATS = 10
+_FACTOR = np.uint64(6364136223846793005)
+"""Odd, so that no weight of a place in a turn becomes 0."""
 _SOON = 3
 """Operators behind the last turn, one of which gathers the results."""
 
@@ -78,10 +80,13 @@ def _loops(context: Context) -> Iterator[_Loop]:
     first = np.flatnonzero(begins)
     if len(first) < _REPEATS:
         return
-    turn = _turns(siblings, first)
-    like = np.concatenate([[False], turn[1:] == turn[:-1], [False]])
-    edges = np.flatnonzero(like[1:] != like[:-1])
     gathered = set(context.strings(lambda text: text in _GATHERED))
+    if not gathered:
+        return
+    turn, around = _turns(siblings, first), siblings.around[first]
+    alike = (turn[1:] == turn[:-1]) & (around[1:] == around[:-1])
+    like = np.concatenate([[False], alike, [False]])
+    edges = np.flatnonzero(like[1:] != like[:-1])
     for start, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         # What stands behind the loop follows its last turn, which is unlike the others for that.
         if last - start + 2 < _REPEATS or last + 1 == len(first):
@@ -96,7 +101,7 @@ def _loops(context: Context) -> Iterator[_Loop]:
 
 def _siblings(context: Context) -> _Siblings:
     host, forest = context.host, context.forest
-    wanted = np.isin(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+    wanted = (host.kind == Kind.OPERATOR) | (host.kind == Kind.ANNOTATION)
     row = np.flatnonzero(wanted & context.rows)
     parent = forest.parent[row]
     around = np.where(parent >= 0, parent, -1 - forest.thread[row])
@@ -105,15 +110,13 @@ def _siblings(context: Context) -> _Siblings:
 
 
 def _turns(siblings: _Siblings, first: Int) -> Int:
-    """A number for each turn: equal for turns of the same names in the same surroundings."""
+    """A number for each turn: equal for turns of the same names."""
     size = np.diff(np.append(first, len(siblings.row)))
     within = np.arange(first[0], len(siblings.row)) - np.repeat(first, size)
     inside = siblings.around[first[0] :] == np.repeat(siblings.around[first], size)
-    weight = np.power(np.uint64(6364136223846793005), within.astype(np.uint64))
-    value = (siblings.name[first[0] :].astype(np.uint64) + np.uint64(1)) * weight * inside
-    total = np.add.reduceat(value, first - first[0])
-    key = np.stack([total.view(np.int64), siblings.around[first]], axis=1)
-    return np.asarray(np.unique(key, axis=0, return_inverse=True)[1].ravel())
+    weight = np.cumprod(np.full(size.max(), _FACTOR))
+    value = (siblings.name[first[0] :].astype(np.uint64) + np.uint64(1)) * weight[within] * inside
+    return np.asarray(np.add.reduceat(value, first - first[0]).view(np.int64))
 
 
 def _names(siblings: _Siblings, first: Int, turn: int) -> list[int]:

@@ -9,13 +9,15 @@ import numpy as np
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace.columns import Bool, Int
 
 _COMPILING = (
-    r"compile_inner|\(dynamo_timed\)|^_?compile_fx\b|^OutputGraph\.call_user_compiler"
-    r"|^create_aot_dispatcher_function|^async_compile\.wait|^CachingAutotuner\.benchmark"
+    r"compile_inner|\(dynamo_timed\)",
+    r"^(_?compile_fx\b|OutputGraph\.call_user_compiler|create_aot_dispatcher_function"
+    r"|async_compile\.wait|CachingAutotuner\.benchmark)",
 )
 
 
@@ -56,7 +58,8 @@ def _guards(context: Context) -> Iterator[Match]:
 def _breaks(context: Context) -> Iterator[Match]:
     """Compiled regions of different code, or several variants of one, in the same steps."""
     rows = np.flatnonzero(context.matching(_REGION.pattern) & context.rows)
-    found = {_REGION.search(context.host.name(row)) for row in rows.tolist()}
+    texts = context.analysis.trace.strings
+    found = [_REGION.search(texts[name]) for name in distinct(context.host.string[rows]).tolist()]
     regions = {(each[1], each[2]) for each in found if each}
     codes = {code for code, _ in regions}
     if len(codes) < _REGIONS and len(regions) == len(codes):
@@ -92,10 +95,12 @@ def _in_one_step(context: Context, order: Int) -> Bool:
 
 
 def _compiling(context: Context) -> Iterator[Match]:
-    compiling = context.matching(_COMPILING)
+    if not context.has_steps:
+        return
+    compiling = context.matching(_COMPILING[0]) | context.matching(_COMPILING[1])
     outermost = compiling & context.rows & ~_below(context, compiling)
     rows = np.flatnonzero(outermost)
-    if not context.has_steps or not len(rows):
+    if not len(rows):
         return
     spans = intervals.of(context.forest.start[rows], context.forest.end[rows])
     yield Match(

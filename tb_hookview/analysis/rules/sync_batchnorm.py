@@ -10,12 +10,12 @@ from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace.columns import Bool
 
-_FUNCTION = r"^(SyncBatchNorm|SyncBatchNormBackward|SyncBatchNormFunctionBackward)$"
+_FUNCTIONS = ("SyncBatchNorm", "SyncBatchNormBackward", "SyncBatchNormFunctionBackward")
 
 
 def of_batch_norms(context: Context) -> Bool:
     """Communication launched by synchronized batch norms, shape (d,)."""
-    inside = context.inside(context.matching(_FUNCTION))
+    inside = context.inside(context.named(*_FUNCTIONS))
     return context.work_launched(inside) & context.of_kinds("communication")
 
 
@@ -23,7 +23,7 @@ def _match(context: Context) -> Iterator[Match]:
     transfers = of_batch_norms(context) & context.work
     if not transfers.any():
         return
-    calls = np.count_nonzero(context.matching(_FUNCTION) & context.rows)
+    calls = np.count_nonzero(context.named(*_FUNCTIONS) & context.rows)
     time = context.device_us(transfers)
     yield Match(
         place="SyncBatchNorm",

@@ -33,7 +33,7 @@ def _checked(context: Context) -> Bool:
     """Waits that have had a check since their thread's last step of an optimizer."""
     waits, forest = context.waits, context.forest
     check = waits.last_before(context.named(_CHECK))
-    step = waits.last_before(context.matching(r"^Optimizer\.step#"))
+    step = waits.last_before(context.beginning("Optimizer.step#"))
     return (check >= 0) & (lookup(forest.start, check) > lookup(forest.start, step))
 
 

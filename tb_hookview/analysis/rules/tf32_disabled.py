@@ -12,7 +12,7 @@ from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace.columns import Bool
 
 _OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
-_FLOAT32 = r"(?<![a-z])sgemm"
+_FLOAT32 = r"sgemm(?<![a-z]sgemm)"
 _TF32 = r"s1688gemm|tf32"
 _SHARE = 0.01
 _KEPT = 1 / 3

@@ -6,6 +6,7 @@ Masks are over all waits of the trace, shape (w,). A wait that no operator asked
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -15,9 +16,8 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.joins import last_up_to
+from tb_hookview.analysis.joins import distinct, last_up_to
 from tb_hookview.analysis.names import Role
-from tb_hookview.analysis.syncs import operators_around
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
@@ -80,7 +80,7 @@ class Waits:
 
     def inside(self, *names: str) -> Bool:
         """Waits in an operator, node or annotation of one of these names, at any depth."""
-        return self.inside_matching("|".join(re.escape(name) for name in names))
+        return np.asarray(self._outermost(lambda text: text in names) >= 0)
 
     def inside_matching(self, pattern: str) -> Bool:
         """Waits in a row whose whole name a regular expression matches, at any depth."""
@@ -88,13 +88,18 @@ class Waits:
 
     def outermost(self, pattern: str) -> Int:
         """Outermost row around each wait whose whole name matches, -1 for none."""
-        whole = re.compile(pattern).fullmatch
-        wanted = [string for string, text in self._texts_around.items() if whole(text)]
-        around = self.around
-        hit = np.isin(self._strings_around, wanted)
+        return self._outermost(re.compile(pattern).fullmatch)
+
+    def _outermost(self, test: Callable[[str], object]) -> Int:
+        wanted = [string for string, text in self._texts_around.items() if test(text)]
         found = np.full(len(self), -1, np.int64)
-        for depth in range(around.shape[1]):
-            found = np.where(hit[:, depth], around[:, depth], found)
+        if not wanted:
+            return found
+        passes = np.zeros(len(self.analysis.trace.strings) + 1, bool)  # the last is for "no row"
+        passes[wanted] = True
+        hit = passes[self._strings_around]
+        for depth in np.flatnonzero(hit.any(axis=0)):
+            found = np.where(hit[:, depth], self.around[:, depth], found)
         return found
 
     @cached_property
@@ -104,7 +109,7 @@ class Waits:
     @cached_property
     def _texts_around(self) -> dict[int, str]:
         """Every name that is around any wait, by its index."""
-        texts, strings = self.analysis.trace.strings, np.unique(self._strings_around)
+        texts, strings = self.analysis.trace.strings, distinct(self._strings_around)
         return {string: texts[string] for string in strings.tolist() if string >= 0}
 
     def in_role(self, *roles: Role) -> Bool:
@@ -153,7 +158,7 @@ class Waits:
         launch = work.launch[copies]
         thread = forest.thread
         wait = last_up_to(thread[self.position], -syncs.end, thread[launch], -forest.start[launch])
-        operator = self._operators[launch]
+        operator = self.analysis.host.operator_around[launch]
         belongs = (wait >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, wait))
         found = np.full(len(self), -1, np.int64)
         found[wait[belongs]] = copies[belongs]
@@ -181,13 +186,19 @@ class Waits:
         return lookup(rows, last_up_to(forest.thread[rows], forest.start[rows], thread, self.start))
 
     def _sibling(self, rows: Int, time: Int, row: Int, moment: Int) -> Int:
-        key = self._siblings
-        return np.where(row >= 0, lookup(rows, last_up_to(key[rows], time, key[row], moment)), -1)
+        key, found = self._siblings, np.full(len(self), -1, np.int64)
+        asked = np.flatnonzero(row >= 0)
+        if len(asked):
+            last = last_up_to(key[rows], time, key[row[asked]], moment[asked])
+            found[asked] = lookup(rows, last)
+        return found
 
     def _without(self, skipped: tuple[str, ...]) -> Int:
         rows, texts = self._candidates, self.analysis.trace.strings
+        if not skipped:
+            return rows
         strings = self.analysis.host.string[rows]
-        unwanted = [s for s in np.unique(strings).tolist() if texts[s] in skipped]
+        unwanted = [s for s in distinct(strings).tolist() if texts[s] in skipped]
         return np.asarray(rows[~np.isin(strings, unwanted)])
 
     @cached_property
@@ -197,21 +208,20 @@ class Waits:
         operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
         rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
         around = self.around[self.around >= 0]
-        return np.asarray(rows[np.isin(key[rows], np.unique(key[around]))])
+        return np.asarray(rows[np.isin(key[rows], distinct(key[around]))])
 
     @cached_property
     def _siblings(self) -> Int:
         """Equal for rows whose innermost operator is the same, or that lie in none of a thread."""
-        return np.where(self._operators >= 0, self._operators, -1 - self.analysis.forest.thread)
-
-    @cached_property
-    def _operators(self) -> Int:
-        return operators_around(self.analysis.host)
+        operator = self.analysis.host.operator_around
+        return np.where(operator >= 0, operator, -1 - self.analysis.forest.thread)
 
     def names(self, row: Int) -> NDArray[np.object_]:
         """Name of each row, "" for -1."""
-        texts = np.array([*self.analysis.trace.strings.texts, ""], object)
-        return texts[lookup(self.analysis.host.string, row)]
+        strings, place = np.unique(lookup(self.analysis.host.string, row), return_inverse=True)
+        texts = self.analysis.trace.strings
+        known = [texts[string] if string >= 0 else "" for string in strings.tolist()]
+        return np.array(known, object)[place]
 
     def named(self, row: Int, *names: str) -> Bool:
         """Which rows (shape (w,), -1 for none) have one of these names."""

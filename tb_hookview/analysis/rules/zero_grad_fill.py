@@ -10,12 +10,12 @@ from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 
-_SUMS = r"^aten::add_?$"
-_SINK = r"AccumulateGrad"
+_SUMS = ("aten::add", "aten::add_")
+_SINK = "AccumulateGrad"
 
 
 def _match(context: Context) -> Iterator[Match]:
-    zeroing = context.matching(r"^Optimizer\.zero_grad#")
+    zeroing = context.beginning("Optimizer.zero_grad#")
     if not zeroing.any():
         return
     inside = context.inside(zeroing)
@@ -23,7 +23,7 @@ def _match(context: Context) -> Iterator[Match]:
     fills = context.work_launched(zeros) & context.work
     if not fills.any():
         return
-    adding = context.inside(context.matching(_SINK)) & context.matching(_SUMS)
+    adding = context.inside(context.holding(_SINK)) & context.named(*_SUMS)
     adds = context.work_launched(context.inside(adding)) & context.work
     filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
     # With gradients summed over several backward passes only the first sum of each is in vain.
