@@ -57,7 +57,7 @@ function Sums({
         {duration(statistics.host_blocked_us)}
       </Fact>
       {partsOf(phases).map(([phase, us]) => (
-        <Fact key={phase} definition={{ title: phase, text: "Host time of this phase." }}>
+        <Fact key={phase} definition={{ ...D.phase, title: phase }}>
           {duration(us)}
         </Fact>
       ))}
@@ -72,7 +72,7 @@ function Sums({
           {partsOf(device.idle_by_cause).map(([cause, us]) => (
             <Fact
               key={cause}
-              definition={{ title: `· ${causeText(cause)}`, text: "Idle time by its cause." }}
+              definition={{ ...D.cause, title: `· ${causeText(cause)}` }}
               look={cause === "sync"}
             >
               {duration(us)}
