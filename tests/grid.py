@@ -27,7 +27,13 @@ _CATEGORY = {
     "kernel": "kernel",
     "copy": "gpu_memcpy",
 }
-_KEY = {"seq": "Sequence number", "F": "Fwd thread id", "corr": "correlation", "ext": "External id"}
+_KEY = {
+    "seq": "Sequence number",
+    "F": "Fwd thread id",
+    "corr": "correlation",
+    "ext": "External id",
+    "graph": "graph id",
+}
 
 
 def events(picture: str, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace import Kind
-from tb_hookview.trace.columns import Float, Int
+from tb_hookview.trace.columns import Bool, Float, Int
 
 LONGEST = 500
 """Rows of the table; traces of compiled models can hold thousands of names."""
@@ -74,7 +74,7 @@ def _group(selection: Selection) -> _Groups | None:
     return _Groups(
         first=chosen[first],
         count=np.bincount(group, minlength=size),
-        from_graph=np.bincount(group, _from_graph(selection, launch), minlength=size),
+        from_graph=np.bincount(group, _of_graph(selection, event, launch), minlength=size),
         total=total,
         longest=longest,
         by_phase=by_phase,
@@ -83,13 +83,14 @@ def _group(selection: Selection) -> _Groups | None:
     )
 
 
-def _from_graph(selection: Selection, launch: Int) -> Int:
-    """Whether each launch (a forest row) started a whole graph."""
+def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
+    """Whether each piece of work is of a graph, by its number or by its launch (a forest row)."""
     host = selection.analysis.host
+    numbered = host.trace.events.graph[event] > 0
     strings = lookup(host.string, launch)
     known = distinct(strings[strings >= 0]).tolist()
     graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
-    return np.isin(strings, graphs).astype(np.int64)
+    return np.asarray(numbered | np.isin(strings, graphs))
 
 
 def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:

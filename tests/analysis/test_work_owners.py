@@ -142,6 +142,25 @@ def test_a_graphs_kernels_belong_to_where_it_was_launched(tmp_path: Path) -> Non
     assert [kernel.graph_count for kernel in data.kernels] == [1, 1]
 
 
+def test_a_graphs_kernels_are_known_by_its_number_too(tmp_path: Path) -> None:
+    """In the backward, and without a launch in the trace: then they are in no module."""
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [fc              ]
+        main ops    [aten::mm seq=4]
+        auto ops                      [mm' seq=4 F=1          ]
+        auto calls                      [replay corr=9]
+        gpu  kernel  [k corr=2 graph=5]                [k corr=9 graph=5] [k corr=9 graph=5]
+        """,
+        {"replay": "cuReplay"},
+    )
+    fc = module(data, "fc")
+    assert (fc.backward.kernels, fc.backward.device_us) == (2, 18.0 + 18.0)
+    assert [(kernel.count, kernel.graph_count) for kernel in data.kernels] == [(3, 3)]
+    assert [(w.code, w.count) for w in data.trace.warnings] == [("no-launch", 1)]
+
+
 def test_one_launch_of_many_kernels_and_kernels_of_no_launch(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,

@@ -11,7 +11,7 @@ from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.places import places_of
-from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace.columns import Int
 
 _OF_HOST = r"Host"
@@ -55,8 +55,8 @@ def _evidence(context: Context, rows: Int) -> str:
         return said + "a step; none takes memory, as torch.cuda.empty_cache() has it"
     if again := _tried_again(context, rows):
         return (
-            f"{said}a step; {again} times memory is given back and taken anew within one operator, "
-            "as when an allocation fails and is tried again"
+            f"{said}a step; {counted(again, 'time')} memory is given back and taken anew "
+            "within one operator, as when an allocation fails and is tried again"
         )
     if back:
         return said + "a step; memory is given back and taken anew, as when it is nearly full"

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
-from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
@@ -42,7 +42,7 @@ def _match(context: Context) -> Iterator[Match]:
         place="aten::softmax",
         module=module,
         everywhere=module is None,
-        evidence=f"{len(chains)} times a product, a softmax and a product in a row, "
+        evidence=f"{counted(len(chains), 'time')} a product, a softmax and a product in a row, "
         f"{context.device_us(inside):.1f} us a step; what is between the products takes "
         f"{context.device_us(between):.1f} us of it, in the forward alone",
         count=len(chains),

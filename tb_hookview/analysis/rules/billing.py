@@ -21,9 +21,7 @@ from tb_hookview.analysis.rules.rule import Match, Rule
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""
 _EXAMPLES = 20
-_STACKS = (
-    "Recorded with Python stacks, which slow the host down: without them the device may idle less."
-)
+_SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
 def find(context: Context) -> list[schema.Finding]:
@@ -101,8 +99,17 @@ def _finding(
         advice=[_advice(by_id[advice]) for advice in rule.advice],
         count=match.count,
         examples=[start / 1000 for start in _starts(match)],
-        caveats=[*match.caveats, *([_STACKS] if bill.idle_us and context.with_stacks else [])],
+        caveats=[*match.caveats, *(_distortion(context) if bill.idle_us else ())],
     )
+
+
+def _distortion(context: Context) -> Iterator[str]:
+    """What of the recording made the host slower than it is."""
+    if recorded := [
+        *(["Python stacks"] if context.with_stacks else []),
+        *(["shapes of inputs"] if context.with_shapes else []),
+    ]:
+        yield _SLOWED.format(" and ".join(recorded))
 
 
 def _where(match: Match) -> str:

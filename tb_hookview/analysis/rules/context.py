@@ -367,6 +367,11 @@ class Context:
         """Whether Python frames were recorded, which slows the host."""
         return bool((self.analysis.trace.events.kind == Kind.PYTHON).any())
 
+    @cached_property
+    def with_shapes(self) -> bool:
+        """Whether shapes of inputs were recorded, which slows the host, too."""
+        return bool((self.analysis.trace.events.shapes > 0).any())
+
 
 def _mean(values: list[float] | list[float | None]) -> float | None:
     known = [value for value in values if value is not None]

@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.joins import last_up_to
 from tb_hookview.analysis.rules.context import Context
-from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace.columns import Bool, Int
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
@@ -29,7 +29,7 @@ def _match(context: Context) -> Iterator[Match]:
         place="convolution and batch norm",
         module=module,
         everywhere=module is None,
-        evidence=f"{len(rows)} times a bias is added and a batch norm follows, "
+        evidence=f"{counted(len(rows), 'time')} a bias is added and a batch norm follows, "
         f"{context.device_us(work):.1f} us a step for adding alone; its gradient is not in this "
         "figure",
         count=len(rows),

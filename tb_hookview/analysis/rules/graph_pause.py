@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
-from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace.columns import Bool
 
 _LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
@@ -41,8 +41,8 @@ def _before(context: Context, replayed: Bool) -> Iterator[Match]:
         yield Match(
             place="before graph launches",
             everywhere=True,
-            evidence=f"{len(gaps)} times a device waited for the launch of a graph, {time:.1f} us "
-            "a step",
+            evidence=f"{counted(len(gaps), 'time')} a device waited for the launch of a graph, "
+            f"{time:.1f} us a step",
             count=len(gaps),
             gaps=gaps,
             examples=context.analysis.gaps.start[gaps],
@@ -56,13 +56,14 @@ def _within(context: Context, replayed: Bool) -> Iterator[Match]:
     gaps = gaps[lookup(replayed.astype(np.int64), table.work[gaps]) == 1]
     time = context.per_step(table.duration[gaps].sum())
     if time > _SHARE * context.step_us > 0:
+        launches = len(np.unique(work.launch[table.work[gaps]]))
         yield Match(
             place="within graphs",
             everywhere=True,
-            evidence=f"{len(gaps)} pauses before kernels of graphs that had been launched by then, "
-            f"{time:.1f} us a step, "
-            f"the longest {table.duration[gaps].max() / 1000:.1f} us; "
-            f"{len(np.unique(work.launch[table.work[gaps]]))} launches of graphs",
+            evidence=f"{counted(len(gaps), 'pause')} before kernels of graphs that had been "
+            f"launched by then, {time:.1f} us a step, the longest "
+            f"{table.duration[gaps].max() / 1000:.1f} us; {counted(launches, 'launch', 'es')} of "
+            "graphs",
             count=len(gaps),
             claims_gain=False,
             examples=table.start[gaps],

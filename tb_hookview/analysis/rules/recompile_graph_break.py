@@ -11,7 +11,7 @@ from tb_hookview.analysis import intervals
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
-from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace.columns import Bool, Int
 
 _COMPILING = (
@@ -46,8 +46,8 @@ def _guards(context: Context) -> Iterator[Match]:
         yield Match(
             place="guards",
             everywhere=True,
-            evidence=f"{len(rows)} times the guards of compiled code are tested, {time:.1f} us a "
-            "step of the host",
+            evidence=f"{counted(len(rows), 'time')} the guards of compiled code are tested, "
+            f"{time:.1f} us a step of the host",
             count=len(rows),
             gaps=gaps,
             examples=context.forest.start[rows],
@@ -79,7 +79,7 @@ def _breaks(context: Context) -> Iterator[Match]:
         evidence=f"{len(rows)} calls of compiled regions, of {len(codes)} codes in {len(regions)} "
         f"variants; between them the host spends "
         f"{context.per_step((between[:, 1] - between[:, 0]).sum()):.1f} us a step and waits "
-        f"{waits} times",
+        f"{counted(int(waits), 'time')}",
         count=len(rows),
         gaps=context.gaps_within(intervals.normal(between), Cause.LAUNCH),
         examples=context.forest.start[rows],
@@ -106,8 +106,8 @@ def _compiling(context: Context) -> Iterator[Match]:
     yield Match(
         place="torch.compile",
         everywhere=True,
-        evidence=f"{len(rows)} times something is compiled after the first step of the trace, "
-        f"{context.per_step(context.forest.duration[rows].sum()):.1f} us a step of the host",
+        evidence=f"{counted(len(rows), 'time')} something is compiled after the first step of "
+        f"the trace, {context.per_step(context.forest.duration[rows].sum()):.1f} us a step of the host",
         count=len(rows),
         gaps=context.gaps_within(spans, Cause.LAUNCH),
         examples=context.forest.start[rows],

@@ -110,3 +110,8 @@ class Rule:
             "confidence": self.confidence,
             "advice": list(self.advice),
         }
+
+
+def counted(number: int, thing: str, plural: str = "s") -> str:
+    """So many things, in words."""
+    return f"{number} {thing}{'' if number == 1 else plural}"

@@ -113,11 +113,42 @@ def test_each_module_has_a_finding_of_its_own(tmp_path: Path) -> None:
     assert {finding.module for finding in found} == {"fc", None}
 
 
-def test_stacks_are_told_of(tmp_path: Path) -> None:
-    (finding,) = findings(tmp_path, f"    main python [frame{' ' * 60}]{WAIT}", STEPS)[
-        "sync-scalar-item"
+STACKS = f"    main python [frame{' ' * 60}]"
+
+
+@pytest.mark.parametrize(
+    ("stacks", "shapes", "told"),
+    [
+        (True, False, ["Python stacks"]),
+        (False, True, ["shapes of inputs"]),
+        (True, True, ["Python stacks and shapes of inputs"]),
+        (False, False, []),
+    ],
+)
+def test_what_of_the_recording_slowed_the_host(
+    tmp_path: Path, stacks: bool, shapes: bool, told: list[str]
+) -> None:
+    drawn = grid.events(f"{STACKS if stacks else ''}{WAIT}", {**NAMES, **STEPS})
+    if shapes:
+        item = next(event for event in drawn if event["name"] == "aten::item")
+        item["args"]["Input Dims"] = [[]]
+    (finding,) = build_report(load(grid.write(tmp_path / "t.json", drawn))).data.findings
+    assert finding.cost_us_per_step
+    assert [each for each in finding.caveats if "slow the host" in each] == [
+        f"Recorded with {what}, which slow the host down: without them the device may idle less."
+        for what in told
     ]
-    assert any("stacks" in caveat for caveat in finding.caveats)
+
+
+def test_the_recording_does_not_matter_where_nothing_idles(tmp_path: Path) -> None:
+    picture = """
+        main python [frame                                     ]
+        main ops   [aten::item            ] [aten::mm         ]
+        main calls [launch corr=1][wait  ]    [launch corr=2]
+        gpu  kernel [k corr=1                                    ][k corr=2]
+        """
+    (finding,) = findings(tmp_path, picture, STEPS)["sync-scalar-item"]
+    assert finding.caveats == []
 
 
 def context_of(tmp_path: Path, *rules: Rule) -> Context:

@@ -47,3 +47,14 @@ def test_a_graph_without_a_pause(tmp_path: Path) -> None:
         gpu  kernel [k  ][a corr=5 ][b corr=5      ]
         """
     assert RULE not in findings(tmp_path, picture, NAMES)
+
+
+def test_a_graph_that_is_known_by_its_number(tmp_path: Path) -> None:
+    """CUPTI numbers the work of graphs; whatever call launched it."""
+    names = {"begin": "cudaGraphExecLaunch"}
+    plain = WITHIN.format(launch="begin")
+    assert RULE not in findings(tmp_path, plain, names)
+    numbered = plain.replace("[b corr=5      ]", "[b corr=5 graph=3]")
+    (finding,) = findings(tmp_path, numbered, names)[RULE]
+    assert (finding.where, finding.cost_us_per_step) == ("within graphs", 0)
+    assert finding.evidence.startswith("1 pause before kernels of graphs")
