@@ -107,7 +107,8 @@ def _compiling(context: Context) -> Iterator[Match]:
         place="torch.compile",
         everywhere=True,
         evidence=f"{counted(len(rows), 'time')} something is compiled after the first step of "
-        f"the trace, {context.per_step(context.forest.duration[rows].sum()):.1f} us a step of the host",
+        f"the trace, {context.per_step(context.forest.duration[rows].sum()):.1f} us a step of the "
+        "host",
         count=len(rows),
         gaps=context.gaps_within(spans, Cause.LAUNCH),
         examples=context.forest.start[rows],

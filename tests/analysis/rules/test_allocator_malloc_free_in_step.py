@@ -28,7 +28,7 @@ def test_memory_is_taken_in_a_step(tmp_path: Path) -> None:
 def test_memory_is_given_back_and_taken(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaFree", second="cudaMalloc"))
     (finding,) = found["allocator-malloc-free-in-step"]
-    assert "1 times memory is given back and taken anew within one operator" in finding.evidence
+    assert "1 time memory is given back and taken anew within one operator" in finding.evidence
 
 
 def test_an_emptied_cache(tmp_path: Path) -> None:
