@@ -34,7 +34,7 @@ KEPT = frozenset({"/api/report", "/api/module", COMPARE, "/api/timeline"})
 
 TAGGED = (
     KEPT
-    | {"/api/module/bars"}
+    | {"/api/module/bars", "/api/module/search"}
     | {f"/api/timeline/{of}" for of in ("window", "event", "search", "statistics")}
 )
 OTHER = "other_"

@@ -6,6 +6,7 @@ from flask import Flask, Response, request
 
 from tb_hookview.analysis import Analysis
 from tb_hookview.analysis.module_detail import module_bars, module_detail
+from tb_hookview.analysis.module_search import search_kernels
 from tb_hookview.errors import UsageError
 from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
@@ -30,6 +31,11 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
         measure = request.args.get("measure", "")
         bars = module_bars(analysis(), request.args.getlist("path"), measure, _steps())
         return answers.json(bars)
+
+    @app.get("/api/module/search")
+    def modules_by_kernel() -> Response:
+        text = request.args.get("q", "")
+        return answers.json(search_kernels(analysis(), text, _steps()))
 
 
 def _steps() -> list[str] | None:

@@ -125,6 +125,7 @@ def test_progress_is_waiting_until_asked_for_and_done_afterwards(
         ("/api/module?run=rank2&worker=host_1", 400, "usage", "path="),
         ("/api/module?run=rank2&worker=host_1&path=no", 404, "not_found", "no"),
         ("/api/module/bars?run=rank2&worker=host_1&measure=us", 400, "usage", "measure"),
+        ("/api/module/search?run=rank2&worker=host_1", 400, "usage", "q="),
         ("/api/nothing", 404, "not_found", "/api/nothing"),
         ("/api/report?run=broken&worker=host", 422, "trace", "host.1.pt.trace.json"),
     ],
