@@ -10,7 +10,7 @@ from tb_hookview.analysis import intervals
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.rules.context import Context
-from tb_hookview.analysis.rules.rule import Match, Rule
+from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
@@ -41,7 +41,8 @@ def _match(context: Context) -> Iterator[Match]:
     yield Match(
         place="launches",
         everywhere=True,
-        evidence=f"half of all launches found at most {depth:.0f} pieces of work ahead of them; "
+        evidence=f"half of all launches found at most {counted(round(depth), 'piece')} of work "
+        "ahead of them; "
         f"for {idle:.0f} us a step the device waited for its next launch, "
         f"{in_operators:.0%} of it with the host in operators and the rest in Python alone; what "
         "other findings are billed for is not in the cost of this one",
