@@ -11,6 +11,7 @@ import summary from "./summary.css?inline";
 import syncs from "./syncs.css?inline";
 import table from "./table.css?inline";
 import timeline from "./timeline.css?inline";
+import tip from "./tip.css?inline";
 import view from "./view.css?inline";
 import { paletteSheet } from "./colours";
 
@@ -37,6 +38,7 @@ export function adoptStyles(document: Document): void {
       compare,
       summary,
       timeline,
+      tip,
     ].join("\n"),
   );
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];

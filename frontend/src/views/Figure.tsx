@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Definition } from "../model/definitions";
+import { Term } from "./Tip";
 
 interface FigureProps {
   definition: Definition;
@@ -20,9 +21,9 @@ export function Figure({
   note,
 }: FigureProps): ReactElement {
   return (
-    <div className={`figure ${tone}`} title={definition.text}>
+    <div className={`figure ${tone}`}>
       <dt>
-        {definition.title}
+        <Term text={definition.text}>{definition.title}</Term>
         {note !== undefined && note !== "" && <span> · {note}</span>}
       </dt>
       <dd>

@@ -2,10 +2,12 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { Place } from "../model/place";
 import { useServices } from "./state/context";
+import { useTip } from "./Tip";
 
 interface PlaceLinkProps {
   to: Partial<Place>;
   className?: string;
+  /** What explains it. */
   title?: string;
   children: ReactNode;
 }
@@ -13,18 +15,22 @@ interface PlaceLinkProps {
 /** A link to another place of the page: it can be copied, and opened in a tab of its own. */
 export function PlaceLink({ to, className, title, children }: PlaceLinkProps): ReactElement {
   const { places } = useServices();
+  const { trigger, tip } = useTip(title);
   return (
-    <a
-      href={places.href(to)}
-      className={className ?? "link"}
-      title={title}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        places.go(to);
-      }}
-    >
-      {children}
-    </a>
+    <>
+      <a
+        href={places.href(to)}
+        className={className ?? "link"}
+        {...trigger}
+        onClick={(event) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+          event.preventDefault();
+          places.go(to);
+        }}
+      >
+        {children}
+      </a>
+      {tip}
+    </>
   );
 }

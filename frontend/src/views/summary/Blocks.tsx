@@ -10,6 +10,7 @@ import {
 import { breakdownRows, kindRows, type ShareRow } from "../../model/summary/tables";
 import { ShareBar } from "../charts/ShareBar";
 import { PlaceLink } from "../PlaceLink";
+import { Term } from "../Tip";
 
 interface BlockProps {
   title: string;
@@ -88,14 +89,14 @@ function ShareTable<Key extends string>(props: ShareTableProps<Key>): ReactEleme
     <table className="small-table shares">
       <thead>
         <tr>
-          <th scope="col" title={name.text}>
-            {name.title}
+          <th scope="col">
+            <Term text={name.text}>{name.title}</Term>
           </th>
-          <th scope="col" title={time.text}>
-            {time.title}
+          <th scope="col">
+            <Term text={time.text}>{time.title}</Term>
           </th>
-          <th scope="col" title={share.text} colSpan={2}>
-            {share.title}
+          <th scope="col" colSpan={2}>
+            <Term text={share.text}>{share.title}</Term>
           </th>
         </tr>
       </thead>
@@ -104,8 +105,8 @@ function ShareTable<Key extends string>(props: ShareTableProps<Key>): ReactEleme
           const word = props.wordOf(row);
           return (
             <tr key={row.key}>
-              <th scope="row" title={word.text}>
-                {word.title}
+              <th scope="row">
+                <Term text={word.text}>{word.title}</Term>
               </th>
               <td>{row.us === 0 ? NOTHING : duration(row.us)}</td>
               <td>{row.us === 0 ? NOTHING : percent(row.share)}</td>

@@ -21,6 +21,7 @@ import {
 import { ShareBar } from "../charts/ShareBar";
 import { Name } from "../Name";
 import { PlaceLink } from "../PlaceLink";
+import { Term } from "../Tip";
 
 const MOST = 5;
 
@@ -51,14 +52,14 @@ export function DearModules({ report }: { report: WireReport }): ReactElement {
           <thead>
             <tr>
               <th scope="col">module</th>
-              <th scope="col" title={D.self.text}>
-                {D.self.title}
+              <th scope="col">
+                <Term text={D.self.text}>{D.self.title}</Term>
               </th>
-              <th scope="col" title={D.selfShare.text} colSpan={2}>
-                {D.selfShare.title}
+              <th scope="col" colSpan={2}>
+                <Term text={D.selfShare.text}>{D.selfShare.title}</Term>
               </th>
-              <th scope="col" title={D.wait.text}>
-                {D.wait.title}
+              <th scope="col">
+                <Term text={D.wait.text}>{D.wait.title}</Term>
               </th>
             </tr>
           </thead>

@@ -5,6 +5,7 @@ import { NOTHING, percent, written } from "../../model/formats";
 import { DEVICE_DEFINITIONS as D } from "../../model/summary/definitions";
 import { deviceRows, type DeviceRow } from "../../model/summary/tables";
 import { Name } from "../Name";
+import { Term } from "../Tip";
 import { Block } from "./Blocks";
 
 /** How well each device is used. */
@@ -36,8 +37,10 @@ function DeviceFacts({ row }: { row: DeviceRow }): ReactElement {
       </p>
       <dl className="device-use">
         {facts.map(([definition, value]) => (
-          <div key={definition.title} title={definition.text}>
-            <dt>{definition.title}</dt>
+          <div key={definition.title}>
+            <dt>
+              <Term text={definition.text}>{definition.title}</Term>
+            </dt>
             <dd>{value}</dd>
           </div>
         ))}

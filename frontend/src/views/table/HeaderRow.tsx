@@ -1,6 +1,7 @@
 import type { Header, Table } from "@tanstack/react-table";
 import type { KeyboardEvent, ReactElement } from "react";
 
+import { useTip } from "../Tip";
 import type { features } from "./features";
 import { ResizeHandle } from "./ResizeHandle";
 
@@ -33,6 +34,7 @@ interface HeaderCellProps<Row extends object> {
 
 function HeaderCell<Row extends object>({ header, onResize }: HeaderCellProps<Row>): ReactElement {
   const notes = header.column.columnDef.meta;
+  const { trigger, tip, close } = useTip(notes?.definition.text);
   const sorted = header.column.getIsSorted();
   return (
     <div
@@ -43,9 +45,10 @@ function HeaderCell<Row extends object>({ header, onResize }: HeaderCellProps<Ro
       <button
         type="button"
         className="sort"
-        title={notes?.definition.text}
+        {...trigger}
         aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight Shift+Home"
         onClick={() => {
+          close();
           header.column.toggleSorting(sorted === false ? notes?.align === "end" : sorted === "asc");
         }}
         onKeyDown={(event) => {
@@ -59,6 +62,7 @@ function HeaderCell<Row extends object>({ header, onResize }: HeaderCellProps<Ro
         )}
         {notes?.definition.title}
       </button>
+      {tip}
       <ResizeHandle column={header.id} onResize={onResize} />
     </div>
   );

@@ -13,6 +13,7 @@ import {
   type CallBar,
 } from "../../../model/moduleDetail";
 import { PlaceLink } from "../../PlaceLink";
+import { Term } from "../../Tip";
 
 interface CallChartProps {
   report: WireReport;
@@ -32,7 +33,9 @@ export function CallChart({ report, calls, clock }: CallChartProps): ReactElemen
   const bar = bars[Math.min(picked, bars.length - 1)];
   return (
     <section aria-label="Calls over time">
-      <h3 title={D.call.text}>Calls over time, {clock}</h3>
+      <h3>
+        <Term text={D.call.text}>Calls over time, {clock}</Term>
+      </h3>
       {bar === undefined ? (
         <p className="muted">Never called by itself; its time lies in the calls of its parts.</p>
       ) : (
@@ -185,8 +188,9 @@ function Unplaced({ calls, clock }: Omit<CallChartProps, "report">): ReactElemen
   const backward = calls.unplaced[`backward_${clock}_us`] ?? 0;
   if (forward + backward === 0) return null;
   return (
-    <p className="muted" title={D.unplaced.text}>
-      In no call: forward {duration(forward)}, backward {duration(backward)}.
+    <p className="muted">
+      <Term text={D.unplaced.text}>In no call</Term>: forward {duration(forward)}, backward{" "}
+      {duration(backward)}.
     </p>
   );
 }

@@ -5,6 +5,7 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../../../model/definitionsModules
 import { count, counted, duration, percent } from "../../../model/formats";
 import { amountOf, kernelRows, type Scope, type Side } from "../../../model/moduleDetail";
 import { Name } from "../../Name";
+import { Term } from "../../Tip";
 import { useMore } from "./useMore";
 
 interface KernelListProps {
@@ -20,7 +21,9 @@ export function KernelList({ detail, side, scope, by }: KernelListProps): ReactE
   const [shown, more] = useMore(rows);
   return (
     <section aria-label="Kernels">
-      <h3 title={D.kernel.text}>Kernels in {side}</h3>
+      <h3>
+        <Term text={D.kernel.text}>Kernels in {side}</Term>
+      </h3>
       {rows.length === 0 && <p className="muted">None.</p>}
       <ul className="amounts">
         {shown.map(({ kernel, us, count: times, share }) => (

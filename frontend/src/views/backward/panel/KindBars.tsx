@@ -4,6 +4,7 @@ import type { WireModule } from "../../../api/types";
 import { MODULE_PANEL_DEFINITIONS as D } from "../../../model/definitionsModules";
 import { duration } from "../../../model/formats";
 import { kindRows } from "../../../model/moduleDetail";
+import { Term } from "../../Tip";
 
 /** What kind of work the module's device time is, forward above backward. */
 export function KindBars({ module, by }: { module: WireModule; by: number }): ReactElement | null {
@@ -15,8 +16,8 @@ export function KindBars({ module, by }: { module: WireModule; by: number }): Re
       <table className="small-table kinds">
         <thead>
           <tr>
-            <th scope="col" title={D.kind.text}>
-              kind of work
+            <th scope="col">
+              <Term text={D.kind.text}>kind of work</Term>
             </th>
             <td />
             <th scope="col" className="forward">

@@ -7,6 +7,7 @@ import { bytes, count, counted } from "../../../model/formats";
 import { pathText } from "../../../model/moduleTree";
 import { shapeText } from "../../../model/shapes";
 import { Name } from "../../Name";
+import { Term } from "../../Tip";
 
 interface ModuleFactsProps {
   module: WireModule;
@@ -20,7 +21,9 @@ export function ModuleFacts({ module, parameters }: ModuleFactsProps): ReactElem
     <section aria-label="Shapes and parameters">
       {module.shapes.length > 0 && (
         <>
-          <h3 title={D.shapes.text}>Input shapes</h3>
+          <h3>
+            <Term text={D.shapes.text}>Input shapes</Term>
+          </h3>
           <ul className="amounts">
             {module.shapes.map((shape, index) => (
               <li key={index}>
@@ -33,7 +36,9 @@ export function ModuleFacts({ module, parameters }: ModuleFactsProps): ReactElem
       )}
       {parameters !== null && (
         <>
-          <h3 title={D.parameters.text}>Parameters</h3>
+          <h3>
+            <Term text={D.parameters.text}>Parameters</Term>
+          </h3>
           <dl className="facts">
             <div>
               <dt>with below</dt>

@@ -5,6 +5,7 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../../../model/definitionsModules
 import { count, counted, duration } from "../../../model/formats";
 import { nodeRows, type Scope } from "../../../model/moduleDetail";
 import { Name } from "../../Name";
+import { Term } from "../../Tip";
 import { useMore } from "./useMore";
 
 interface NodeListProps {
@@ -21,7 +22,9 @@ export function NodeList({ detail, scope, by }: NodeListProps): ReactElement | n
   if (detail.nodes.length === 0) return null;
   return (
     <section aria-label="Autograd nodes">
-      <h3 title={D.node.text}>Autograd nodes</h3>
+      <h3>
+        <Term text={D.node.text}>Autograd nodes</Term>
+      </h3>
       <table className="small-table nodes">
         <thead>
           <tr>

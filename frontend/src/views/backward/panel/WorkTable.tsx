@@ -1,10 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { WireModule, WireWork } from "../../../api/types";
-import { count, duration, percent, times } from "../../../model/formats";
+import { count, duration, NOTHING, percent, times } from "../../../model/formats";
 import { MODULE_PANEL_DEFINITIONS as D } from "../../../model/definitionsModules";
 import { over } from "../../../model/measures";
 import { tensorCoreShare } from "../../../model/moduleDetail";
+import { Term } from "../../Tip";
 
 interface WorkTableProps {
   module: WireModule;
@@ -24,6 +25,9 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
     ["backward", backward],
     ...(recompute === null ? [] : [["recompute", recompute] as [string, WireWork]]),
   ];
+  const told = linesFor(by).filter(([, render]) =>
+    sides.some(([, work]) => render(work) !== NOTHING),
+  );
   return (
     <table className="small-table work">
       <thead>
@@ -37,10 +41,10 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
         </tr>
       </thead>
       <tbody>
-        {linesFor(by).map(([title, render, meaning], index) => (
+        {told.map(([title, render, meaning], index) => (
           <tr key={index}>
-            <th scope="row" className={title === SELF ? "sub" : ""} title={meaning}>
-              {title}
+            <th scope="row" className={title === SELF ? "sub" : ""}>
+              {meaning === undefined ? title : <Term text={meaning}>{title}</Term>}
             </th>
             {sides.map(([name, work]) => (
               <td key={name}>{render(work)}</td>
@@ -55,8 +59,8 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
         </tr>
         {occupancy !== null && (
           <tr>
-            <th scope="row" title={D.occupancy.text}>
-              occupancy
+            <th scope="row">
+              <Term text={D.occupancy.text}>occupancy</Term>
             </th>
             <td colSpan={sides.length}>{percent(occupancy / 100)}</td>
           </tr>
