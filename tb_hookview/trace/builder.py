@@ -105,15 +105,14 @@ class Builder:
         self._counts["unexpected-type"] += piece.loose
 
     def _add_others(self, events: list[Event], piece: Piece) -> None:
-        phases: defaultdict[str, list[Event]] = defaultdict(list)
-        for event in events:
-            phases[event.ph].append(event)
-        self.any_phase = self.any_phase or any(phases)
-        self._add_names(phases["M"])
-        self._add_memory([event for event in phases["i"] if event.name == "[memory]"], piece)
+        self.any_phase = self.any_phase or any(event.ph for event in events)
+        # Most are arrows of no use here: few comparisons of each are cheaper than to sort them all.
+        linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
         for phase, arrows in self._arrows.items():
-            linking = [event for event in phases[phase] if event.cat in FORWARD_BACKWARD_FLOWS]
-            self._add_arrows(arrows, linking, piece)
+            self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
+        telling = [event for event in events if event.name in (_THREAD_NAME, _MEMORY_CHANGE)]
+        self._add_names([event for event in telling if event.ph == "M"])
+        self._add_memory([event for event in telling if event.ph == "i"], piece)
 
     def finish(self) -> dict[str, Any]:
         """Freeze what was taken into columns of `Trace`."""
@@ -236,6 +235,7 @@ class Builder:
         arrows += map(_Arrow, [e.id for e in events], self._place(events).tolist(), times)
 
     def _add_memory(self, events: list[Event], piece: Piece) -> None:
+        events = [event for event in events if event.name == _MEMORY_CHANGE]
         told = piece.details(events) if events else []
         if told:
             starts = np.array([event.ts for event in events], np.float64)
@@ -276,7 +276,7 @@ class Builder:
 
     def _add_names(self, metadata: list[Event]) -> None:
         for event in metadata:
-            if event.name == "thread_name":
+            if event.name == _THREAD_NAME:
                 label = event.args.label  # type: ignore[attr-defined]
                 self._thread_names[str(event.pid), str(event.tid)] = str(label)
 
@@ -353,6 +353,7 @@ def _none(argument: Argument) -> float:
 _TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.TEXT: np.int32}
 _NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
 
+_THREAD_NAME, _MEMORY_CHANGE = "thread_name", "[memory]"
 _TOLD = b'"Group size"'
 _MEMORY_OF, _COLLECTIVE_OF = attrgetter(*MEMORY), attrgetter(*COLLECTIVE)
 
