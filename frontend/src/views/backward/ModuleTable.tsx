@@ -43,6 +43,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       numbers,
       whole: (wholeOf(report, lens) ?? 0) / by,
       scale,
+      waits: report.syncs.length > 0,
       step: stepsLength(report) / by,
       search,
       onFold: fold,
@@ -71,15 +72,15 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       onFold={(id, open) => {
         fold(Number(id), open);
       }}
-      footer={
+      footer={(shown) => (
         <NotAttributed
           report={report}
           lens={lens}
-          columns={columns}
+          columns={shown}
           scale={scale}
           rowIndex={rows.length + 2}
         />
-      }
+      )}
       empty={
         search === ""
           ? "This trace names no modules."

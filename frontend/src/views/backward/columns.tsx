@@ -21,6 +21,9 @@ import type { ModuleRow } from "./moduleRow";
 import { Spark } from "./Spark";
 import type { Bars } from "./bars";
 
+/** In what order columns give way: pictures first, what says where the time goes never. */
+const YIELDS = { overTime: 1, share: 2, host: 3, kernels: 4, calls: 5 } as const;
+
 /** What the cells need beyond their row. */
 export interface CellSettings {
   lens: Lens;
@@ -33,6 +36,8 @@ export interface CellSettings {
   whole: number;
   /** Unit and precision of the columns of the quantity's time, the last row's included. */
   scale: DurationScale;
+  /** Whether the host waited anywhere, in a module or not. */
+  waits: boolean;
   /** Mean or total length of the selected steps: what a wait is held against. */
   step: number;
   search: string;
@@ -49,7 +54,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   const bar = (key: "total" | "self"): Render => barCell(key, settings.scale, settings.whole);
   const columns = [
     moduleColumn(settings),
-    column("calls", D.calls, 44, (n) => count(n.calls)),
+    column("calls", D.calls, 44, (n) => count(n.calls), YIELDS.calls),
     column("total", time.total, 102, bar("total")),
   ];
   if (settings.beside && lens.quantity !== "forward") {
@@ -59,24 +64,26 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   }
   columns.push(
     column("self", time.self, 86, bar("self")),
-    column("share", D.share, 54, (n) => <Heat share={n.share} />),
+    column("share", D.share, 54, (n) => <Heat share={n.share} />, YIELDS.share),
   );
   const worked = lens.quantity !== "communication";
-  if (device && worked) columns.push(column("host", D.host, 66, plainDuration(settings, "host")));
+  if (device && worked) {
+    columns.push(column("host", D.host, 66, plainDuration(settings, "host"), YIELDS.host));
+  }
   if (numbers.some((n) => (n.ratio ?? 0) > 0)) {
     columns.push(column("ratio", D.ratio, 72, (n) => times(n.ratio)));
   }
   if (numbers.some((n) => n.kernels !== null)) {
-    columns.push(column("kernels", D.kernels, 60, (n) => count(n.kernels)));
+    columns.push(column("kernels", D.kernels, 60, (n) => count(n.kernels), YIELDS.kernels));
   }
-  columns.push(column("wait", D.wait, 82, waitCell(settings, "wait")));
-  if (numbers.some((n) => n.idle !== null)) {
+  if (settings.waits) columns.push(column("wait", D.wait, 82, waitCell(settings, "wait")));
+  if (numbers.some((n) => (n.syncs ?? 0) > 0 && n.idle !== null)) {
     columns.push(column("idle", D.idle, 88, waitCell(settings, "idle")));
   }
   if (numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");
     const cell: Render = (n) => (n.communication === 0 ? "—" : render(n));
-    columns.push(column("communication", D.communication, 70, cell));
+    columns.push(column("communication", D.communication, 78, cell));
   }
   if (lens.quantity === "forward" || lens.quantity === "backward") {
     columns.push(overTimeColumn(settings));
@@ -110,7 +117,7 @@ function overTimeColumn({ bars }: CellSettings): Column<ModuleRow> {
   return {
     id: "order",
     accessorFn: () => null,
-    meta: { definition: D.overTime, width: 74, align: "end" },
+    meta: { definition: D.overTime, width: 74, align: "end", yields: YIELDS.overTime },
     cell: ({ row }) => <Spark bars={bars} node={row.original.node} />,
   };
 }
@@ -120,11 +127,12 @@ function column(
   definition: Definition,
   width: number,
   render: Render,
+  yields?: number,
 ): Column<ModuleRow> {
   return {
     id: key,
     accessorFn: (row) => row.numbers[key],
-    meta: { definition, width, align: "end" },
+    meta: { definition, width, align: "end", ...(yields === undefined ? {} : { yields }) },
     cell: ({ row }) => render(row.original.numbers),
   };
 }

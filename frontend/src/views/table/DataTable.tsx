@@ -1,11 +1,6 @@
-import {
-  useTable,
-  type Row as ModelRow,
-  type SortingState,
-  type Updater,
-} from "@tanstack/react-table";
+import { useTable, type SortingState, type Updater } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useId, useRef, type ReactElement } from "react";
+import { useId, type ReactElement } from "react";
 
 import type { Sort } from "../../model/treeRows";
 import { features, type Column } from "./features";
@@ -15,6 +10,7 @@ import { TableBar, type TableContent } from "./TableBar";
 import { tableStyle } from "./tableStyle";
 import type { DataTableProps } from "./props";
 import { useCursor } from "./useCursor";
+import { useFitted } from "./useFitted";
 import { useWidths } from "./useWidths";
 import { BodyRow } from "./BodyRow";
 
@@ -25,8 +21,8 @@ const OVERSCAN = 24;
 
 /** A table or tree table that draws only the rows in sight. */
 export function DataTable<Row extends object>(props: DataTableProps<Row>): ReactElement {
-  const { columns, rows, rowId, sort, onSort, branch } = props;
-  const scroller = useRef<HTMLDivElement>(null);
+  const { rows, rowId, sort, onSort, branch } = props;
+  const [scroller, { shown: columns, hidden }] = useFitted(props.columns, sort.key);
   const domId = useId();
   const table = useTable({
     features,
@@ -83,21 +79,24 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
           })}
         </div>
         {rows.length === 0 && <p className="table-empty">{props.empty}</p>}
-        {props.footer}
+        {props.footer?.(columns)}
       </div>
-      <TableBar count={rows.length} content={() => contentOf(columns, modelRows)} />
+      <TableBar
+        count={rows.length}
+        hidden={hidden.map(({ meta }) => meta?.definition.title ?? "")}
+        content={() => contentOf(props.columns, rows)}
+      />
     </div>
   );
 }
 
-/** The rows as values, whether they are in sight or not. */
-function contentOf<Row extends object>(
-  columns: Column<Row>[],
-  rows: ModelRow<typeof features, Row>[],
-): TableContent {
+/** All rows and columns as values, whether they are in sight or not. */
+function contentOf<Row extends object>(columns: Column<Row>[], rows: Row[]): TableContent {
   return {
     columns: columns.map(({ meta }) => meta?.definition ?? { title: "" }),
-    rows: rows.map((row) => row.getAllCells().map((cell) => cell.getValue())),
+    rows: rows.map((row, index) =>
+      columns.map((column) => ("accessorFn" in column ? column.accessorFn(row, index) : null)),
+    ),
   };
 }
 

@@ -11,6 +11,8 @@ export interface TableContent {
 
 interface TableBarProps {
   count: number;
+  /** Titles of columns that there is no room for. */
+  hidden: string[];
   /** What is shown, as values; asked for when somebody copies it. */
   content: () => TableContent;
 }
@@ -21,7 +23,7 @@ const FORMATS = [
 ] as const;
 
 /** Below a table: how many rows it has, and buttons that copy them. */
-export function TableBar({ count, content }: TableBarProps): ReactElement {
+export function TableBar({ count, hidden, content }: TableBarProps): ReactElement {
   const [said, setSaid] = useState("");
   const copy = async ({ name, write }: (typeof FORMATS)[number]): Promise<void> => {
     const { columns, rows } = content();
@@ -30,7 +32,10 @@ export function TableBar({ count, content }: TableBarProps): ReactElement {
   };
   return (
     <div className="table-bar">
-      <span className="muted">{counted(count, "row")}</span>
+      <span className="muted">
+        {counted(count, "row")}
+        {hidden.length > 0 && ` · no room for: ${hidden.join(", ")} (copied all the same)`}
+      </span>
       <span className="spring" />
       <span className="muted" role="status">
         {said}

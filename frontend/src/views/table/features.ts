@@ -13,6 +13,8 @@ export interface ColumnNotes {
   /** Width in pixels until the reader chooses another; 0 takes what is left. */
   width: number;
   align: "start" | "end";
+  /** Goes where there is no room for all, the least first; undefined: always stays. */
+  yields?: number;
 }
 
 // Order and rows come from src/model: the table is told, it does not sort by itself.

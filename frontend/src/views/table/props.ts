@@ -24,8 +24,8 @@ export interface DataTableProps<Row extends object> {
   /** Makes the table a tree. */
   branch?: (row: Row) => Branch;
   onFold?: (id: string, open: boolean) => void;
-  /** A last row that always stays in sight. */
-  footer?: ReactNode;
+  /** A last row that always stays in sight, with the columns that are shown. */
+  footer?: (columns: Column<Row>[]) => ReactNode;
   /** In place of rows where there are none. */
   empty: string;
 }

@@ -1,9 +1,8 @@
 import type { CSSProperties } from "react";
 
 import type { Column } from "./features";
+import { LEAST_FREE_WIDTH } from "./fitting";
 import type { Widths } from "./useWidths";
-
-const LEAST_FREE_WIDTH = 210;
 
 /** The columns as tracks of a grid, which all rows share. */
 export function tableStyle<Row extends object>(
