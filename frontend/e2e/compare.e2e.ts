@@ -31,6 +31,7 @@ beforeAll(async () => {
     { path: "<b>new</b>", className: "GELU", kernel: HOSTILE },
   ]);
   logdir.addReal("host only");
+  for (let rank = 0; rank < 10; rank++) logdir.addDevice("many", kept, `rank${rank}`);
   server = await serve(logdir.path);
   browser = await launch();
 });
@@ -94,10 +95,13 @@ test("waits are listed by cause and place, and lead to either side", async () =>
   const panel = page.getByRole("complementary", { name: "Difference" });
   await panel.getByText("−5.00 ms").waitFor();
   await panel.getByText("It is not there.").waitFor();
-  await panel.getByRole("link", { name: "Show it before" }).click();
+  const before = panel.getByRole("region", { name: "before" });
+  await before.getByRole("link", { name: "Show in Syncs" }).click();
   await expect.poll(() => page.url()).toContain("#/syncs?run=before");
   await page.goBack();
-  await panel.waitFor();
+  await before.getByRole("link", { name: "Show in timeline" }).click();
+  await expect.poll(() => page.url()).toContain("#/timeline?run=before");
+  await page.getByRole("heading", { name: "5.00 ms selected" }).waitFor();
 });
 
 test("swapping the sides turns the sentence round, and back goes back", async () => {
@@ -115,6 +119,17 @@ test("an address without a base offers likely ones", async () => {
   await page.getByRole("link", { name: "run before" }).click();
   await headline().waitFor();
   await expect.poll(() => page.url()).toContain("base=before");
+});
+
+test("of many workers some are offered at first, and the others at a click", async () => {
+  await page.goto(`${server.url}#/compare?run=many`);
+  await page.getByRole("heading", { name: "Compare with what?" }).waitFor();
+  const workers = page.getByRole("link", { name: /^worker/ });
+  expect(await workers.count()).toBe(5);
+  await page.getByRole("button", { name: "and 4 more workers" }).click();
+  await expect.poll(() => workers.count()).toBe(9);
+  await workers.last().click();
+  await headline().waitFor();
 });
 
 test("a name of 10,000 characters is text, and an address stays short", async () => {

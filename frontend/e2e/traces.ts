@@ -11,7 +11,7 @@ export interface LogDir {
   /** Copy the recorded trace into a run. */
   addReal: (run: string) => void;
   /** Write a trace with a device, with one module per entry. */
-  addDevice: (run: string, modules: ModuleSpec[]) => void;
+  addDevice: (run: string, modules: ModuleSpec[], worker?: string) => void;
   addFile: (name: string, content: string) => void;
   remove: () => void;
 }
@@ -39,9 +39,9 @@ export function makeLogDir(): LogDir {
       mkdirSync(join(path, run), { recursive: true });
       copyFileSync(REAL, join(path, run, "worker0.1.pt.trace.json.gz"));
     },
-    addDevice: (run, modules) => {
+    addDevice: (run, modules, worker = "gpu0") => {
       addFile(
-        join(run, "gpu0.1.pt.trace.json"),
+        join(run, `${worker}.1.pt.trace.json`),
         JSON.stringify({ traceEvents: deviceTrace(modules) }),
       );
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { WireStatus } from "../../api/compare";
+import type { WireComparison, WireStatus } from "../../api/compare";
 import { comparison, kernelChange, moduleChange, pair, syncChange } from "../../testing/compare";
 import { sideBars, worthAWord } from "./bars";
 import { changeOf, changeText, countChange, fromTo } from "./changes";
@@ -102,8 +102,16 @@ describe("rows", () => {
     });
   });
 
-  test("the first table with a difference is shown first", () => {
+  test("the table with the largest effect is shown first", () => {
     expect(firstTable(told)).toBe("modules");
+    const waits = { sync_sites: [syncChange("x", pair(0, 2))] };
+    const more = (us: number): WireComparison =>
+      comparison({ ...waits, kernels: [kernelChange("gemm", pair(us, 0))] });
+    expect([firstTable(more(1)), firstTable(more(2)), firstTable(more(3))]).toEqual([
+      "syncs",
+      "syncs",
+      "kernels",
+    ]);
     const kernels = comparison({ kernels: [kernelChange("gemm", pair(5, 6))] });
     expect(firstTable(kernels)).toBe("kernels");
     expect(firstTable(comparison({ kernels: [kernelChange("gemm", pair(5, 5))] }))).toBe("kernels");

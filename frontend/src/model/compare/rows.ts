@@ -37,6 +37,8 @@ export interface RowPlace {
   readonly text: string;
   /** Path of its module; null for none. */
   readonly module: string | null;
+  /** Where it waits; null where the row is no call site. */
+  readonly site: WireSite | null;
 }
 
 const MOST_ID = 160;
@@ -56,11 +58,16 @@ export function compareRows(comparison: WireComparison, table: CompareTable): Co
   }
 }
 
-/** The table to show first: the first one with a difference, else the first with any row. */
+/** The table to show first: the one with the largest effect, else the first with any row. */
 export function firstTable(comparison: WireComparison): CompareTable {
-  const holds = (wanted: (row: CompareRow) => boolean): CompareTable | undefined =>
-    COMPARE_TABLES.find((table) => compareRows(comparison, table).some(wanted));
-  return holds(({ status }) => status !== "same") ?? holds(() => true) ?? "modules";
+  const tables = COMPARE_TABLES.map((table) => {
+    const rows = compareRows(comparison, table);
+    const differing = rows.filter(({ status }) => status !== "same");
+    const effect = differing.reduce((most, row) => Math.max(most, effectOf(row)), -1);
+    return { table, effect, holds: rows.length > 0 };
+  });
+  const [first] = tables.filter(({ effect }) => effect >= 0).sort((a, b) => b.effect - a.effect);
+  return (first ?? tables.find(({ holds }) => holds))?.table ?? "modules";
 }
 
 /** Names may be of any length, and an address may not: a long id is cut and told by a checksum. */
@@ -74,7 +81,7 @@ function shortId(parts: readonly string[]): string {
 
 function moduleRow(module: WireModuleChange): CompareRow {
   const place = (path: string | null): RowPlace | null =>
-    path === null ? null : { text: pathText(path), module: path };
+    path === null ? null : { text: pathText(path), module: path, site: null };
   return {
     id: shortId([module.base_path ?? "", module.other_path ?? ""]),
     name: pathText(module.path),
@@ -108,7 +115,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
 }
 
 function kernelRow(kernel: WireKernelChange): CompareRow {
-  const place = { text: kernel.name, module: null };
+  const place = { text: kernel.name, module: null, site: null };
   return {
     id: shortId([kernel.event, kernel.kind, kernel.name]),
     name: kernel.name,
@@ -123,7 +130,7 @@ function kernelRow(kernel: WireKernelChange): CompareRow {
 
 function findingRow(finding: WireFindingChange): CompareRow {
   const place = (where: string | null, module: string | null): RowPlace | null =>
-    where === null ? null : { text: where, module };
+    where === null ? null : { text: where, module, site: null };
   return {
     id: shortId([finding.rule, finding.base_where ?? "", finding.other_where ?? ""]),
     name: finding.title,
@@ -146,7 +153,7 @@ function sitePlace(site: WireSite | null): RowPlace | null {
     site.frame,
   ].filter((part) => part !== null);
   const text = parts.length === 0 ? "outside every module and operator" : parts.join(" · ");
-  return { text, module: site.module };
+  return { text, module: site.module, site };
 }
 
 type Numbers = Pick<CompareRow, "before" | "after" | "change">;

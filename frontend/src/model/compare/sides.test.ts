@@ -4,7 +4,15 @@ import { random } from "../../testing/random";
 import { run } from "../../testing/report";
 import { START } from "../place";
 import { compareFromQuery, compareToQuery, NO_COMPARE, type ComparePlace } from "./place";
-import { baseSide, chooseBase, otherSide, stepRange, suggestions, swapped } from "./sides";
+import {
+  baseSide,
+  chooseBase,
+  otherSide,
+  stepRange,
+  suggestionGroups,
+  suggestions,
+  swapped,
+} from "./sides";
 
 describe("the sides", () => {
   const runs = {
@@ -35,6 +43,22 @@ describe("the sides", () => {
     expect(
       suggestions({ ...runs, runs: runs.runs.slice(1, 2) }, { ...target, run: "before" }, []),
     ).toEqual([]);
+  });
+
+  test("of many workers some are named at first, and all can be reached", () => {
+    const named = (count: number): (readonly [string, number, number])[] => {
+      const workers = Object.fromEntries(Array.from({ length: count }, (_, n) => [`w${n}`, ["1"]]));
+      const many = { ...runs, runs: [run("after", workers, 30), run("before", { w: ["1"] }, 10)] };
+      const here = { run: "after", worker: "w0", trace: "1", step: null };
+      return suggestionGroups(suggestions(many, here, [])).map(
+        ({ kind, first, all }) => [kind, first.length, all.length] as const,
+      );
+    };
+    expect(named(20)).toEqual([
+      ["run", 1, 1],
+      ["worker", 5, 19],
+    ]);
+    expect(named(7)[1]).toEqual(["worker", 6, 6]);
   });
 
   test("swapping twice is where one began", () => {

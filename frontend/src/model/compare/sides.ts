@@ -47,9 +47,26 @@ export interface Suggestion {
   readonly name: string;
 }
 
-const MOST = 8;
+/** Suggestions of one kind, and which of them are named at first. */
+export interface SuggestionGroup {
+  readonly kind: Suggestion["kind"];
+  readonly all: readonly Suggestion[];
+  readonly first: readonly Suggestion[];
+}
 
-/** Likely bases: earlier steps, an earlier trace, other runs, older before newer, other workers. */
+/** Of each kind this many are named at first; a single one more is named too. */
+const FIRST = 5;
+
+/** By kind, in the order of the suggestions. */
+export function suggestionGroups(all: readonly Suggestion[]): SuggestionGroup[] {
+  const kinds = [...new Set(all.map(({ kind }) => kind))];
+  return kinds.map((kind) => {
+    const those = all.filter((one) => one.kind === kind);
+    return { kind, all: those, first: those.length <= FIRST + 1 ? those : those.slice(0, FIRST) };
+  });
+}
+
+/** All bases, likely ones first: earlier traces, runs, older before newer, workers, first steps. */
 export function suggestions(
   runs: WireRuns,
   target: Target,
@@ -61,7 +78,7 @@ export function suggestions(
   const modified = shown?.modified ?? 0;
   const earlier = (worker?.traces ?? [])
     .filter((trace) => trace.id !== target.trace && trace.modified <= modified)
-    .slice(0, 1)
+    .sort((a, b) => b.modified - a.modified)
     .map((trace): Suggestion => ({
       base: { run: target.run, worker: target.worker, trace: trace.id, steps: [] },
       steps: [],
@@ -77,7 +94,7 @@ export function suggestions(
       name,
     }));
   const others = otherRuns(runs, target, modified);
-  return [...earlier, ...others, ...workers, ...firstSteps(target, steps)].slice(0, MOST);
+  return [...earlier, ...others, ...workers, ...firstSteps(target, steps)];
 }
 
 /** Runs older than the trace on show come first, the latest of them before all. */

@@ -1,9 +1,10 @@
-import type { ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireReport, WireRuns } from "../../api/types";
-import { suggestions } from "../../model/compare/sides";
 import { NO_COMPARE } from "../../model/compare/place";
+import { suggestionGroups, suggestions, type SuggestionGroup } from "../../model/compare/sides";
+import { counted } from "../../model/formats";
 import { Name } from "../Name";
 import { PlaceLink } from "../PlaceLink";
 
@@ -17,11 +18,8 @@ interface ChooseBaseProps {
 
 /** Nothing to compare with is chosen yet: likely ones, each a click away. */
 export function ChooseBase({ listed, whole, target, missing }: ChooseBaseProps): ReactElement {
-  const likely = suggestions(
-    listed,
-    target,
-    whole.steps.map(({ name }) => name),
-  );
+  const steps = whole.steps.map(({ name }) => name);
+  const groups = suggestionGroups(suggestions(listed, target, steps));
   return (
     <div className="state wide">
       <h1>Compare with what?</h1>
@@ -31,26 +29,48 @@ export function ChooseBase({ listed, whole, target, missing }: ChooseBaseProps):
         </p>
       )}
       <p>
-        <bdi className="code">{target.run}</bdi> is the side <strong>after</strong>: choose the one{" "}
-        <strong>before</strong>.
+        <bdi className="code">{target.run}</bdi> · <bdi className="code">{target.worker}</bdi> is
+        the side <strong>after</strong>: choose the one <strong>before</strong>.
       </p>
-      {likely.length === 0 ? (
+      {groups.length === 0 ? (
         <p className="muted">
           There is one step of one trace here. Record another after a change, and both can be held
           against each other.
         </p>
       ) : (
-        <ul className="base-choices">
-          {likely.map(({ base, steps, kind, name }) => (
-            <li key={`${kind} ${name}`}>
-              <PlaceLink to={{ compare: { ...NO_COMPARE, base, steps } }} className="base-choice">
-                <span className="muted">{kind}</span>
-                <Name text={name} className="code" />
-              </PlaceLink>
-            </li>
-          ))}
-        </ul>
+        groups.map((group) => <Choices key={group.kind} group={group} />)
       )}
     </div>
+  );
+}
+
+function Choices({ group }: { group: SuggestionGroup }): ReactElement {
+  const [open, setOpen] = useState(false);
+  const { kind, all, first } = group;
+  const hidden = all.length - first.length;
+  return (
+    <ul className="base-choices">
+      {(open ? all : first).map(({ base, steps, name }) => (
+        <li key={`${base.run} ${base.worker ?? ""} ${base.trace ?? ""}`}>
+          <PlaceLink to={{ compare: { ...NO_COMPARE, base, steps } }} className="base-choice">
+            <span className="muted">{kind}</span>
+            <Name text={name} className="code" />
+          </PlaceLink>
+        </li>
+      ))}
+      {!open && hidden > 0 && (
+        <li>
+          <button
+            type="button"
+            className="link"
+            onClick={() => {
+              setOpen(true);
+            }}
+          >
+            and {counted(hidden, `more ${kind}`)}
+          </button>
+        </li>
+      )}
+    </ul>
   );
 }

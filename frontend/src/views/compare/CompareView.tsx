@@ -80,7 +80,7 @@ function Compared(props: ComparedProps): ReactElement {
   );
   if (compared !== null) {
     return (
-      <Differences comparison={compared.comparison} base={base} other={other}>
+      <Differences comparison={compared.comparison} base={base} other={other} whole={whole}>
         {sides}
       </Differences>
     );

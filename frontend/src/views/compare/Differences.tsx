@@ -1,6 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide, WireComparison } from "../../api/compare";
+import type { WireReport } from "../../api/types";
 import { compareHeadline } from "../../model/compare/headline";
 import type { CompareTable } from "../../model/compare/place";
 import {
@@ -25,13 +26,15 @@ interface DifferencesProps {
   comparison: WireComparison;
   base: CompareSide;
   other: CompareSide;
+  /** Report of all steps of the side after. */
+  whole: WireReport;
   /** Which sides are compared. */
   children: ReactElement;
 }
 
 /** What changed: in a sentence, in sums, and row by row. */
 export function Differences(props: DifferencesProps): ReactElement {
-  const { comparison, base, other, children } = props;
+  const { comparison, base, other, whole: after, children } = props;
   const [place, go] = usePlace();
   const { status, row: selected } = place.compare;
   const table = useMemo(
@@ -87,6 +90,7 @@ export function Differences(props: DifferencesProps): ReactElement {
           table={table}
           base={base}
           other={other}
+          after={after}
           onClose={() => {
             choose(null);
           }}

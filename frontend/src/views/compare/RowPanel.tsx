@@ -1,24 +1,40 @@
-import type { ReactElement } from "react";
+import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide } from "../../api/compare";
+import type { WireReport } from "../../api/types";
 import { changeOf } from "../../model/compare/changes";
+import { rowPlace } from "../../model/compare/rowPlace";
 import type { CompareTable } from "../../model/compare/place";
 import type { CompareRow, RowPlace } from "../../model/compare/rows";
+import { waitPlace, waitsAt } from "../../model/compare/waits";
 import { duration } from "../../model/formats";
-import { START, type Place } from "../../model/place";
+import type { Place } from "../../model/place";
 import { Name } from "../Name";
 import { PlaceLink } from "../PlaceLink";
+import { useServices } from "../state/context";
+import { useLoad } from "../state/useLoad";
 
 interface RowPanelProps {
   row: CompareRow;
   table: CompareTable;
   base: CompareSide;
   other: CompareSide;
+  /** Report of all steps of the side after. */
+  after: WireReport;
   onClose: () => void;
 }
 
+const VIEWS = {
+  modules: "Backward",
+  syncs: "Syncs",
+  kernels: "Timeline",
+  findings: "Findings",
+} as const;
+
 /** One row on both sides, and where each side's own page shows it. */
-export function RowPanel({ row, table, base, other, onClose }: RowPanelProps): ReactElement {
+export function RowPanel(props: RowPanelProps): ReactElement {
+  const { row, table, base, other, after, onClose } = props;
+  const before = useReportOf(base, table === "syncs" && row.base !== null);
   return (
     <aside
       className="panel"
@@ -43,18 +59,27 @@ export function RowPanel({ row, table, base, other, onClose }: RowPanelProps): R
         <Fact title="after, a step" value={duration(row.after)} />
         <Fact title="change" value={changeOf(row.change)} />
       </dl>
-      <SideSection title="before" place={row.base} to={sidePlace(table, base, row.base, row)} />
-      <SideSection title="after" place={row.other} to={sidePlace(table, other, row.other, row)} />
+      <SideSection title="before" row={row} table={table} {...{ place: row.base, side: base }}>
+        <LongestWait report={before} row={row} place={row.base} side={base} />
+      </SideSection>
+      <SideSection title="after" row={row} table={table} {...{ place: row.other, side: other }}>
+        <LongestWait report={after} row={row} place={row.other} side={other} />
+      </SideSection>
     </aside>
   );
 }
 
-function SideSection(props: {
-  title: string;
+interface SideProps {
+  row: CompareRow;
+  /** Where the row is on this side; null where it is not. */
   place: RowPlace | null;
-  to: Partial<Place>;
-}): ReactElement {
-  const { title, place, to } = props;
+  side: CompareSide;
+}
+
+function SideSection(
+  props: SideProps & { title: string; table: CompareTable; children: ReactElement },
+): ReactElement {
+  const { title, table, row, place, side, children } = props;
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
@@ -62,14 +87,60 @@ function SideSection(props: {
         <p className="muted">It is not there.</p>
       ) : (
         <>
-          <p className="code">
-            <Name text={place.text} className="wrap" />
+          {place.text !== row.name && (
+            <p className="code">
+              <Name text={place.text} className="wrap" />
+            </p>
+          )}
+          <p className="links">
+            <SideLink to={rowPlace(table, side, place, row)} text={`Show in ${VIEWS[table]}`} />
+            {children}
           </p>
-          <PlaceLink to={to}>Show it {title}</PlaceLink>
         </>
       )}
     </section>
   );
+}
+
+/** Leads to the longest of a call site's waits, once the report of its side is there. */
+function LongestWait(props: SideProps & { report: WireReport | null }): ReactElement | null {
+  const { report, row, place, side } = props;
+  const site = place?.site ?? null;
+  const waits = useMemo(
+    () => (report === null || site === null ? null : waitsAt(report, row.name, site, side.steps)),
+    [report, row.name, site, side.steps],
+  );
+  if (report === null || waits === null) return null;
+  const { count, longest } = waits;
+  return (
+    <SideLink
+      to={waitPlace(report, side, longest)}
+      text={count === 1 ? "Show in timeline" : `Show the longest of ${count} in timeline`}
+    />
+  );
+}
+
+function SideLink({ to, text }: { to: Partial<Place>; text: string }): ReactElement {
+  return (
+    <PlaceLink className="button" to={to}>
+      {text}
+    </PlaceLink>
+  );
+}
+
+/** The report of all steps of a side; null where it is not wanted or not there yet. */
+function useReportOf(side: CompareSide, wanted: boolean): WireReport | null {
+  const { api } = useServices();
+  const { run, worker, trace } = side;
+  const load = useMemo(
+    () =>
+      wanted
+        ? (signal: AbortSignal) => api.report({ run, worker, trace, step: null }, signal)
+        : null,
+    [api, run, worker, trace, wanted],
+  );
+  const loaded = useLoad(load);
+  return loaded.status === "ready" ? loaded.value : null;
 }
 
 function Fact({ title, value }: { title: string; value: string }): ReactElement {
@@ -79,20 +150,4 @@ function Fact({ title, value }: { title: string; value: string }): ReactElement 
       <dd>{value}</dd>
     </div>
   );
-}
-
-/** The row in the view of its own side. */
-function sidePlace(
-  table: CompareTable,
-  side: CompareSide,
-  place: RowPlace | null,
-  row: CompareRow,
-): Partial<Place> {
-  const { run, worker, trace, steps } = side;
-  const step = steps.length === 1 ? (steps[0] ?? null) : null;
-  const at = { ...START, run, worker, trace, step };
-  if (table === "modules") return { ...at, view: "backward", module: place?.module ?? null };
-  if (table === "syncs") return { ...at, view: "syncs", cause: row.name };
-  if (table === "findings") return { ...at, view: "findings", search: row.name };
-  return { ...at, view: "timeline", search: row.name };
 }
