@@ -213,12 +213,15 @@ class Context:
         """Innermost operator around each of some forest rows (-1 for none); -1 for none."""
         return lookup(self.host.operator_around, rows)
 
-    @cached_property
-    def outermost_operators(self) -> Int:
-        """Outermost operator that is, or is around, each forest row; -1 for none."""
-        operator = (self.host.kind == Kind.OPERATOR) & (self.host.role == Role.NONE)
-        above = lookup(self.forest.nearest(operator), self.forest.parent)
-        return self.forest.nearest(operator & (above < 0))
+    def outermost_operator_of(self, rows: Int) -> Int:
+        """Outermost operator that is, or is around, each of some forest rows; -1 for none."""
+        kind, role = self.host.kind, self.host.role
+        found, at = np.full(len(rows), -1, np.int64), rows
+        while (inside := at >= 0).any():
+            operator = inside & (kind[at] == Kind.OPERATOR) & (role[at] == Role.NONE)
+            found = np.where(operator, at, found)
+            at = lookup(self.forest.parent, at)
+        return found
 
     def common_module(self, rows: Int) -> str | None:
         """Path of the module that work launched at all of these forest rows belongs to, or None."""

@@ -32,6 +32,8 @@ def _waits(context: Context) -> Bool:
     test = waits.before(np.where(checked, check, -1))
     node = analysis.row_node[waits.position]
     found = np.asarray((node >= 0) & checked & waits.named(test, *_TESTS))
+    if not found.any():
+        return found
     return found & (len(np.unique(node[found])) >= _NODES * max(_with_outputs(context), 1))
 
 

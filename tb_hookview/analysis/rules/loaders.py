@@ -19,6 +19,8 @@ SHARE = 0.05
 def in_loader(context: Context, *, single: bool) -> Iterator[Match]:
     """One match if loaders with (or without) workers hold the host, and a device idles for it."""
     loading = (context.host.role == Role.DATA) & context.rows
+    if not loading.any():
+        return
     loading &= context.holding(SINGLE) == single
     rows = np.flatnonzero(loading)
     held = context.per_step(context.forest.duration[rows].sum())

@@ -25,6 +25,8 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
         Their forest rows, and the bytes of each one's larger message, -1 for not told.
     """
     table = context.analysis.trace.collectives
+    if not len(table):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     position = np.full(len(context.analysis.trace.events), -1, np.int64)
     position[context.forest.event] = np.arange(len(context.forest))
     row, elements = position[table.event], np.maximum(table.sent, table.received)

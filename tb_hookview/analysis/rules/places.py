@@ -26,7 +26,7 @@ def places_of(
     analysis, host = context.analysis, context.host
     if not len(rows):
         return {}
-    operator = context.outermost_operators[rows] if operator is None else operator
+    operator = context.outermost_operator_of(rows) if operator is None else operator
     node = lookup(analysis.nodes.position, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     paths, texts = analysis.modules.path, analysis.trace.strings

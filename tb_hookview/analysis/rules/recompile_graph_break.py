@@ -98,6 +98,8 @@ def _compiling(context: Context) -> Iterator[Match]:
     if not context.has_steps:
         return
     compiling = context.matching(_COMPILING[0]) | context.matching(_COMPILING[1])
+    if not compiling.any():
+        return
     outermost = compiling & context.rows & ~_below(context, compiling)
     rows = np.flatnonzero(outermost)
     if not len(rows):

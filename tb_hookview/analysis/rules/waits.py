@@ -199,7 +199,7 @@ class Waits:
             return rows
         strings = self.analysis.host.string[rows]
         unwanted = [s for s in distinct(strings).tolist() if texts[s] in skipped]
-        return np.asarray(rows[~np.isin(strings, unwanted)])
+        return np.asarray(rows[~np.isin(strings, unwanted)]) if unwanted else rows
 
     @cached_property
     def _candidates(self) -> Int:
