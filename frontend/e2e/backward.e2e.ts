@@ -67,7 +67,7 @@ test("a search keeps the way down to what it finds", async () => {
   await page.getByText("1 found").waitFor();
   expect(await firstCells(page)).toEqual(["(root)", "blocks", "blocks.1", "attn", "out_proj"]);
   await search("no such module");
-  await page.getByText("No module's path or class holds this text.").waitFor();
+  await page.getByText("No module's path, class or kernels hold this text.").waitFor();
 });
 
 test("sorting orders siblings, and turns round at the second click", async () => {

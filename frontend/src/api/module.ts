@@ -88,6 +88,14 @@ export interface WireModuleDetail {
 /** What calls cost over time, by the path of the module. */
 export type WireBars = Record<string, number[]>;
 
+/** The modules whose own kernels, copies or sets hold a text in their names. */
+export interface WireKernelSearch {
+  /** Different names that hold it. */
+  names: number;
+  paths: string[];
+  omitted: number;
+}
+
 export interface ModuleApi {
   readonly detail: (target: Target, path: string, signal: AbortSignal) => Promise<WireModuleDetail>;
   /** At most `MOST_PATHS` modules. */
@@ -97,10 +105,15 @@ export interface ModuleApi {
     paths: readonly string[],
     signal: AbortSignal,
   ) => Promise<WireBars>;
+  /** `text` is of 1 to `MOST_TEXT` characters. */
+  readonly search: (target: Target, text: string, signal: AbortSignal) => Promise<WireKernelSearch>;
 }
 
 /** Modules whose bars may be asked for at a time. */
 export const MOST_PATHS = 100;
+
+/** Characters of a text that kernels are searched for. */
+export const MOST_TEXT = 200;
 
 export function createModuleApi(base: URL): ModuleApi {
   return {
@@ -113,6 +126,11 @@ export function createModuleApi(base: URL): ModuleApi {
       const url = withTarget(new URL("api/module/bars", base), target);
       url.searchParams.set("measure", measure);
       for (const path of paths) url.searchParams.append("path", path);
+      return getJson(url, signal);
+    },
+    search: (target, text, signal) => {
+      const url = withTarget(new URL("api/module/search", base), target);
+      url.searchParams.set("q", text);
       return getJson(url, signal);
     },
   };

@@ -1,5 +1,7 @@
 import { counted } from "./formats";
+import type { ModuleNumbers } from "./moduleNumbers";
 import type { ModuleNode, ModuleTree } from "./moduleTree";
+import { compareNumbers } from "./treeRows";
 
 /** What makes one row of the table: an instance, all of a class, or all of a level. */
 export const GROUPINGS = ["instance", "class", "depth"] as const;
@@ -42,6 +44,29 @@ export function groupTree(base: ModuleTree, by: Grouping): ModuleTree {
     }
   }
   return { nodes, roots, byPath, levels: 2 };
+}
+
+/** The modules of a group with their own times, dearest first. */
+export function groupMembers(
+  tree: ModuleTree,
+  numbers: readonly ModuleNumbers[],
+  group: number,
+): { node: ModuleNode; self: number | null }[] {
+  return (tree.nodes[group]?.children ?? [])
+    .flatMap((child) => {
+      const node = tree.nodes[child];
+      return node === undefined ? [] : [{ node, self: numbers[child]?.self ?? null }];
+    })
+    .sort((a, b) => compareNumbers(a.self, b.self, -1));
+}
+
+/** The row of a group; null where the tree has none of that label. */
+export function indexOfGroup(tree: ModuleTree, label: string | null): number | null {
+  const found = tree.roots.find((root) => {
+    const node = tree.nodes[root];
+    return node?.module === null && node.label === label;
+  });
+  return found ?? null;
 }
 
 function groupsOf(base: ModuleTree, by: Grouping): Group[] {

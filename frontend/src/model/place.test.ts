@@ -19,6 +19,7 @@ test("every part of a place survives its address", () => {
     group: "class",
     beside: true,
     module: "",
+    picked: "level 2",
     zoom: "blocks.<0>",
     sync: "1010.5.1",
     phase: "backward",

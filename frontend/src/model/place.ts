@@ -24,6 +24,8 @@ export interface Place {
   beside: boolean;
   /** Path of the selected module; "" is an unnamed root, null none. */
   module: string | null;
+  /** Label of the selected group of modules. */
+  picked: string | null;
   /** Path of the module that fills the icicle. */
   zoom: string | null;
   /** Id of the selected host-blocking call. */
@@ -62,6 +64,7 @@ export const START: Place = {
   group: "instance",
   beside: false,
   module: null,
+  picked: null,
   zoom: null,
   sync: null,
   phase: null,
@@ -88,6 +91,7 @@ const NAMED = [
   "trace",
   "step",
   "module",
+  "picked",
   "zoom",
   "sync",
   "phase",

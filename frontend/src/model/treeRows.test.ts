@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { module, report, work } from "../testing/report";
+import { groupTree } from "./groups";
 import { moduleNumbers } from "./moduleNumbers";
 import { buildTree, type ModuleTree } from "./moduleTree";
 import {
@@ -83,6 +84,14 @@ test("a search shows what fits path or class, and all above it, folded or not", 
   expect(shown(dearest, new Set(), "linear")).toEqual(["", "head"]);
   expect(shown(dearest, new Set(), "nowhere")).toEqual([]);
   expect(searchTree(tree, "  ")).toBeNull();
+});
+
+test("modules are found by their kernels too, and groups by those of their modules", () => {
+  const found = (of: ModuleTree): string[] =>
+    paths(of, [...(searchTree(of, "gemm", new Set(["head", "gone"]))?.kept ?? [])].sort());
+  expect(found(tree)).toEqual(["", "head"]);
+  expect(found(groupTree(tree, "depth"))).toEqual(["level 2", "head"]);
+  expect(searchTree(tree, "", new Set(["head"]))).toBeNull();
 });
 
 test("levels unfold from the top", () => {

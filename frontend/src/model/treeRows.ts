@@ -32,14 +32,24 @@ export function orderTree(
   return { roots: arrange(tree.roots), children: tree.nodes.map((node) => arrange(node.children)) };
 }
 
-/** Modules whose path or class holds the text, whatever its case; null for an empty search. */
-export function searchTree(tree: ModuleTree, text: string): SearchResult | null {
+/**
+ * Modules whose path or class holds the text, whatever its case; null for an empty search.
+ *
+ * @param byKernel paths that are found too: of modules whose kernels hold the text.
+ */
+export function searchTree(
+  tree: ModuleTree,
+  text: string,
+  byKernel: ReadonlySet<string> = new Set(),
+): SearchResult | null {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return null;
   const hits = new Set<number>();
   const kept = new Set<number>();
   for (const node of tree.nodes) {
-    if (!matches(node.path, wanted) && !matches(node.className, wanted)) continue;
+    // The label of a group is no path.
+    const launches = node.module !== null && byKernel.has(node.path);
+    if (!launches && !matches(node.path, wanted) && !matches(node.className, wanted)) continue;
     hits.add(node.index);
     for (let at: number | null = node.index; at !== null && !kept.has(at);) {
       kept.add(at);

@@ -4,6 +4,7 @@ import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
 import { holds } from "../../model/lens";
 import { measureOf } from "../../model/measures";
+import { indexOfGroup } from "../../model/groups";
 import { indexOfPath } from "../../model/moduleTree";
 import { usePlace } from "../state/context";
 import { Figures } from "./Figures";
@@ -11,10 +12,12 @@ import { Lenses } from "./Lenses";
 import type { Bond } from "./bond";
 import { ModuleTable } from "./ModuleTable";
 import { HostNotice, NoBackward, NoModules } from "./Notices";
+import { GroupPanel } from "./panel/GroupPanel";
 import { ModulePanel } from "./panel/ModulePanel";
 import { Picture } from "./Picture";
 import { Toolbar } from "./Toolbar";
 import { useFolds } from "./useFolds";
+import { useKernelSearch, type KernelSearch } from "./useKernelSearch";
 import { DEAREST_FIRST, useModules, type Modules } from "./useModules";
 
 interface BackwardViewProps {
@@ -25,9 +28,11 @@ interface BackwardViewProps {
 export function BackwardView({ report, target }: BackwardViewProps): ReactElement {
   const [place] = usePlace();
   const sort = place.sort ?? DEAREST_FIRST;
-  const modules = useModules(report, place, sort, place.search);
+  const kernels = useKernelSearch(target, place.search);
+  const modules = useModules(report, place, sort, place.search, kernels.paths);
   const { base, lens } = modules;
   const selected = indexOfPath(base, place.module);
+  const picked = indexOfGroup(modules.tree, place.picked);
   const backward = holds(report, "backward");
   return (
     <div className={`view tone-${lens.quantity}`}>
@@ -42,8 +47,17 @@ export function BackwardView({ report, target }: BackwardViewProps): ReactElemen
           </>
         )}
         {backward && measureOf(report) === "host" && <HostNotice report={report} />}
-        <Rows key={place.group} report={report} target={target} modules={modules} />
+        <Rows
+          key={place.group}
+          report={report}
+          target={target}
+          modules={modules}
+          kernels={kernels.state}
+        />
       </div>
+      {selected === null && picked !== null && (
+        <GroupPanel key={place.picked} report={report} modules={modules} index={picked} />
+      )}
       {selected !== null && (
         <ModulePanel
           key={place.module}
@@ -59,15 +73,16 @@ export function BackwardView({ report, target }: BackwardViewProps): ReactElemen
 
 interface RowsProps extends BackwardViewProps {
   modules: Modules;
+  kernels: KernelSearch["state"];
 }
 
 /** Picture and table, bound together; folds are of one tree. */
-function Rows({ report, target, modules }: RowsProps): ReactElement {
+function Rows({ report, target, modules, kernels }: RowsProps): ReactElement {
   const [place, go] = usePlace();
   const { tree } = modules;
   const folds = useFolds(tree, place.module);
   const [hovered, setHovered] = useState<number | null>(null);
-  const selected = indexOfPath(tree, place.module);
+  const selected = indexOfPath(tree, place.module) ?? indexOfGroup(tree, place.picked);
   const bond: Bond = { selected, hovered, onHover: setHovered };
   return (
     <>
@@ -79,6 +94,7 @@ function Rows({ report, target, modules }: RowsProps): ReactElement {
               go({ search }, true);
             }}
             hits={modules.search === null ? null : modules.search.hits.size}
+            kernels={kernels}
             levels={tree.levels}
             onLevels={folds.toLevel}
           />
@@ -94,8 +110,12 @@ function Rows({ report, target, modules }: RowsProps): ReactElement {
         onSelect={(index) => {
           const node = tree.nodes[index];
           if (node === undefined) return;
-          if (node.module === null) folds.fold(index, !folds.expanded.has(index));
-          else go({ module: index === selected ? null : node.path });
+          const chosen = index === selected ? null : node.path;
+          if (node.module !== null) go({ module: chosen, picked: null });
+          else {
+            folds.fold(index, !folds.expanded.has(index));
+            go({ module: null, picked: chosen });
+          }
         }}
       />
     </>

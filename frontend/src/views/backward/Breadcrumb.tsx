@@ -7,11 +7,13 @@ import type { Modules } from "./useModules";
 interface BreadcrumbProps {
   modules: Modules;
   zoom: number | null;
+  /** Whether the blocks show the forward too. */
+  beside: boolean;
   onZoom: (index: number | null) => void;
 }
 
 /** The way from everything down to the subtree that the icicle shows. */
-export function Breadcrumb({ modules, zoom, onZoom }: BreadcrumbProps): ReactElement {
+export function Breadcrumb({ modules, zoom, beside, onZoom }: BreadcrumbProps): ReactElement {
   const chain = zoom === null ? [] : lineage(modules.tree, zoom);
   return (
     <nav className="breadcrumb" aria-label="Subtree shown">
@@ -31,6 +33,12 @@ export function Breadcrumb({ modules, zoom, onZoom }: BreadcrumbProps): ReactEle
         >
           all modules
         </button>
+      )}
+      {beside && (
+        <span className="forward-key">
+          <span aria-hidden="true" />
+          forward, to the same scale
+        </span>
       )}
       {chain.map((node, at) => (
         <span key={node.index} className="crumb">

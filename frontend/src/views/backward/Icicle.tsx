@@ -20,6 +20,8 @@ interface IcicleProps {
   /** Length of the steps, against which a wait is crimson. */
   step: number;
   zoom: number | null;
+  /** Whether each block shows the forward too. */
+  beside: boolean;
   bond: Bond;
   onPick: (index: number) => void;
 }
@@ -76,7 +78,7 @@ function BlockView(props: BlockViewProps): ReactElement {
   return (
     <div
       className={classOf(props)}
-      title={titleOf(block, modules)}
+      title={titleOf(block, modules, props.beside)}
       style={
         {
           left: `${block.left * 100}%`,
@@ -95,8 +97,16 @@ function BlockView(props: BlockViewProps): ReactElement {
       {block.width * props.width >= LEAST_LABEL_PX && (
         <bdi>{clip(labelOf(block, modules, props.zoom), 200)}</bdi>
       )}
+      {props.beside && <ForwardBar block={block} modules={modules} />}
     </div>
   );
+}
+
+/** A module's forward to the scale of its block, up to the block's width. */
+function ForwardBar({ block, modules }: Pick<BlockViewProps, "block" | "modules">): ReactElement {
+  const forward = block.module === null ? 0 : (modules.numbers[block.module]?.forward ?? 0);
+  const part = block.value > 0 ? Math.min(1, forward / block.value) : 0;
+  return <span className="block-forward" style={{ width: `${part * 100}%` }} />;
 }
 
 function classOf(props: BlockViewProps): string {
@@ -121,7 +131,7 @@ function labelOf(block: Block, modules: Modules, zoom: number | null): string {
   return `${node.label} · ${node.className} · ${duration(block.value)}`;
 }
 
-function titleOf(block: Block, modules: Modules): string {
+function titleOf(block: Block, modules: Modules, beside: boolean): string {
   if (block.kind === "rest") return `not attributed\n${duration(block.value)}`;
   if (block.module === null) return `${count(block.count)} small modules\n${duration(block.value)}`;
   const chain = lineage(modules.tree, block.module);
@@ -131,7 +141,8 @@ function titleOf(block: Block, modules: Modules): string {
   if (node?.module === null) {
     return `${clip(node.label, 500)}\n${node.className}\n${duration(own)} of their own`;
   }
+  const besides = beside ? `\nforward ${duration(numbers?.forward ?? null)}` : "";
   const waits =
     numbers !== undefined && numbers.ownWait > 0 ? `\nhost waits ${duration(numbers.ownWait)}` : "";
-  return `${clip(pathText(node?.path ?? ""), 500)}\n${clip(node?.className ?? "", 200)}\n${duration(block.value)} in all, ${duration(own)} of its own${waits}`;
+  return `${clip(pathText(node?.path ?? ""), 500)}\n${clip(node?.className ?? "", 200)}\n${duration(block.value)} in all, ${duration(own)} of its own${besides}${waits}`;
 }

@@ -63,7 +63,7 @@ export function Lenses({ report, lens }: { report: WireReport; lens: Lens }): Re
         segments={GROUPINGS.map((value) => ({ value, title: value, tooltip: GROUP_TITLES[value] }))}
         chosen={place.group}
         onChoose={(group) => {
-          go({ group, zoom: null });
+          go({ group, zoom: null, picked: null });
         }}
       />
       {lens.quantity !== "forward" && (

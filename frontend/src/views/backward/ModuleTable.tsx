@@ -84,7 +84,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       empty={
         search === ""
           ? "This trace names no modules."
-          : "No module's path or class holds this text."
+          : "No module's path, class or kernels hold this text."
       }
     />
   );

@@ -1,25 +1,28 @@
 import type { ReactElement } from "react";
 
 import { SearchBox } from "../SearchBox";
+import type { KernelSearch } from "./useKernelSearch";
 
 interface ToolbarProps {
   search: string;
   onSearch: (text: string) => void;
   /** Number of modules found, null without a search. */
   hits: number | null;
+  kernels: KernelSearch["state"];
   levels: number;
   onLevels: (levels: number) => void;
 }
 
 /** Search, and how far the tree is unfolded. */
-export function Toolbar({ search, onSearch, hits, levels, onLevels }: ToolbarProps): ReactElement {
+export function Toolbar(props: ToolbarProps): ReactElement {
+  const { search, onSearch, levels, onLevels } = props;
   return (
     <div className="toolbar">
       <SearchBox
-        label="Search module or class"
+        label="Search module, class or kernel"
         text={search}
         onText={onSearch}
-        found={hits === null ? null : `${hits} found`}
+        found={foundText(props)}
       />
       <div className="group" role="group" aria-label="Fold">
         <button
@@ -42,6 +45,12 @@ export function Toolbar({ search, onSearch, hits, levels, onLevels }: ToolbarPro
       </div>
     </div>
   );
+}
+
+function foundText({ hits, kernels }: ToolbarProps): string | null {
+  if (hits === null) return null;
+  const more = { none: "", searching: ", looking at kernels…", done: "", failed: " by name only" };
+  return `${hits} found${more[kernels]}`;
 }
 
 function LevelSelect({

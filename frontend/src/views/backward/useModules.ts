@@ -33,6 +33,7 @@ export function useModules(
   wanted: Wanted & { group: Grouping },
   sort: Sort,
   text: string,
+  byKernel: ReadonlySet<string>,
 ): Modules {
   const { quantity, clock, averaging, group } = wanted;
   const lens = useMemo(
@@ -50,6 +51,6 @@ export function useModules(
     () => orderTree(tree, numbers, { key, descending }),
     [tree, numbers, key, descending],
   );
-  const search = useMemo(() => searchTree(tree, text), [tree, text]);
+  const search = useMemo(() => searchTree(tree, text, byKernel), [tree, text, byKernel]);
   return { lens, grouping: group, base, tree, numbers, order, search };
 }
