@@ -183,7 +183,7 @@ test("what resembles a wait is told apart", async () => {
 
 test("a trace without waits says so", async () => {
   await page.getByLabel("run").selectOption("host only");
-  await page.getByText("The host never waits for the device in these steps.").waitFor();
+  await page.getByText("The trace holds no device work in these steps").waitFor();
 });
 
 test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {

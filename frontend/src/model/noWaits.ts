@@ -23,3 +23,10 @@ export function noWaits(report: Pick<WireReport, "totals" | "allocations">): NoW
     idle: idle.length === 0 ? null : idle.reduce((sum, us) => sum + us, 0),
   };
 }
+
+/** Why there is no wait to list: none happened, or there is no device to wait for. */
+export function whyNoWaits({ totals }: Pick<WireReport, "totals">): string {
+  return Object.values(totals.device_busy_us).some((us) => us > 0)
+    ? "The host never waits for the device in these steps."
+    : "The trace holds no device work in these steps, so the host waits for none.";
+}

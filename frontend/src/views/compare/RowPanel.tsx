@@ -52,7 +52,13 @@ export function RowPanel(props: RowPanelProps): ReactElement {
         </button>
       </header>
       <p className="muted">
-        {row.status} · <Name text={row.note} className="wrap" />
+        {row.status}
+        {told(row) && (
+          <>
+            {" "}
+            · <Name text={row.note} className="wrap" />
+          </>
+        )}
       </p>
       <dl className="facts">
         <Fact title="before, a step" value={duration(row.before)} />
@@ -67,6 +73,11 @@ export function RowPanel(props: RowPanelProps): ReactElement {
       </SideSection>
     </aside>
   );
+}
+
+/** Whether a row's note is more than what either side says below. */
+function told({ note, base, other }: CompareRow): boolean {
+  return note !== "" && note !== base?.text && note !== other?.text;
 }
 
 interface SideProps {

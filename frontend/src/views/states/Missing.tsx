@@ -1,14 +1,19 @@
-import type { ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 
 import type { Choice } from "../../model/chooseTrace";
+import { count } from "../../model/formats";
 import { START } from "../../model/place";
 import { usePlace } from "../state/context";
 
-const MOST = 20;
+/** So many are named at first. */
+const FIRST = 20;
 
 /** The address names a run, worker or trace that is not there: offer those that are. */
 export function Missing({ choice }: { choice: Extract<Choice, { found: false }> }): ReactElement {
   const [place, go] = usePlace();
+  const [open, setOpen] = useState(false);
+  const shown = open ? choice.existing : choice.existing.slice(0, FIRST);
+  const hidden = choice.existing.length - shown.length;
   const choose = (name: string): void => {
     if (choice.missing === "run") go({ ...START, view: place.view, run: name });
     else if (choice.missing === "worker") go({ worker: name, trace: null, step: null });
@@ -21,7 +26,7 @@ export function Missing({ choice }: { choice: Extract<Choice, { found: false }> 
       </h1>
       <p>It may have been moved or deleted. There is:</p>
       <ul className="choices">
-        {choice.existing.slice(0, MOST).map((name) => (
+        {shown.map((name) => (
           <li key={name}>
             <button
               type="button"
@@ -33,6 +38,19 @@ export function Missing({ choice }: { choice: Extract<Choice, { found: false }> 
             </button>
           </li>
         ))}
+        {hidden > 0 && (
+          <li>
+            <button
+              type="button"
+              className="link"
+              onClick={() => {
+                setOpen(true);
+              }}
+            >
+              and {count(hidden)} more
+            </button>
+          </li>
+        )}
       </ul>
     </div>
   );

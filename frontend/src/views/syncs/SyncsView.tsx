@@ -2,6 +2,7 @@ import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
+import { whyNoWaits } from "../../model/noWaits";
 import { stepTally, tally } from "../../model/syncs";
 import { shortStep } from "../../model/syncText";
 import type { Sort } from "../../model/treeRows";
@@ -74,11 +75,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           }}
           branch={branchOf}
           onFold={fold}
-          empty={
-            waits.all.length === 0
-              ? "The host never waits for the device in these steps."
-              : "No call fits search and filters."
-          }
+          empty={waits.all.length === 0 ? whyNoWaits(report) : "No call fits search and filters."}
         />
         <NoWaits report={report} />
       </div>
