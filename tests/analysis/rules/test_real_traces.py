@@ -6,6 +6,8 @@ false alarm until somebody has looked.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ pytestmark = pytest.mark.skipif(
     not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
 )
 
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "rules.md"
 ALIASES = {
     "bert": ("tracelens_h100_bert_small", "tracelens_mi300_bert_small"),
     "benchmarks": ("hta_a100_alexnet_sync_events", "hta_a100_overlaid_critical_path"),
@@ -100,6 +103,27 @@ def test_the_table_speaks_of_traces_and_rules_that_are_there() -> None:
         assert rule in {each.id for each in RULES}
         for part in (part for trace in traces for part in ALIASES.get(trace, (trace,))):
             assert any(part in name for name in names), part
+
+
+def test_the_documentation_says_the_same() -> None:
+    told: dict[str, set[str]] = {}
+    for row in re.findall(r"^\| (?!trace \||---)(.+?) \| (.+?) \|", DOCUMENT.read_text(), re.M):
+        for trace in _spelled_out(row[0].replace(" (both spans)", "")):
+            told.setdefault(trace, set()).update(row[1].split(", "))
+    for path in shared_traces.all_traces():
+        name = path.relative_to(shared_traces.FOLDER).as_posix()
+        listed = [
+            rules for trace, rules in told.items() if name.startswith((f"{trace}.", f"{trace}/"))
+        ]
+        assert set().union(*listed) == expected_on(name), name
+
+
+def _spelled_out(cell: str) -> Iterator[str]:
+    """Traces of a cell; `hta_sampled_rank-0, -1` and `.._0 and _4` leave out what is the same."""
+    last = ""
+    for part in re.split(r", | and ", cell):
+        last = re.sub(r"[-_]\d+$", "", last) + part if part.startswith(("-", "_")) else part
+        yield last
 
 
 def check_findings(data: ReportData) -> None:
