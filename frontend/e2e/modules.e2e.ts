@@ -94,6 +94,60 @@ test("modules are grouped by class and by level, with their instances below", as
   expect(page.url()).toContain("group=depth");
 });
 
+test("a group opens with its totals and its modules, dearest first", async () => {
+  await press("Group by", "class");
+  await row(page, "Linear").first().click();
+  const group = page.getByRole("complementary", { name: "Group" });
+  await group.getByText("2 modules").waitFor();
+  expect(page.url()).toContain("picked=Linear");
+  const members = group.getByRole("region", { name: "Modules of the group" });
+  expect(await members.getByRole("link").allTextContents()).toEqual(["block.b", "block.a"]);
+  await members.getByRole("link", { name: "block.a" }).click();
+  await panel().getByRole("heading", { name: "a", exact: true }).waitFor();
+  await page.goBack();
+  await group.press("Escape");
+  await group.waitFor({ state: "detached" });
+});
+
+test("modules are found by the names of their kernels", async () => {
+  await page.getByRole("searchbox").fill("GEMM");
+  await expect.poll(() => firstCells(page)).toContain("a");
+  await page.getByText("2 found", { exact: true }).waitFor();
+});
+
+test("the forward is drawn beside the backward in the picture", async () => {
+  await page.getByLabel("forward beside").check();
+  await page.getByText("forward, to the same scale").waitFor();
+  expect(await page.locator(".block-forward").count()).toBeGreaterThan(2);
+});
+
+test("a narrow table says which columns it has no room for", async () => {
+  await go("#/backward?run=nested&module=block&beside=forward");
+  const heads = page.getByRole("columnheader");
+  await page.setViewportSize({ width: 900, height: 720 });
+  await page.getByText(/no room for: .*share/).waitFor();
+  expect(await heads.allTextContents()).not.toContain("share");
+  await page.setViewportSize({ width: 2000, height: 720 });
+  await expect.poll(() => heads.allTextContents()).toContain("share");
+});
+
+test("what a figure means is told by the keyboard; Escape closes that alone", async () => {
+  await go("#/backward?run=nested&module=block");
+  await panel().waitFor();
+  const tip = page.locator(".tip:not([hidden])");
+  await page.locator(".figure .term").first().focus();
+  await page.keyboard.press("Tab");
+  await tip.waitFor();
+  expect(await page.locator(":focus").getAttribute("aria-describedby")).toBe(
+    await tip.getAttribute("id"),
+  );
+  await page.keyboard.press("Escape");
+  await expect.poll(() => tip.count()).toBe(0);
+  expect(await panel().isVisible()).toBe(true);
+  await page.getByRole("columnheader", { name: "kernels" }).getByRole("button").hover();
+  await tip.getByText(/^Kernels launched in the same work/).waitFor();
+});
+
 test("each row shows its calls over time", async () => {
   await expect.poll(() => row(page, "a").locator(".spark rect").count()).toBe(2);
   expect(await row(page, "a").locator(".spark title").textContent()).toContain(
