@@ -37,7 +37,12 @@ export function FindingFigures({ report, rows, rules }: FindingFiguresProps): Re
         unit={costUnit}
         note={dearest?.costShare == null ? "" : `${percent(dearest.costShare)} of the step`}
       />
-      <Figure definition={D.step} number={step} unit={stepUnit} note="mean" />
+      <Figure
+        definition={D.step}
+        number={step}
+        unit={stepUnit}
+        note={report.steps.length > 1 ? "mean without the first" : ""}
+      />
     </dl>
   );
 }
