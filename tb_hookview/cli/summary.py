@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -39,6 +40,7 @@ def summarize(report: ReportData, *, rows: int) -> RenderableType:
     parts = [
         _header(report),
         _steps(report.steps, rows),
+        _idle(report.steps, rows),
         _modules(report, rows),
         _syncs(report.syncs, rows),
         _threads(report.threads, rows),
@@ -74,7 +76,8 @@ def table(title: str, *columns: str, text_columns: int = 1) -> Table:
 
 def _header(report: ReportData) -> Text:
     trace, totals = report.trace, report.totals
-    devices = ", ".join(f"{d.name} ({d.kind} {d.id})" for d in trace.devices) or "no device"
+    devices = ", ".join(f"{d.name or 'device'} ({d.kind} {d.id})" for d in trace.devices)
+    devices = devices or "no device"
     origin = [devices]
     if trace.torch_version:
         origin.append(f"torch {trace.torch_version}")
@@ -132,6 +135,18 @@ def _steps(steps: Sequence[Step], rows: int) -> RenderableType | None:
         device = (step.device_busy_us, step.device_idle_us, step.sync_blocked_us)
         numbers = (step.duration_us, *phases, *device)
         made.add_row(printable(step.name), *map(duration, numbers))
+    return _closed(made, len(steps), rows)
+
+
+def _idle(steps: Sequence[Step], rows: int) -> RenderableType | None:
+    causes = [cause for step in steps if step.idle for cause, us in asdict(step.idle).items() if us]
+    if not causes:
+        return None
+    names = list(dict.fromkeys(causes))
+    made = table("Device idle by cause", "step", *(name.replace("_", " ") for name in names))
+    for step in steps[:rows]:
+        parts = asdict(step.idle) if step.idle else {}
+        made.add_row(printable(step.name), *(duration(parts.get(name)) for name in names))
     return _closed(made, len(steps), rows)
 
 

@@ -31,9 +31,15 @@ def test_the_summary_holds_the_numbers_of_the_report(hookview: Hookview, annotat
     assert lines[0].strip() == str(annotated)
     assert "Tesla V100-SXM2-16GB" in lines[1]
     assert "rank 1 of 2" in lines[1]
+    idle = lines.index(next(line for line in lines if line.startswith("Device idle by cause")))
     for step in report.steps:
-        (line,) = [line for line in lines if line.startswith(step.name)]
+        line, caused = (line for line in lines if line.startswith(step.name))
         assert f"{step.duration_us / 1e3:.3g}"[:3] in line
+        assert lines.index(caused) > idle
+        assert step.idle is not None
+        assert (
+            f"{step.idle.device / 1e3:.2f} ms" in caused or f"{step.idle.device:.0f} us" in caused
+        )
     dearest = max(report.modules, key=lambda module: module.backward.self_device_us or 0)
     row = next(line for line in lines if line.startswith(dearest.path))
     assert row == next(line for line in lines if line.startswith("##"))
