@@ -70,7 +70,7 @@ export function BreakdownBlock({ report }: { report: WireReport }): ReactElement
             text: `Of a step of ${duration(whole)} that ends with its device work.`,
           },
         ]}
-        rows={rows}
+        rows={rows.filter(({ us }) => us > 0)}
         wordOf={({ key }) => BREAKDOWN_DEFINITIONS[key]}
       />
     </Block>

@@ -29,6 +29,7 @@ const MOST = 5;
 export function DearModules({ report }: { report: WireReport }): ReactElement {
   const dear = useMemo(() => dearestModules(report, MOST), [report]);
   const length = stepsLength(report) / Math.max(1, report.steps.length);
+  const waits = dear.rows.some((row) => row.wait > 0);
   const scale = durationScale(dear.rows[0]?.self ?? 0);
   return (
     <section className="facet dear-modules" aria-label="Dearest modules">
@@ -58,9 +59,11 @@ export function DearModules({ report }: { report: WireReport }): ReactElement {
               <th scope="col" colSpan={2}>
                 <Term text={D.selfShare.text}>{D.selfShare.title}</Term>
               </th>
-              <th scope="col">
-                <Term text={D.wait.text}>{D.wait.title}</Term>
-              </th>
+              {waits && (
+                <th scope="col">
+                  <Term text={D.wait.text}>{D.wait.title}</Term>
+                </th>
+              )}
             </tr>
           </thead>
           <tbody className={dear.pass}>
@@ -69,6 +72,7 @@ export function DearModules({ report }: { report: WireReport }): ReactElement {
                 key={row.module.path}
                 row={row}
                 own={scaledDuration(row.self, scale)}
+                waits={waits}
                 look={deservesLook(row.wait, length)}
               />
             ))}
@@ -80,7 +84,15 @@ export function DearModules({ report }: { report: WireReport }): ReactElement {
   );
 }
 
-function Row({ row, own, look }: { row: DearModule; own: string; look: boolean }): ReactElement {
+interface RowProps {
+  row: DearModule;
+  own: string;
+  /** Whether any of the rows tells of a wait. */
+  waits: boolean;
+  look: boolean;
+}
+
+function Row({ row, own, waits, look }: RowProps): ReactElement {
   const { module, share, wait } = row;
   return (
     <tr>
@@ -97,7 +109,9 @@ function Row({ row, own, look }: { row: DearModule; own: string; look: boolean }
       <td className="bar-cell">
         <ShareBar share={share} />
       </td>
-      <td className={look ? "look" : ""}>{wait === 0 ? countOrNothing(0) : duration(wait)}</td>
+      {waits && (
+        <td className={look ? "look" : ""}>{wait === 0 ? countOrNothing(0) : duration(wait)}</td>
+      )}
     </tr>
   );
 }
