@@ -123,11 +123,14 @@ function amount(
   };
 }
 
+const EXTRA_KEYS = Object.values(EXTRAS).flat();
+
 function extraColumn(key: ExtraKey, width: number, render: Render): Column<CompareRow> {
   return {
     id: key,
     accessorFn: (row) => row.extras[key] ?? null,
-    meta: { definition: D[key], width, align: "end" },
+    // What is least of a row's effect gives way where there is no room for all: the last first.
+    meta: { definition: D[key], width, align: "end", yields: -EXTRA_KEYS.indexOf(key) },
     cell: ({ row }) => render(row.original),
   };
 }
