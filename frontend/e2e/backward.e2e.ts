@@ -1,18 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Browser, Page } from "playwright-core";
+import { expect, test } from "vitest";
 
-import { firstCells, launch, open, row, type Watched } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { firstCells, row } from "./browser";
+import { page, server, serving, visiting } from "./scene";
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addReal("tiny");
   logdir.addDevice("device", [
     { path: "", className: "Net" },
@@ -23,26 +14,9 @@ beforeAll(async () => {
     "large",
     Array.from({ length: 5000 }, (_, i) => ({ path: `layers.${i}`, className: "Linear" })),
   );
-  server = await serve(logdir.path);
-  browser = await launch();
 });
 
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}#/backward?run=tiny`);
-  page = watched.page;
-  await row(page, "blocks").waitFor();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
-});
+visiting("#/backward?run=tiny", () => row(page, "blocks").waitFor());
 
 const go = async (hash: string): Promise<void> => {
   await page.goto(`${server.url}${hash}`);

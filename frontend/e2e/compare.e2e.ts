@@ -1,21 +1,12 @@
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
-import { launch, open, type Watched } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { page, server, serving, visiting } from "./scene";
 
 const HOSTILE = `<img src=x onerror="document.title='taken'">${"k".repeat(10_000)}`;
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   const kept = [
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", waits: 300 },
@@ -32,28 +23,11 @@ beforeAll(async () => {
   ]);
   logdir.addReal("host only");
   for (let rank = 0; rank < 10; rank++) logdir.addDevice("many", kept, `rank${rank}`);
-  server = await serve(logdir.path);
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
 });
 
 const BOTH = "#/compare?run=after&base=before";
 
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}${BOTH}`);
-  page = watched.page;
-  await headline().waitFor();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
+visiting(BOTH, () => headline().waitFor());
 
 const headline = (): ReturnType<Page["getByRole"]> => page.getByRole("heading", { name: /^step / });
 const rows = (): ReturnType<Page["locator"]> => page.locator(".table-body [role=row]");

@@ -1,35 +1,20 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { VIEWS } from "../src/model/place";
-import { launch, open } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { open } from "./browser";
+import { browser, server, serving } from "./scene";
 
 const MARKUP = `<img src=x onerror="document.title='taken'">`;
 const RIGHT_TO_LEFT = "\u202Eطبقة";
 const LONG = "k".repeat(10_000);
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addDevice(MARKUP.replaceAll("/", ""), [
     { path: MARKUP, className: "<script>alert(1)</script>", waits: 500, kernel: MARKUP },
     { path: RIGHT_TO_LEFT, className: "Linear", kernel: RIGHT_TO_LEFT, waits: 300 },
     { path: LONG, className: LONG, kernel: LONG, waits: 400 },
     { path: "constructor", className: "__proto__" },
   ]);
-  server = await serve(logdir.path);
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
 });
 
 test("names out of a trace are text, whatever they hold", async () => {

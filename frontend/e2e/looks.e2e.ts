@@ -1,40 +1,25 @@
 import { gzipSync } from "node:zlib";
-
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
 import { VIEWS } from "../src/model/place";
 import { PALETTES } from "../src/theme/colours";
-import { launch, open, type Watched } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { open, type Watched } from "./browser";
+import { browser, server, serving } from "./scene";
 
 /** The first page's script, compressed. */
 const MOST_SCRIPT_BYTES = 300_000;
 /** More presses of Tab than any view has stops. */
 const MOST_STOPS = 250;
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addReal("tiny");
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "head", className: "Linear", waits: 500 },
   ]);
   logdir.addFile("broken/w.1.pt.trace.json", "{");
-  server = await serve(logdir.path);
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
 });
 
 const PAGES: [name: string, hash: string, ready: string][] = [

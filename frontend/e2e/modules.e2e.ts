@@ -1,46 +1,21 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
 
-import { firstCells, launch, open, row, type Watched } from "./browser";
+import { firstCells, row } from "./browser";
 import { nestedTrace } from "./nested";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { page, server, serving, visiting } from "./scene";
 
 /** What the view of modules shows of each, and the panel of one. */
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addFile("nested/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace()));
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "head", className: "Linear", waits: 500 },
   ]);
-  server = await serve(logdir.path);
-  browser = await launch();
 });
 
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}#/backward?run=nested`);
-  page = watched.page;
-  await row(page, "block").waitFor();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
-});
+visiting("#/backward?run=nested", () => row(page, "block").waitFor());
 
 const go = async (hash: string): Promise<void> => {
   await page.goto(`${server.url}${hash}`);

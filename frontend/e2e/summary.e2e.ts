@@ -1,45 +1,19 @@
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 
-import { launch, open, type Watched } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { page, server, serving, visiting } from "./scene";
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", waits: 300 },
     { path: "head", className: "Linear", waits: 500 },
   ]);
   logdir.addReal("host only");
-  server = await serve(logdir.path);
-  browser = await launch();
 });
 
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
-});
-
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}#/?run=device`);
-  page = watched.page;
-  await steps().waitFor();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
+visiting("#/?run=device", () => steps().waitFor());
 
 const steps = (): ReturnType<Page["getByRole"]> => page.getByRole("region", { name: "Steps" });
 const figure = (name: RegExp): ReturnType<Page["getByRole"]> =>

@@ -1,21 +1,12 @@
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
 
-import { launch, open, type Watched } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { page, server, serving, visiting } from "./scene";
 
 const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", waits: 300 },
@@ -27,26 +18,9 @@ beforeAll(async () => {
     { path: "y".repeat(10_000), className: "\u202etxt", waits: 400 },
   ]);
   logdir.addReal("host only");
-  server = await serve(logdir.path);
-  browser = await launch();
 });
 
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}#/syncs?run=device`);
-  page = watched.page;
-  await rows().first().waitFor();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
-});
+visiting("#/syncs?run=device", () => rows().first().waitFor());
 
 const rows = (): ReturnType<Page["locator"]> => page.locator(".table-body [role=row]");
 const waits = (): ReturnType<Page["locator"]> => page.locator(".table-body [aria-level='2']");

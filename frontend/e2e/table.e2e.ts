@@ -1,45 +1,20 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
 
-import { launch, open, row, type Watched } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { row } from "./browser";
+import { page, serving, visiting } from "./scene";
 
 const FORMULA = "=HYPERLINK(1)";
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "head", className: "Linear", waits: 500 },
     { path: FORMULA, className: "Linear" },
   ]);
-  server = await serve(logdir.path);
-  browser = await launch();
 });
 
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}#/backward?run=device`);
-  page = watched.page;
-  await row(page, "head").waitFor();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
-});
+visiting("#/backward?run=device", () => row(page, "head").waitFor());
 
 const header = (name: string): Locator => page.getByRole("columnheader", { name, exact: true });
 

@@ -1,23 +1,14 @@
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
 
-import { launch, open, type Watched } from "./browser";
 import { drawn as drawnOn, parameter as parameterOf } from "./canvas";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { page, server, serving, visiting } from "./scene";
 
 const MARKUP = `<img src=x onerror="document.title='taken'">`;
 const LONG = "k".repeat(10_000);
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", waits: 300 },
@@ -29,26 +20,9 @@ beforeAll(async () => {
     { path: LONG, className: LONG },
   ]);
   logdir.addReal("real");
-  server = await serve(logdir.path);
-  browser = await launch();
 });
 
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}#/timeline?run=device`, { reducedMotion: "reduce" });
-  page = watched.page;
-  await drawn();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
-});
+visiting("#/timeline?run=device", () => drawn(), { reducedMotion: "reduce" });
 
 const canvas = (): Locator => page.getByRole("application", { name: /^Timeline/ });
 const selection = (): Locator => page.getByRole("region", { name: "Selection" });

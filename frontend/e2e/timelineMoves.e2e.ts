@@ -1,44 +1,18 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
 
-import { launch, open, type Watched } from "./browser";
 import { drawn as drawnOn, parameter as parameterOf } from "./canvas";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { page, server, serving, visiting } from "./scene";
 
-let logdir: LogDir;
-let server: Server;
-let browser: Browser;
-let watched: Watched;
-let page: Page;
-
-beforeAll(async () => {
-  logdir = makeLogDir();
+serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", waits: 300 },
     { path: "head", className: "Linear", waits: 500 },
   ]);
-  server = await serve(logdir.path);
-  browser = await launch();
 });
 
-beforeEach(async () => {
-  watched = await open(browser, `${server.url}#/timeline?run=device`, { reducedMotion: "reduce" });
-  page = watched.page;
-  await drawn();
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(watched.faults).toEqual([]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  logdir.remove();
-});
+visiting("#/timeline?run=device", () => drawn(), { reducedMotion: "reduce" });
 
 const canvas = (): Locator => page.getByRole("application", { name: /^Timeline/ });
 const selection = (): Locator => page.getByRole("region", { name: "Selection" });
