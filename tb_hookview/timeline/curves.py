@@ -38,11 +38,13 @@ class Curve:
         The value that holds at the start comes first. Of the points in a cell of `resolution` (a
         power of two of nanoseconds) the first, the least, the greatest and the last are kept.
         """
+        level = resolution.bit_length() - 1
         with self._lock:
-            time, value = self._level(resolution.bit_length() - 1)
+            time, value = self._level(level)
         low = max(int(np.searchsorted(time, start, side="right")) - 1, 0)
         high = int(np.searchsorted(time, end, side="left"))
-        return time[low:high], value[low:high]
+        # What is kept for a level may be as fine as that of the one before.
+        return _thinned(time[low:high], value[low:high], self._origin, level)
 
     def _level(self, level: int) -> tuple[Int, Int]:
         for finer in range(max(known for known in self._levels if known <= level), level):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tb_hookview.timeline.curves import Curve
@@ -31,6 +31,7 @@ def thinned(
     return found[0].tolist(), found[1].tolist()
 
 
+@example([(155, 0), (156, 0), (157, -1), (158, 2), (159, 0)], 0, 163, 3)
 @given(steps, st.integers(0, 300), st.integers(1, 300), st.integers(0, 9))
 def test_each_pixel_keeps_its_first_last_least_and_greatest(
     raw: list[tuple[int, int]], start: int, length: int, level: int
