@@ -23,6 +23,8 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 import tb_hookview as hookview
+from tb_hookview.analysis import load
+from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.schema import Module
 
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -194,6 +196,13 @@ class Evaluation(NamedTuple):
     """Owner of the parameter that received a gradient here."""
     around: Span | None
     """The evaluation in which this one is nested."""
+
+
+def nodes_of_nobody(path: Path) -> Counter[str]:
+    """Names of the nodes that the analysis gives to no module, each with how often it ran."""
+    analysis = load(path)
+    nodes = zip(analysis.nodes.position, analysis.attribution.node_module, strict=True)
+    return Counter(node_name(analysis.host.name(row)) for row, module in nodes if module < 0)
 
 
 def evaluations(trace: Trace) -> list[Evaluation]:
