@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import forest as forests
 from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute, own_work
@@ -31,8 +31,7 @@ from tb_hookview.trace.columns import Int
 from tb_hookview.trace.progress import Count, Progress, uncounted
 
 
-@dataclass(frozen=True)
-class Analysis:
+class Analysis(Struct, frozen=True, dict=True):
     """Everything known about one trace. Nothing in it is changed after it is made."""
 
     host: Host

@@ -22,9 +22,9 @@ operators within a node, outside every such range, are recomputation of the node
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.autograd import Nodes, recomputed_operators
 from tb_hookview.analysis.forest import lookup
@@ -56,8 +56,7 @@ REASONS = (
 RECOMPUTE = EVIDENCE.index("recompute")
 
 
-@dataclass(frozen=True)
-class Attribution:
+class Attribution(Struct, frozen=True):
     """Owners of nodes and host rows. Modules, evidence and reasons are indices, -1 for none."""
 
     node_module: Int
@@ -189,8 +188,7 @@ def _named(host: Host, nodes: Nodes, *names: str) -> Bool:
     return np.isin(strings, wanted)
 
 
-@dataclass(frozen=True)
-class WorkOwners:
+class WorkOwners(Struct, frozen=True):
     """Owner of each piece of device work, shape (d,)."""
 
     node: Int

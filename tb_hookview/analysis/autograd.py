@@ -7,9 +7,8 @@ runs. Which thread is meant is another question: `forward_threads.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, innermost_at, lookup, self_time
 from tb_hookview.analysis.forward_threads import Arrows, Links, forward_threads
@@ -20,8 +19,7 @@ from tb_hookview.trace import Trace
 from tb_hookview.trace.columns import Bool, Int
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(Struct, frozen=True):
     """Evaluations of autograd nodes; arrays of shape (m,), in forest order."""
 
     position: Int

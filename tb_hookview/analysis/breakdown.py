@@ -15,9 +15,8 @@ are left out: the profiler stopped before their work ran.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
@@ -34,8 +33,7 @@ _WHOLE = 0.8
 """A last step with less than this share of the device events of the step before is cut off."""
 
 
-@dataclass(frozen=True)
-class Breakdown:
+class Breakdown(Struct, frozen=True):
     """The first s steps of the analysis, those whose device work is in the trace."""
 
     window: Int

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from tb_hookview.analysis.comparison_schema import (
     FindingChange,
@@ -32,8 +32,7 @@ _FRAMEWORK = re.compile(r"(.*[/\\])?(torch|functorch)[/\\]")
 _LINE = re.compile(r"\(\d+\)")
 
 
-@dataclass(frozen=True)
-class _Waits:
+class _Waits(Struct, frozen=True):
     """Waits of one cause and call site."""
 
     cause: str
@@ -146,8 +145,7 @@ def _kernel_change(
     return KernelChange(present.name, present.kind, present.event, status, count, total)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     finding: Finding
     module: Hashable
     """The number of its module's match; None outside every module."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
@@ -16,8 +16,7 @@ from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
 
-@dataclass(frozen=True)
-class DeviceTime:
+class DeviceTime(Struct, frozen=True, dict=True):
     """What all devices of one trace did, and what the host did for it."""
 
     host: Host

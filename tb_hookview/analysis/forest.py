@@ -16,10 +16,10 @@ coarsest resolution traces have (1 us) is rounding, and makes neighbours, not pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.joins import last_up_to
 from tb_hookview.trace.columns import Bool, Events, Int
@@ -30,8 +30,7 @@ _FEW = 8
 """Filling stretches is the quicker way where fewer rows than one in so many are asked for."""
 
 
-@dataclass(frozen=True)
-class Forest:
+class Forest(Struct, frozen=True, dict=True):
     """Nested host rows; arrays of shape (n,) in forest order, positions index into them."""
 
     event: Int

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.host import Host
@@ -24,16 +24,14 @@ from tb_hookview.trace.columns import Int
 Score = tuple[int, int, bool]
 
 
-@dataclass(frozen=True)
-class Arrows:
+class Arrows(Struct, frozen=True):
     """Ends of the forward-backward arrows that were found in the forest, shape (a,)."""
 
     forward: Int
     backward: Int
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(Struct, frozen=True):
     """What there is to judge by."""
 
     host: Host

@@ -14,11 +14,11 @@ moment is billed to the first that holds it. What no claim holds is unknown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.joins import distinct
@@ -59,8 +59,7 @@ class Claims(NamedTuple):
     """What the claim is about: an index into the waits for SYNC, else a forest row; -1 for none."""
 
 
-@dataclass(frozen=True)
-class Gaps:
+class Gaps(Struct, frozen=True):
     """Idle time of the devices, by device and start; shape (g,). A gap may be of many rows."""
 
     start: Int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.forest import Forest, lookup
@@ -16,8 +16,7 @@ from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Bool, Int
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Struct, frozen=True, dict=True):
     """The nested host rows of a trace; columns over the forest's rows, shape (n,)."""
 
     trace: Trace

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.forest import lookup
@@ -37,8 +36,7 @@ def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.Kerne
     )
 
 
-@dataclass(frozen=True)
-class _Groups:
+class _Groups(Struct, frozen=True):
     """Sums of device work by name, event and kind; shape (g,), times in nanoseconds."""
 
     first: Int

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.host import Host
@@ -50,8 +50,7 @@ _TOLD_WITHIN = 200
 """Characters of a name that are looked at: what follows is types of arguments."""
 
 
-@dataclass(frozen=True)
-class WorkKinds:
+class WorkKinds(Struct, frozen=True):
     """Kind of each piece of device work, shape (d,)."""
 
     kind: Int
@@ -60,8 +59,7 @@ class WorkKinds:
     """1 on tensor (matrix) cores, 0 not on them, -1 where the name does not tell."""
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """The patterns of one verdict."""
 
     verdict: Any
@@ -80,8 +78,7 @@ class _Rule:
         return any(pattern.search(name) for pattern in self.in_order)
 
 
-@dataclass(frozen=True)
-class _Knowledge:
+class _Knowledge(Struct, frozen=True):
     kernels: tuple[_Rule, ...]
     operators: tuple[_Rule, ...]
     tensor_core: tuple[_Rule, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.joins import match
@@ -17,8 +17,7 @@ from tb_hookview.trace.vocabulary import DEVICE_WORK
 _DEVICE_INDEX = re.compile(r"[0-9]{1,9}")
 
 
-@dataclass(frozen=True)
-class DeviceWork:
+class DeviceWork(Struct, frozen=True):
     """Kernels, copies and sets; arrays of shape (d,), ordered by start."""
 
     event: Int

@@ -10,11 +10,11 @@ in no call, and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup, nearest
@@ -69,8 +69,7 @@ class CallsOverTime(msgspec.Struct, frozen=True):
     """The dearest single call by each measure; measures without any time are left out."""
 
 
-@dataclass(frozen=True)
-class _Times:
+class _Times(Struct, frozen=True):
     """What each of a module's calls cost, nanoseconds; calls by start, shape (c,)."""
 
     start: Int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.kinds import KINDS
@@ -187,8 +187,7 @@ class _Subtree:
         return (module >= self.module) & (module < self._end)
 
 
-@dataclass(frozen=True)
-class _Groups:
+class _Groups(Struct, frozen=True):
     """Device work by name, event and kind; times in nanoseconds."""
 
     first: Int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
@@ -18,8 +18,7 @@ from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
 
 
-@dataclass(frozen=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     """Numbers of one direction per module; times in nanoseconds, shape (m,)."""
 
     host: Int

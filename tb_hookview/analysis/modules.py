@@ -8,11 +8,11 @@ annotation somebody put around the forward. A weaker source speaks only where no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
@@ -23,8 +23,7 @@ _WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
 """Roles whose names are qualified paths, so that the tree can be read out of them."""
 
 
-@dataclass(frozen=True)
-class Modules:
+class Modules(Struct, frozen=True, dict=True):
     """Modules as a flat tree: parents stand before their children."""
 
     path: tuple[str, ...]
@@ -51,8 +50,7 @@ class Modules:
         return np.asarray(before[self.end] - before[:-1])
 
 
-@dataclass(frozen=True)
-class Ranges:
+class Ranges(Struct, frozen=True):
     """Which forest rows are calls of modules; arrays over the forest's rows, shape (n,)."""
 
     module: Int

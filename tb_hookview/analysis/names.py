@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview import markers
@@ -69,8 +69,7 @@ MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL
 """Roles of rows in whose range a module's forward runs, strongest evidence first."""
 
 
-@dataclass(frozen=True)
-class ModuleName:
+class ModuleName(Struct, frozen=True):
     """Which module a row belongs to, as far as its name tells."""
 
     path: str

@@ -10,9 +10,8 @@ of the same name is one call with it (an operator that passes itself on):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
@@ -25,8 +24,7 @@ from tb_hookview.trace.columns import Bool, Int
 _NO_OPERATORS = (*MARK_ROLES, Role.UNKNOWN_MARK, Role.MODULE_LABEL)
 
 
-@dataclass(frozen=True)
-class OperatorRows:
+class OperatorRows(Struct, frozen=True):
     """Operators, annotations and calls of the device's runtime; columns over forest rows."""
 
     named: Bool

@@ -11,10 +11,10 @@ and `loss.item()` carries one too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.host import Host
@@ -48,8 +48,7 @@ REASONS = (
 optimizer, and elsewhere."""
 
 
-@dataclass(frozen=True)
-class Phases:
+class Phases(Struct, frozen=True):
     """Phase of each host row, and the host time of each phase."""
 
     row: Int
@@ -105,8 +104,7 @@ def _operators_up_from(host: Host, makers: Int) -> Bool:
     return result
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """Steps of the training loop in order of time, shape (s,)."""
 
     name: tuple[str, ...]

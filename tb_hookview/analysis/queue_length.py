@@ -9,17 +9,15 @@ One more with each launch's start, one less with each start of work.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.trace.columns import Bool, Int
 
 
-@dataclass(frozen=True)
-class QueueLength:
+class QueueLength(Struct, frozen=True):
     """Length of one stream's queue from each moment to the next; shape (2 n,) for n launches."""
 
     time: Int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
@@ -14,8 +14,7 @@ from tb_hookview.errors import NotFoundError
 from tb_hookview.trace.columns import Bool, Int
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True, dict=True):
     """Masks over the rows of an analysis; work counts where its launch lies in a chosen step."""
 
     analysis: Analysis

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tb_hookview.analysis.schema import TraceWarning
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.trace import find_runs
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The trace to read, and what to say about those beside it."""
 
     path: Path

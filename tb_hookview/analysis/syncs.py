@@ -9,9 +9,9 @@ the same operator: these two are one wait.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.host import Host
@@ -26,8 +26,7 @@ _UNPINNED = re.compile(r"Pageable|Host|M2D|D2M")
 """In the name of a copy: memory of the host that is not pinned, or (HIP, XPU) may not be."""
 
 
-@dataclass(frozen=True)
-class Syncs:
+class Syncs(Struct, frozen=True):
     """Waits of the host, ordered by start; arrays of shape (w,)."""
 
     position: Int

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
@@ -28,8 +28,7 @@ from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Index, Int
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True, dict=True):
     """One selection of a trace, as rules see it."""
 
     selection: Selection

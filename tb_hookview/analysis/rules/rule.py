@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_hookview.trace.columns import Bool, Int
 
@@ -28,8 +28,7 @@ Family = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(Struct, frozen=True):
     """One place of a trace where a rule holds. Times "a step" are means over `Context.steps`."""
 
     place: str
@@ -66,8 +65,7 @@ class Match:
     finding."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One cause of lost time: how it is seen, what it costs, what to do about it.
 
     A rule with neither `waits` nor `match` cannot be seen in a trace. It is never a finding, and

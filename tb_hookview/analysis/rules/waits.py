@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
@@ -35,8 +35,7 @@ class Direction(IntEnum):
     OTHER = 3
 
 
-@dataclass(frozen=True)
-class Waits:
+class Waits(Struct, frozen=True, dict=True):
     """Waits of a trace, by start."""
 
     analysis: Analysis
