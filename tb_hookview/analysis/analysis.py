@@ -18,6 +18,7 @@ from tb_hookview.analysis.forest import Forest
 from tb_hookview.analysis.gaps import Gaps
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.idle import find_gaps
+from tb_hookview.analysis.joins import among
 from tb_hookview.analysis.kinds import COMMUNICATION, WorkKinds, work_kinds
 from tb_hookview.analysis.launches import DeviceWork, device_work
 from tb_hookview.analysis.module_sources import module_sources
@@ -82,7 +83,7 @@ class Analysis(Struct, frozen=True, dict=True):
     def launches_known(self) -> bool:
         """Whether device work can be told by what launched it: calls are there, and rows that say
         what they were for."""
-        operators = np.isin(self.trace.events.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+        operators = among(self.trace.events.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
         telling = operators.any() or (self.ranges.module >= 0).any()
         return bool((self.work.launch >= 0).any() and telling)
 
@@ -149,7 +150,7 @@ def _forest_rows(trace: Trace, role: Int) -> Int:
     Steps are left out: they are found by time, and their bounds cross those of annotations.
     """
     kind = trace.events.kind
-    nesting = np.isin(kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION), int(Kind.RUNTIME)])
+    nesting = among(kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION), int(Kind.RUNTIME)])
     nesting |= role == Role.MODULE_LABEL
     return np.flatnonzero(nesting & (role != Role.STEP))
 
@@ -160,7 +161,7 @@ _OUTSIDE_TIME = (Kind.SPAN, Kind.DEVICE_ANNOTATION, Kind.OVERHEAD)
 def _bounds(trace: Trace) -> tuple[int, int]:
     """Bounds of what happened; the profiler's own rows and empty rows at time 0 do not count."""
     events = trace.events
-    inside = ~np.isin(events.kind, [int(kind) for kind in _OUTSIDE_TIME])
+    inside = ~among(events.kind, [int(kind) for kind in _OUTSIDE_TIME])
     inside &= (events.start != 0) | (events.duration != 0)
     if not inside.any():
         return 0, 0

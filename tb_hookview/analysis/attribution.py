@@ -29,7 +29,7 @@ from msgspec import Struct
 from tb_hookview.analysis.autograd import Nodes, recomputed_operators
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct, last_up_to, pair_key
+from tb_hookview.analysis.joins import among, distinct, last_up_to, pair_key
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.marks import marked_modules, module_between_marks
 from tb_hookview.analysis.modules import Modules, Ranges
@@ -167,7 +167,7 @@ def _followed(host: Host, nodes: Nodes, node_module: Int) -> Int:
 
 def _marks_gradients(host: Host) -> bool:
     """Whether our recorder marked, or may have marked, the gradients of parameters."""
-    if not np.isin(host.role, [int(Role.FORWARD_MARK), int(Role.GRADIENT_MARK)]).any():
+    if not among(host.role, [int(Role.FORWARD_MARK), int(Role.GRADIENT_MARK)]).any():
         return False
     return (host.trace.manifest or {}).get("markers") != ["forward"]
 
@@ -185,7 +185,7 @@ def _named(host: Host, nodes: Nodes, *names: str) -> Bool:
     strings = host.string[nodes.position]
     texts = {s: node_name(host.trace.strings[s]) for s in distinct(strings).tolist()}
     wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
-    return np.isin(strings, wanted)
+    return among(strings, wanted)
 
 
 class WorkOwners(Struct, frozen=True):

@@ -21,6 +21,7 @@ from msgspec import Struct
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import among
 from tb_hookview.analysis.kinds import COMMUNICATION
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind
@@ -99,7 +100,7 @@ def _claims(analysis: Analysis) -> list[Int]:
     kind = analysis.trace.events.kind[work.event]
     collective = (analysis.kinds.kind == COMMUNICATION) & (kind == Kind.KERNEL)
     says_so = _named_collectives(analysis)
-    rest = np.isin(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+    rest = among(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
     rest &= ~says_so & (host.role != Role.DATA)
     return [
         _of_work(analysis, (kind == Kind.KERNEL) & ~collective),

@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
 
@@ -85,7 +86,7 @@ def call_rows(host: Host) -> Int:
     """`Call` of each forest row, shape (n,); rows on a device's threads only mirror calls."""
     texts, calls = host.trace.strings, np.flatnonzero(host.kind == Kind.RUNTIME)
     call = np.full(len(host), Call.NONE, np.int64)
-    name, place = np.unique(host.string[calls], return_inverse=True)
+    name, place = grouped(host.string[calls])
     call[calls] = np.array([call_of(texts[string]) for string in name.tolist()], np.int64)[place]
     call[host.device_threads[host.forest.thread]] = Call.NONE
     return np.asarray(call)

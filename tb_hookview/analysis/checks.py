@@ -7,6 +7,7 @@ import numpy as np
 from tb_hookview import markers
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import among
 from tb_hookview.analysis.marks import marked_modules
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.names import MARK_ROLES, Role
@@ -30,13 +31,13 @@ def external_id_conflicts(host: Host) -> int:
     if 2 * np.count_nonzero(calls & own) > np.count_nonzero(calls):
         return 0
     identified = np.where(kind == Kind.RUNTIME, -1, external)
-    asked = np.flatnonzero(calls & ~own & np.isin(external, identified[identified > 0]))
+    asked = np.flatnonzero(calls & ~own & among(external, identified[identified > 0]))
     return int(np.count_nonzero(~_named_around(host.forest, identified, asked, external[asked])))
 
 
 def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:
     """Marks of the recorder that say nothing, or perhaps not all, by what is wrong with them."""
-    marks = np.flatnonzero(np.isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
+    marks = np.flatnonzero(among(host.role, [int(r) for r in _BACKWARD_MARKS]))
     unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
     before = np.count_nonzero(host.role == Role.BEFORE_MARK)
     after = np.count_nonzero(host.role == Role.AFTER_MARK)
@@ -53,7 +54,7 @@ def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:
 
 def _later_marks(host: Host) -> int:
     """Marks of a known kind and a later version, which are taken for what they look like."""
-    strings = host.string[np.isin(host.role, [int(role) for role in MARK_ROLES])]
+    strings = host.string[among(host.role, [int(role) for role in MARK_ROLES])]
     distinct, count = np.unique(strings, return_counts=True)
     decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
     later = [mark is not None and mark.version > markers.VERSION for mark in decoded]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import distinct, grouped
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.syncs import Syncs
 from tb_hookview.trace import Kind
@@ -73,7 +73,7 @@ class DeviceTime(Struct, frozen=True, dict=True):
     def first_of_launch(self) -> Bool:
         """Which work was the first of its launch to start on its device; a graph owns many."""
         first = np.zeros(len(self.work), bool)
-        of_launch = np.unique(self.work.device, return_inverse=True)[1]
+        of_launch = grouped(self.work.device)[1]
         of_launch = of_launch + (self.work.launch + 1) * (of_launch.max(initial=0) + 1)
         first[np.unique(of_launch, return_index=True)[1]] = True
         return first & (self.work.launch >= 0)

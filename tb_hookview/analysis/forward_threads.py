@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct, last_up_to, pair_key
+from tb_hookview.analysis.joins import among, distinct, last_up_to, pair_key
 from tb_hookview.analysis.names import node_name
 from tb_hookview.trace.columns import Int
 
@@ -51,7 +51,7 @@ class Links(Struct, frozen=True):
     def pointed(self, nodes: Int) -> int | None:
         """The thread from which most arrows to the nodes start."""
         inner = self.host.forest.parent[self.arrows.backward]
-        to_nodes = np.isin(self.arrows.backward, nodes) | np.isin(inner, nodes)
+        to_nodes = among(self.arrows.backward, nodes) | among(inner, nodes)
         if not to_nodes.any():
             return None
         source = self.host.forest.thread[self.arrows.forward[to_nodes]]

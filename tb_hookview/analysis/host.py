@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.forest import Forest, lookup
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import among, distinct, grouped
 from tb_hookview.analysis.launches import device_threads
 from tb_hookview.analysis.names import EVALUATE, Role, node_name
 from tb_hookview.trace import Kind, Trace
@@ -86,13 +86,13 @@ class Host(Struct, frozen=True, dict=True):
         texts = self.trace.strings.texts
         wanted = [n for n, text in enumerate(texts) if _evaluates(text, node)]
         rows = np.flatnonzero(self.role == Role.NODE)
-        return rows[np.isin(self.string[rows], wanted)]
+        return rows[among(self.string[rows], wanted)]
 
     def _names_node(self, row: Int, evaluation: Int) -> Bool:
         """Say of each row whether its name is that of the node that the evaluation is of."""
         texts = self.trace.strings
         number = {texts[string]: string for string in distinct(self.string[row]).tolist()}
-        wanted, place = np.unique(self.string[evaluation], return_inverse=True)
+        wanted, place = grouped(self.string[evaluation])
         names = [number.get(node_name(texts[string]), -1) for string in wanted.tolist()]
         return np.asarray(self.string[row] == np.array(names, np.int64)[place])
 

@@ -27,7 +27,7 @@ from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.device_time import DeviceTime
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.gaps import Cause, Claims, Gaps, cut
-from tb_hookview.analysis.joins import distinct, last_up_to
+from tb_hookview.analysis.joins import among, distinct, last_up_to
 from tb_hookview.analysis.names import Role
 from tb_hookview.analysis.syncs import holds_unpinned
 from tb_hookview.trace import Kind
@@ -77,7 +77,7 @@ def _claims(time: DeviceTime, rows: Int, gaps: Int, profiler: Claims) -> list[Cl
     forest, launch = time.forest, time.work.launch[rows]
     launches = np.zeros(len(time.process), bool)
     launches[forest.thread[launch[launch >= 0]]] = True
-    near = np.isin(time.process, time.process[launches])[forest.thread] | (not launches.any())
+    near = among(time.process, time.process[launches])[forest.thread] | (not launches.any())
     launching = launches[forest.thread]
     copying = (time.call == Call.COPY) | holds_unpinned(time.host, time.work)
     collective = _host_collectives(time)[time.host.string]
@@ -115,7 +115,7 @@ def _profiler_claims(time: DeviceTime) -> Claims:
     names = distinct(events.name[row])
     texts = time.host.trace.strings
     others = [name for name in names.tolist() if _NOT_THE_PROFILERS.fullmatch(texts[name])]
-    row = row[~np.isin(events.name[row], others)]
+    row = row[~among(events.name[row], others)]
     own = time.syncs.by_profiler
     return Claims(
         Cause.PROFILER,

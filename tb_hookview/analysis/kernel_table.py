@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import among, distinct
 from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.selection import Selection
@@ -88,7 +88,7 @@ def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
     strings = lookup(host.string, launch)
     known = distinct(strings[strings >= 0]).tolist()
     graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
-    return np.asarray(numbered | np.isin(strings, graphs))
+    return np.asarray(numbered | among(strings, graphs))
 
 
 def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import among, distinct, grouped
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
@@ -147,7 +147,7 @@ def work_kinds(host: Host, work: DeviceWork) -> WorkKinds:
     """Tell the kind of every piece of device work; each distinct name is looked up once."""
     names, events = host.trace.strings, host.trace.events
     pair = events.name[work.event].astype(np.int64) * len(Kind) + events.kind[work.event]
-    distinct, place = np.unique(pair, return_inverse=True)
+    distinct, place = grouped(pair)
     told = [_kind_of(names[p // len(Kind)], Kind(p % len(Kind))) for p in distinct.tolist()]
     kind = np.array([KINDS.index(name) for name in told], np.int64)[place]
     cores = [
@@ -171,10 +171,10 @@ def _ask_operators(host: Host, work: DeviceWork, kind: Int, tensor_core: NDArray
     """Fill in what names do not tell: kernels without a known name, and a collective's copies."""
     unknown = np.flatnonzero((kind == OTHER) & (work.launch >= 0))
     kind[unknown] = found = _told_around(host, work.launch[unknown], kind_of_operator)
-    cores = np.isin(found, [KINDS.index(name) for name in _ON_TENSOR_CORES])
+    cores = among(found, [KINDS.index(name) for name in _ON_TENSOR_CORES])
     tensor_core[unknown] = np.where(cores | (found == OTHER), -1, 0)
     kinds = host.trace.events.kind[work.event]
-    moved = np.flatnonzero(np.isin(kinds, [int(Kind.COPY), int(Kind.SET)]) & (work.launch >= 0))
+    moved = np.flatnonzero(among(kinds, [int(Kind.COPY), int(Kind.SET)]) & (work.launch >= 0))
     found = _told_around(host, work.launch[moved], _communication)
     kind[moved[found == COMMUNICATION]] = COMMUNICATION
 
@@ -185,7 +185,7 @@ def _communication(name: str) -> str | None:
 
 def _told_around(host: Host, launch: Int, ask: Callable[[str], str | None]) -> Int:
     """Kind told by the innermost telling operator around each launch, OTHER where there is none."""
-    row, place = np.unique(launch, return_inverse=True)
+    row, place = grouped(launch)
     kind = np.full(len(row), OTHER, np.int64)
     answers: dict[int, int] = {}
     open_rows = np.arange(len(row))

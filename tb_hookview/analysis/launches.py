@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
-from tb_hookview.analysis.joins import match
+from tb_hookview.analysis.joins import among, match
 from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Bool, Int
 from tb_hookview.trace.vocabulary import DEVICE_WORK
@@ -45,7 +45,7 @@ def device_work(trace: Trace, forest: Forest) -> DeviceWork:
     file (it was queued before the window opened); see the format's notes on links.
     """
     events = trace.events
-    rows = np.flatnonzero(np.isin(events.kind, [int(kind) for kind in DEVICE_WORK]))
+    rows = np.flatnonzero(among(events.kind, [int(kind) for kind in DEVICE_WORK]))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     calls = np.flatnonzero(
         (events.kind[forest.event] == Kind.RUNTIME) & (events.correlation[forest.event] >= 0)

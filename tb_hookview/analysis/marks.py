@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import Forest, enclosing, innermost_at, lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct, last_up_to
+from tb_hookview.analysis.joins import distinct, last_up_to, numbered
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.names import Role, module_name
 from tb_hookview.trace.columns import Int
@@ -62,7 +62,7 @@ def _pairs(host: Host, before: Int, opened: Int, after: Int, closed: Int) -> Int
     depth = np.empty(len(marks), np.int64)
     depth[order] = np.cumsum(step[order])  # the offset of what is sorted before is the same for all
     depth[step < 0] += 1
-    key = np.unique(np.stack([thread, module, depth]), axis=1, return_inverse=True)[1].reshape(-1)
+    key = numbered(thread, module, depth)
     first, second = key[: len(before)], key[len(before) :]
     opening = last_up_to(first, start[: len(before)], second, start[len(before) :])
     pair = np.full(len(before), -1, np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.module_calls import (
     MEASURES,
@@ -253,7 +254,7 @@ def _directions(amount: Int) -> Iterable[Amount]:
 def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], NodeUseOmitted | None]:
     analysis = selection.analysis
     nodes, owners, work = analysis.nodes, analysis.owners, analysis.work
-    strings, group = np.unique(analysis.host.string[nodes.position], return_inverse=True)
+    strings, group = grouped(analysis.host.string[nodes.position])
     sums = np.zeros((len(strings), 6), np.int64)
 
     def add(first_field: int, index: Int, module: Int, values: Int) -> None:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from tb_hookview.analysis import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup, self_time
+from tb_hookview.analysis.joins import among, grouped
 from tb_hookview.analysis.names import MARK_ROLES, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace import Kind
@@ -71,8 +72,8 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
 def find_rows(analysis: Analysis) -> OperatorRows:
     """Tell which forest rows are calls of operators and annotations."""
     host, forest = analysis.host, analysis.forest
-    named = np.isin(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
-    named &= ~np.isin(host.role, [int(role) for role in _NO_OPERATORS])
+    named = among(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+    named &= ~among(host.role, [int(role) for role in _NO_OPERATORS])
     timed = named | (host.kind == Kind.RUNTIME)
     above = forest.nearest_above(timed)
     above[~timed] = -1
@@ -87,7 +88,7 @@ def _device_time(selection: Selection, rows: OperatorRows, size: int) -> tuple[I
     """Device time by name: of all that a call holds, and of what it launched itself."""
     work = selection.analysis.work
     mine = selection.work & (work.launch >= 0)
-    launch, place = np.unique(work.launch[mine], return_inverse=True)
+    launch, place = grouped(work.launch[mine])
     duration = _sums(place, work.duration[mine], len(launch))
     row = rows.above[launch]
     string = selection.analysis.host.string

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import among, distinct
 from tb_hookview.analysis.modules import Ranges
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind, Trace
@@ -71,7 +71,7 @@ def find_phases(host: Host, row_node: Int, ranges: Ranges, makers: Int) -> Phase
         ranges: calls of modules.
         makers: positions of the operators that made nodes.
     """
-    updating = np.isin(host.role, [int(role) for role in _UPDATING])
+    updating = among(host.role, [int(role) for role in _UPDATING])
     forward = (ranges.module >= 0) & (ranges.role != Role.LABEL)
     forward |= _operators_up_from(host, makers)
     closure = forward & (host.forest.nearest_above(updating) >= 0)

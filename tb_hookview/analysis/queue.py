@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.device_time import DeviceTime
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import among, distinct
 from tb_hookview.trace.columns import Bool, Int
 
 OUTSTANDING = 900
@@ -35,7 +35,7 @@ def launches_onto_full_queue(time: DeviceTime) -> Int:
         ahead = np.searchsorted(begun, moment) - np.searchsorted(time.work.start[rows], moment)
         found.append(launch[ahead >= OUTSTANDING])
     rows = distinct(np.concatenate(found))
-    rows = rows[~np.isin(rows, time.syncs.position)]
+    rows = rows[~among(rows, time.syncs.position)]
     return rows[_is_slow(time, rows)] if len(rows) else rows
 
 

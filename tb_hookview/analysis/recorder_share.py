@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview import markers
 from tb_hookview.analysis import schema
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import among, distinct
 from tb_hookview.analysis.names import MARK_ROLES, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace.columns import Bool
@@ -32,12 +32,12 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
     that the manifest gives for its kind, in microseconds.
     """
     host = selection.analysis.host
-    is_mark = np.isin(host.role, [int(role) for role in MARK_ROLES])
+    is_mark = among(host.role, [int(role) for role in MARK_ROLES])
     if not is_mark.any():
         return None
     manifest = host.trace.manifest or {}
     steps = selection.analysis.steps
-    chosen = np.isin(steps.at(host.forest.start), selection.steps)
+    chosen = among(steps.at(host.forest.start), selection.steps)
     marks = schema.Marks(**{kind: _count(selection, chosen, kind) for kind in _ROLES})
     cost = _cost_us(marks, manifest.get("cost_us"))
     duration = int(np.diff(steps.window[list(selection.steps)]).sum()) / 1000
@@ -52,7 +52,7 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
 
 def _count(selection: Selection, chosen: Bool, kind: str) -> int:
     role = selection.analysis.host.role
-    return int(np.count_nonzero(chosen & np.isin(role, [int(each) for each in _ROLES[kind]])))
+    return int(np.count_nonzero(chosen & among(role, [int(each) for each in _ROLES[kind]])))
 
 
 def _cost_us(marks: schema.Marks, each_us: object) -> float | None:

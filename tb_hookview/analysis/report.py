@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from tb_hookview.analysis.breakdown_table import breakdown_rows
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.device_table import device_rows
 from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import distinct, grouped
 from tb_hookview.analysis.kernel_table import kernel_rows
 from tb_hookview.analysis.kinds import COMMUNICATION, KINDS
 from tb_hookview.analysis.module_table import microseconds_by_kind, module_rows
@@ -168,13 +169,18 @@ def microseconds(nanoseconds: Any) -> float:
     return int(nanoseconds) / 1000
 
 
+def path_as_text(path: str | Path) -> str:
+    """A path as the report tells it: a file's name may be no text."""
+    return str(path).encode("utf-8", "replace").decode()
+
+
 def _trace_info(analysis: Analysis) -> schema.TraceInfo:
     trace = analysis.trace
     first, last = analysis.bounds
     manifest = trace.manifest
     torch_version = (manifest or {}).get("torch")
     return schema.TraceInfo(
-        path=trace.path.encode("utf-8", "replace").decode(),  # a file's name may be no text
+        path=path_as_text(trace.path),
         format=trace.format,
         events=trace.event_count,
         start_us=microseconds(first),
@@ -369,7 +375,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     if not len(nodes):
         return []
     strings = analysis.host.string[nodes.position]
-    distinct, group = np.unique(strings, return_inverse=True)
+    distinct, group = grouped(strings)
     count = np.bincount(group[selection.nodes], minlength=len(distinct))
     host = np.bincount(
         group[selection.nodes], nodes.self_host[selection.nodes], minlength=len(distinct)

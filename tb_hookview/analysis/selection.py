@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import among
 from tb_hookview.errors import NotFoundError
 from tb_hookview.trace.columns import Bool, Int
 
@@ -25,7 +26,7 @@ class Selection(Struct, frozen=True, dict=True):
         """Which moments are in the selection."""
         if self.chosen is None:
             return np.ones(len(time), bool)
-        return np.isin(self.analysis.steps.at(time), self.chosen)
+        return among(self.analysis.steps.at(time), self.chosen)
 
     @cached_property
     def rows(self) -> Bool:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
@@ -84,7 +85,7 @@ def holds_unpinned(host: Host, work: DeviceWork) -> Bool:
 def _unpinned(host: Host, work: DeviceWork) -> Int:
     events, strings = host.trace.events, host.trace.strings
     copies = np.flatnonzero((work.launch >= 0) & (events.kind[work.event] == Kind.COPY))
-    name, place = np.unique(events.name[work.event[copies]], return_inverse=True)
+    name, place = grouped(events.name[work.event[copies]])
     unpinned = [_UNPINNED.search(strings[string]) is not None for string in name.tolist()]
     return np.asarray(copies[np.array(unpinned, bool)[place]])
 

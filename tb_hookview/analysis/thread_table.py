@@ -14,6 +14,7 @@ import numpy as np
 from tb_hookview.analysis import intervals, schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.phases import REASONS, Phase
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.trace.columns import Int
@@ -116,7 +117,7 @@ def _blocked(analysis: Analysis, thread: int) -> Int:
 def thread_role(analysis: Analysis, thread: int) -> str:
     """What a thread was for, told by all of the trace: as `schema.Thread.role`."""
     first, end = np.searchsorted(analysis.forest.thread, [thread, thread + 1])
-    phases = set(np.unique(analysis.phases.row[first:end]).tolist())
+    phases = set(distinct(analysis.phases.row[first:end]).tolist())
     if thread in analysis.steps.thread or Phase.FORWARD in phases:
         return "forward"
     if Phase.BACKWARD in phases:

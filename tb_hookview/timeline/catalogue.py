@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.thread_table import thread_role
 from tb_hookview.timeline.curves import Curve
 from tb_hookview.timeline.device_lanes import idle_items, queue_curve
@@ -57,7 +58,7 @@ def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]
 
 
 def _modules(analysis: Analysis, names: Names) -> Iterator[Entry]:
-    forward = np.unique(analysis.forest.thread[forward_rows(analysis)])
+    forward = distinct(analysis.forest.thread[forward_rows(analysis)])
     backward = backward_threads(analysis)
     for kind, threads, items in (
         ("forward", forward, forward_items),
@@ -101,9 +102,9 @@ def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entr
     work, threads = analysis.work, analysis.trace.threads
     labels = {device.id: device.name for device in analysis.trace.devices}
     thread_of_work = analysis.trace.events.thread[work.event]
-    devices = np.unique(work.device).tolist()
+    devices = distinct(work.device).tolist()
     streams = {
-        device: np.unique(thread_of_work[work.device == device]).tolist() for device in devices
+        device: distinct(thread_of_work[work.device == device]).tolist() for device in devices
     }
     shown: set[int] = set()
     for device, found in streams.items():
@@ -134,7 +135,7 @@ _REST = {
 
 def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
     for thread in rows.groups(Sort.REST):
-        kinds = np.unique(analysis.trace.events.kind[rows.rows(thread, Sort.REST)]).tolist()
+        kinds = distinct(analysis.trace.events.kind[rows.rows(thread, Sort.REST)]).tolist()
         subtitle = ", ".join(_REST[Kind(kind)] for kind in kinds)
         title = thread_label(analysis, thread)
         yield _trace_lane("annotations", "Other", title, subtitle, rows, thread, Sort.REST)

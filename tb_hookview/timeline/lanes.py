@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.timeline.colours import Colour, Colours
 from tb_hookview.timeline.layout import MOST_ROWS, by_row, by_start, depths
 from tb_hookview.trace.columns import Int
@@ -103,7 +104,7 @@ class Lane:
     @cached_property
     def palette(self) -> Colours:
         """The colours that items have, ascending."""
-        return np.unique(self.colour)
+        return distinct(self.colour)
 
     @cached_property
     def time(self) -> Int:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.timeline.spots import spots
 from tb_hookview.timeline.subject import STRETCH, Subject, inside, nodes_inside
 from tb_hookview.timeline.timeline import Timeline
@@ -57,7 +58,7 @@ def _all(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
 def _events(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
     """Links to rows of the trace, lane by lane."""
     lanes = timeline.lane_of_event[rows]
-    for lane in np.unique(lanes).tolist():
+    for lane in distinct(lanes).tolist():
         position = timeline.lane(lane).position_of(rows[lanes == lane])
         yield Linked(relation, lane, position)
 
@@ -101,7 +102,7 @@ def _calls_of_stretch(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
     """Calls of the module that made the nodes of one of its stretches."""
     makers = timeline.makers[nodes_inside(timeline, subject)]
     calls = _call_around(timeline, subject.module, makers)
-    yield from _sources(timeline, "backward of", "forward", np.unique(calls[calls >= 0]))
+    yield from _sources(timeline, "backward of", "forward", distinct(calls[calls >= 0]))
 
 
 def _stretches_of_call(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
@@ -117,7 +118,7 @@ def _stretches_of_call(timeline: Timeline, subject: Subject) -> Iterator[Linked]
         mine = mine[np.argsort(lane.start[mine], kind="stable")]
         begun = start[thread == timeline.entries[number].thread]
         place = np.searchsorted(lane.start[mine], begun, side="right") - 1
-        held = mine[np.unique(place[place >= 0])]
+        held = mine[distinct(place[place >= 0])]
         yield Linked("forward of", number, held)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.joins import last_up_to
+from tb_hookview.analysis.joins import distinct, last_up_to
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.timeline.colours import OF_PHASE, Colour
@@ -53,7 +53,7 @@ def forward_items(analysis: Analysis, names: Names, thread: int) -> Items:
 def backward_threads(analysis: Analysis) -> Int:
     """Threads on which nodes ran that belong to a module."""
     owned = analysis.attribution.node_module >= 0
-    return np.unique(analysis.forest.thread[analysis.nodes.position[owned]])
+    return distinct(analysis.forest.thread[analysis.nodes.position[owned]])
 
 
 def backward_items(analysis: Analysis, names: Names, thread: int) -> Items:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.timeline.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes import Items
 from tb_hookview.timeline.names import Names
@@ -37,7 +38,7 @@ def step_items(analysis: Analysis, names: Names) -> Items:
 
 def phase_stretches(analysis: Analysis) -> tuple[Int, Int, Int]:
     """Start, end and phase of each stretch, in order; none goes over the bound of a step."""
-    times = [_cut(time, np.unique(analysis.steps.window)) for time in analysis.phases.time]
+    times = [_cut(time, distinct(analysis.steps.window)) for time in analysis.phases.time]
     numbers = [np.full(len(time), number) for number, time in enumerate(times)]
     pieces, phase = np.concatenate(times), np.concatenate(numbers)
     order = np.argsort(pieces[:, 0], kind="stable")

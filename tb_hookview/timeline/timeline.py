@@ -14,6 +14,7 @@ from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.operator_table import OperatorRows, find_rows
 from tb_hookview.analysis.waited_for import waited_for
 from tb_hookview.errors import NotFoundError
@@ -171,7 +172,7 @@ class Timeline:
         work = self.analysis.work
         return {
             device: intervals.of(work.start[work.device == device], work.end[work.device == device])
-            for device in np.unique(work.device).tolist()
+            for device in distinct(work.device).tolist()
         }
 
     @cached_property

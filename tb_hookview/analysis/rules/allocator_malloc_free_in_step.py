@@ -9,6 +9,7 @@ import numpy as np
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.places import places_of
 from tb_hookview.analysis.rules.rule import Match, Rule, counted
@@ -47,7 +48,7 @@ def _match(context: Context) -> Iterator[Match]:
 def _evidence(context: Context, rows: Int) -> str:
     forest = context.forest
     back = int(context.matching(_GIVES_BACK)[rows].sum())
-    steps = np.unique(context.analysis.steps.at(forest.start[rows]))
+    steps = distinct(context.analysis.steps.at(forest.start[rows]))
     held = intervals.length(intervals.of(forest.start[rows], forest.end[rows]))
     said = f"{len(rows)} calls, {back} of which give memory back, in {len(steps)} of "
     said += f"{len(context.steps)} steps; the host was in them for {context.per_step(held):.1f} us "

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis import intervals
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.messages import collectives
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -65,7 +66,7 @@ def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
     steps = intervals.normal(context.analysis.steps.window[list(context.steps)])
     computes = ~context.of_kinds("communication")
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for device in np.unique(work.device[transfers]).tolist():
+    for device in distinct(work.device[transfers]).tolist():
         mine = work.device == device
         rows = np.flatnonzero(mine & transfers)
         moving = intervals.of(work.start[rows], work.end[rows])

@@ -18,7 +18,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.gaps import Cause
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import among, distinct
 from tb_hookview.analysis.kinds import KINDS
 from tb_hookview.analysis.names import Role
 from tb_hookview.analysis.rules.rule import Rule
@@ -332,13 +332,13 @@ class Context(Struct, frozen=True, dict=True):
         marks = np.flatnonzero(events.kind == Kind.ANNOTATION)
         texts, steps = self._texts(events.name[marks]), set(self.analysis.steps.name)
         named = [string for string, text in texts.items() if text in steps]
-        found[events.thread[marks[np.isin(events.name[marks], named)]]] = True
+        found[events.thread[marks[among(events.name[marks], named)]]] = True
         return found
 
     def gaps_of_waits(self, waits: Int) -> Int:
         """Rows of `Analysis.gaps` that these waits (indices) caused."""
         sync = self.analysis.gaps.sync
-        return np.flatnonzero((sync >= 0) & np.isin(sync, waits))
+        return np.flatnonzero((sync >= 0) & among(sync, waits))
 
     def gaps_of(self, *causes: Cause) -> Int:
         """Rows of `Analysis.gaps` that began in a step that counts, of some causes."""

@@ -10,6 +10,7 @@ from tb_hookview.analysis import intervals
 from tb_hookview.analysis.calls import Call
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import among, distinct, union, without
 from tb_hookview.analysis.rules.by_place import LATENT
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.places import places_of
@@ -88,7 +89,7 @@ def exposed(context: Context, copies: Int) -> Int:
     """Time of some device work (rows) in which its device ran no kernel, nanoseconds."""
     work, alone = context.analysis.work, np.zeros(len(copies), np.int64)
     kernel = context.analysis.trace.events.kind[work.event] == Kind.KERNEL
-    for device in np.unique(work.device[copies]):
+    for device in distinct(work.device[copies]):
         mine = work.device[copies] == device
         rows = np.flatnonzero(kernel & (work.device == device))
         windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
@@ -125,7 +126,7 @@ def by_place_of_copies(
         caveats = (*caveats, NO_STEPS)
     for (module, place), members in places_of(context, launch).items():
         group = copies[members]
-        waits = np.flatnonzero(np.isin(context.waits.copy, group))
+        waits = np.flatnonzero(among(context.waits.copy, group))
         alone = exposed(context, group)
         supposed = caveats
         if pinning:
@@ -158,8 +159,8 @@ def _gaps(context: Context, copies: Int, waits: Int) -> Int:
     copy, start = context.waits.copy[waits], context.waits.start[waits]
     waited = copy[start <= context.forest.start[launch[copy]]]
     calls = np.zeros(len(context.forest), bool)
-    calls[launch[np.setdiff1d(copies, waited)]] = True
-    return np.union1d(context.gaps_of_waits(waits), context.gaps_at(calls, Cause.COPY))
+    calls[launch[without(copies, waited)]] = True
+    return union(context.gaps_of_waits(waits), context.gaps_at(calls, Cause.COPY))
 
 
 def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:

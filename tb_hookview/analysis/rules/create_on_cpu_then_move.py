@@ -52,7 +52,7 @@ def _match(context: Context) -> Iterator[Match]:
     found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
     return copies.by_place_of_copies(
         context,
-        np.unique(context.waits.copy[found]),
+        distinct(context.waits.copy[found]),
         saved=1.0,
         note="each right behind an operator that filled a tensor on the host",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 
@@ -21,7 +22,7 @@ def _match(context: Context) -> Iterator[Match]:
     replicates = context.named("Broadcast") & context.named("Scatter").any() & context.rows
     calls = forwards if forwards.any() else replicates
     work = context.analysis.work
-    devices = np.unique(work.device[context.work & (work.launch >= 0)])
+    devices = distinct(work.device[context.work & (work.launch >= 0)])
     if not calls.any() or len(devices) < 2:
         return
     moves = context.work_launched(context.inside(context.named(*_MOVES))) & context.work

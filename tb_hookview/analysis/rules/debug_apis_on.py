@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.by_place import LATENT
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -34,7 +35,7 @@ def _waits(context: Context) -> Bool:
     found = np.asarray((node >= 0) & checked & waits.named(test, *_TESTS))
     if not found.any():
         return found
-    return found & (len(np.unique(node[found])) >= _NODES * max(_with_outputs(context), 1))
+    return found & (len(distinct(node[found])) >= _NODES * max(_with_outputs(context), 1))
 
 
 def _with_outputs(context: Context) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import distinct, numbered
 from tb_hookview.analysis.rules import pointwise_unfused, tiny_kernels_launch_bound
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -49,11 +50,15 @@ def _alike(context: Context) -> bool:
     rows = np.flatnonzero(context.work & (work.launch >= 0))
     step = context.analysis.steps.at(context.forest.start[work.launch[rows]])
     name = events.name[work.event[rows]].astype(np.int64)
-    counts = np.unique(np.stack([name, step]), axis=1, return_counts=True)
-    names, times = counts[0][0], counts[1]
-    distinct = np.unique(np.stack([names, times]), axis=1).shape[1]
-    each = len(np.unique(names))
-    return bool(distinct == each and len(names) == each * len(context.steps))
+    pair = numbered(step, name)
+    times = np.bincount(pair)
+    names = np.empty(len(times), np.int64)
+    names[pair] = name
+    alike = numbered(times, names)
+    return bool(
+        len(distinct(names)) == len(distinct(alike))
+        and len(names) == len(distinct(names)) * len(context.steps)
+    )
 
 
 RULE = Rule(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.inputs import Inputs, types_with, with_inputs
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -75,7 +76,7 @@ def _operators(context: Context, found: Int) -> str:
     work = context.analysis.work
     operator = context.operator_of(work.launch[found])
     string = np.where(operator >= 0, context.host.string[operator], -1)
-    rows, place = np.unique(string, return_inverse=True)
+    rows, place = grouped(string)
     time = np.bincount(place, weights=work.duration[found])
     texts = context.analysis.trace.strings
     names = [texts[int(rows[i])] if rows[i] >= 0 else "no operator" for i in np.argsort(-time)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace.columns import Bool
@@ -56,7 +57,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Match]:
     gaps = gaps[lookup(replayed.astype(np.int64), table.work[gaps]) == 1]
     time = context.per_step(table.duration[gaps].sum())
     if time > _SHARE * context.step_us > 0:
-        launches = len(np.unique(work.launch[table.work[gaps]]))
+        launches = len(distinct(work.launch[table.work[gaps]]))
         yield Match(
             place="within graphs",
             everywhere=True,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import among, union
 from tb_hookview.analysis.rules import copies
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -23,8 +24,8 @@ def _match(context: Context) -> Iterator[Match]:
     waits, small = context.waits, _many_small(context) & context.work
     mine = waits.copy[context.explained_by(RULE) & context.own_waits]
     found = np.flatnonzero(small & (context.analysis.work.launch >= 0))
-    free = found[~np.isin(found, waits.copy)]
-    return copies.by_place_of_copies(context, np.union1d(mine, free))
+    free = found[~among(found, waits.copy)]
+    return copies.by_place_of_copies(context, union(mine, free))
 
 
 def _many_small(context: Context) -> Bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import union, without
 from tb_hookview.analysis.rules import copies
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -25,7 +26,7 @@ def _match(context: Context) -> Iterator[Match]:
     explained = waits.copy[context.explained_by(RULE) & context.own_waits & _large(context)]
     return copies.by_place_of_copies(
         context,
-        np.union1d(explained, _long_calls(context)),
+        union(explained, _long_calls(context)),
         pinning=True,
     )
 
@@ -43,7 +44,7 @@ def _long_calls(context: Context) -> Int:
     """Copies that no wait is for and whose call was long all the same."""
     work, forest = context.analysis.work, context.forest
     counted = _unpinned(context) & context.work & ~copies.small(context)
-    found = np.setdiff1d(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
+    found = without(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
     call = forest.duration[work.launch[found]]
     long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
     return np.asarray(found[long & context.on_busy_thread(work.launch[found])])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import among, distinct, without
 from tb_hookview.analysis.rules import copies
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -18,7 +19,7 @@ _SHARE = 0.02
 
 def _match(context: Context) -> Iterator[Match]:
     found = _on_stream_of_kernels(context)
-    found = np.setdiff1d(found, context.waits.copy)
+    found = without(found, context.waits.copy)
     alone = copies.exposed(context, found)
     found = found[alone > 0]
     if context.per_step(alone.sum()) > _SHARE * context.step_us > 0:
@@ -32,7 +33,7 @@ def _on_stream_of_kernels(context: Context) -> Int:
     """Copies from pinned memory, in steps that count, on a stream that runs kernels too."""
     work, events = context.analysis.work, context.analysis.trace.events
     stream, kind = events.thread[work.event], events.kind[work.event]
-    kernels = np.isin(stream, np.unique(stream[kind == Kind.KERNEL]))
+    kernels = among(stream, distinct(stream[kind == Kind.KERNEL]))
     wanted = copies.uploads(context, copies.PINNED) & context.work & kernels & (work.launch >= 0)
     return np.flatnonzero(wanted)
 

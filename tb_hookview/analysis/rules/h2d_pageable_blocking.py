@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules import copies
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -24,12 +23,12 @@ def _match(context: Context) -> Iterator[Match]:
     untold = copies.waits_for(context, copies.uploads(context, copies.UNTOLD))
     yield from copies.by_place_of_copies(
         context,
-        np.unique(context.waits.copy[found & ~untold]),
+        distinct(context.waits.copy[found & ~untold]),
         pinning=True,
     )
     yield from copies.by_place_of_copies(
         context,
-        np.unique(context.waits.copy[found & untold]),
+        distinct(context.waits.copy[found & untold]),
         caveats=(_UNTOLD,),
         confidence="medium",
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules import copies
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
@@ -18,7 +17,7 @@ def _waits(context: Context) -> Bool:
 
 def _match(context: Context) -> Iterator[Match]:
     found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
-    yield from copies.by_place_of_copies(context, np.unique(context.waits.copy[found]))
+    yield from copies.by_place_of_copies(context, distinct(context.waits.copy[found]))
 
 
 RULE = Rule(

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.trace.columns import Bool
 
@@ -25,7 +26,7 @@ def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) 
     rows = np.flatnonzero(wanted)
     rows = rows[(events.shapes[event[rows]] > 0) & (events.types[event[rows]] > 0)]
     pairs = events.shapes[event[rows]].astype(np.int64) * len(texts) + events.types[event[rows]]
-    distinct, place = np.unique(pairs, return_inverse=True)
+    distinct, place = grouped(pairs)
     passes = [
         test(_inputs(texts[pair // len(texts)], texts[pair % len(texts)]))
         for pair in distinct.tolist()

@@ -9,6 +9,7 @@ import numpy as np
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace import Kind
@@ -57,7 +58,7 @@ def _depths(context: Context) -> Int:
     """Work of its device launched and not done as each launch that counts began."""
     work, found = context.analysis.work, [np.zeros(0, np.int64)]
     begun = lookup(context.forest.start, work.launch)
-    for device in np.unique(work.device):
+    for device in distinct(work.device):
         mine = (work.device == device) & (work.launch >= 0)
         launched, done = np.sort(begun[mine]), np.sort(work.end[mine])
         moment = begun[mine & context.work]

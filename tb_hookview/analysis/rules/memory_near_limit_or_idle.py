@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 
@@ -22,7 +23,7 @@ def _match(context: Context) -> Iterator[Match]:
     memory = context.analysis.trace.memory
     sizes = {device.id: device.memory for device in context.analysis.trace.devices}
     of_device = memory.device_type != _HOST
-    for device in np.unique(memory.device_index[of_device]).tolist():
+    for device in distinct(memory.device_index[of_device]).tolist():
         mine = of_device & (memory.device_index == device) & (memory.reserved >= 0)
         size = sizes.get(device)
         if not mine.any() or not size:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import union
 from tb_hookview.analysis.names import Role
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.places import places_of
@@ -35,7 +36,7 @@ def _match(context: Context) -> Iterator[Match]:
             evidence=f"memory of the host is pinned in {len(context.steps)} steps, which took the "
             f"host {context.per_step(intervals.length(spans)):.1f} us a step",
             count=len(spans),
-            gaps=np.union1d(
+            gaps=union(
                 context.gaps_at(_under(context, mine), Cause.ALLOCATOR, Cause.COPY),
                 context.gaps_within(spans, Cause.LAUNCH),
             ),

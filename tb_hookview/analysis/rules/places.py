@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.analysis.names import node_name
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.trace.columns import Int
@@ -31,7 +32,7 @@ def places_of(
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     paths, texts = analysis.modules.path, analysis.trace.strings
     key = analysis.attribution.row_module[rows] * len(texts) + host.string[asked]
-    places, group = np.unique(key, return_inverse=True)
+    places, group = grouped(key)
     found = {}
     for number, place in enumerate(places.tolist()):
         module, string = divmod(place, len(texts))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.forest import lookup
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.fp64_kernels import in_float64
@@ -78,7 +79,7 @@ def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
     breaks[1:] = ~same
     number = np.cumsum(breaks) - 1
     member = wanted[order]
-    return order[member], np.unique(number[member], return_inverse=True)[1]
+    return order[member], grouped(number[member])[1]
 
 
 def _fusible(context: Context) -> Bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.joins import among
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace import Kind
@@ -73,7 +74,7 @@ def _one(context: Context, module: str | None, repeats: int, group: list[_Loop])
 
 def _loops(context: Context) -> Iterator[_Loop]:
     siblings = _siblings(context)
-    lead = np.isin(siblings.name, context.strings(lambda text: text in _LEADS))
+    lead = among(siblings.name, context.strings(lambda text: text in _LEADS))
     same = siblings.around[1:] == siblings.around[:-1]
     begins = lead.copy()
     begins[1:] &= ~(lead[:-1] & same)  # of several leads in a row the first

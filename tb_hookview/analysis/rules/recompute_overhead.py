@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.joins import distinct
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 
@@ -19,7 +20,7 @@ def _match(context: Context) -> Iterator[Match]:
         return
     work = owners.recompute & context.work
     wasted = context.device_us(work)
-    below = np.unique(owners.module[work])
+    below = distinct(owners.module[work])
     paths = [modules.path[module] for module in below.tolist() if module >= 0]
     above = _common(paths)
     yield Match(

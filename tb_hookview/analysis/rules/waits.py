@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.joins import distinct, last_up_to
+from tb_hookview.analysis.joins import among, distinct, grouped, last_up_to
 from tb_hookview.analysis.names import Role
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Bool, Int
@@ -114,7 +114,7 @@ class Waits(Struct, frozen=True, dict=True):
     def in_role(self, *roles: Role) -> Bool:
         """Waits in a row of one of these roles, at any depth."""
         role = lookup(self.analysis.host.role, self.around)
-        return np.asarray(np.isin(role, [int(r) for r in roles]).any(axis=1))
+        return np.asarray(among(role, [int(r) for r in roles]).any(axis=1))
 
     @cached_property
     def reads_value(self) -> Bool:
@@ -139,7 +139,7 @@ class Waits(Struct, frozen=True, dict=True):
         events, work = self.analysis.trace.events, self.analysis.work
         name = np.where(self.copy >= 0, events.name[lookup(work.event, self.copy)], -1)
         found = np.full(len(self), Direction.NONE, np.int64)
-        for string in np.unique(name[name >= 0]).tolist():
+        for string in distinct(name[name >= 0]).tolist():
             found[name == string] = _direction(self.analysis.trace.strings[string])
         return found
 
@@ -198,7 +198,7 @@ class Waits(Struct, frozen=True, dict=True):
             return rows
         strings = self.analysis.host.string[rows]
         unwanted = [s for s in distinct(strings).tolist() if texts[s] in skipped]
-        return np.asarray(rows[~np.isin(strings, unwanted)]) if unwanted else rows
+        return np.asarray(rows[~among(strings, unwanted)]) if unwanted else rows
 
     @cached_property
     def _candidates(self) -> Int:
@@ -207,7 +207,7 @@ class Waits(Struct, frozen=True, dict=True):
         operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
         rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
         around = self.around[self.around >= 0]
-        return np.asarray(rows[np.isin(key[rows], distinct(key[around]))])
+        return np.asarray(rows[among(key[rows], distinct(key[around]))])
 
     @cached_property
     def _siblings(self) -> Int:
@@ -217,7 +217,7 @@ class Waits(Struct, frozen=True, dict=True):
 
     def names(self, row: Int) -> NDArray[np.object_]:
         """Name of each row, "" for -1."""
-        strings, place = np.unique(lookup(self.analysis.host.string, row), return_inverse=True)
+        strings, place = grouped(lookup(self.analysis.host.string, row))
         texts = self.analysis.trace.strings
         known = [texts[string] if string >= 0 else "" for string in strings.tolist()]
         return np.array(known, object)[place]
