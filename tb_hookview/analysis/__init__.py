@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tb_hookview.analysis.analysis import Analysis, load
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.kept import load
+from tb_hookview.analysis.kept import report as kept_report
 from tb_hookview.analysis.report import Report, build_report
 from tb_hookview.analysis.sources import choose_trace
 from tb_hookview.errors import UsageError
@@ -38,5 +40,5 @@ def analyze(
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
     chosen = choose_trace(Path(path), worker)
-    report = build_report(load(chosen.path, progress), steps)
+    report = kept_report(chosen.path, steps, lambda path: load(path, progress))
     return report.with_warnings(chosen.warnings)

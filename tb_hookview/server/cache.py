@@ -3,13 +3,15 @@
 The tag of an answer is made of the question, of path, size and time of each file asked about, and
 of this program's own state. So a browser that has the answer already is told so without the trace
 being read, and a file written anew is another answer.
+
+Answers are kept in memory, and those that take longest also on disk, for the next server; there
+they hang on the content of the files.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -17,7 +19,7 @@ from typing import NamedTuple
 from flask import Flask, Response, g, request
 from isal import igzip
 
-import tb_hookview
+from tb_hookview.cache import Source, about, later, program
 from tb_hookview.errors import HookviewError
 from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
@@ -29,8 +31,12 @@ LEVEL = 2
 """igzip's second best: a tenth smaller than the quickest, and still quicker than the network."""
 
 COMPARE = "/api/compare"
-KEPT = frozenset({"/api/report", "/api/module", COMPARE, "/api/timeline"})
+REPORT = "/api/report"
+KEPT = frozenset({REPORT, "/api/module", COMPARE, "/api/timeline"})
 """Questions that come again and take a while to answer."""
+ON_DISK = KEPT - {REPORT}
+"""Those of them whose answers are kept on disk here; the analysis keeps reports itself."""
+KIND = "answer"
 
 TAGGED = (
     KEPT
@@ -39,6 +45,15 @@ TAGGED = (
 )
 OTHER = "other_"
 """What the names of a second trace begin with."""
+
+
+class _Asked(NamedTuple):
+    """A question about traces."""
+
+    tag: str
+    key: tuple[str, ...]
+    """The question itself, without the state of the files."""
+    paths: tuple[Path, ...]
 
 
 class Kept(NamedTuple):
@@ -84,27 +99,49 @@ def install(app: Flask, listed: RunList, kept: AnswerCache) -> None:
 
     @app.before_request
     def answer_again() -> Response | None:
-        tag = _tag(listed) if request.path in TAGGED else None
-        if tag is None:
+        asked = _asked(listed) if request.path in TAGGED else None
+        if asked is None:
             return None
-        if request.if_none_match.contains_weak(tag):
-            return _tagged(Response(status=304), tag)
-        found = kept.get(tag)
-        if found is not None:
-            return _tagged(_answer(found), tag)
-        g.hookview_tag = tag
-        return None
+        if request.if_none_match.contains_weak(asked.tag):
+            return _tagged(Response(status=304), asked.tag)
+        found = kept.get(asked.tag)
+        if found is None:
+            source = about(*asked.paths) if request.path in ON_DISK else None
+            found = _recalled(source, asked)
+            if found is None:
+                g.hookview_asked, g.hookview_source = asked, source
+                return None
+            kept.put(asked.tag, found)
+        return _tagged(_answer(found), asked.tag)
 
     @app.after_request
     def keep(response: Response) -> Response:
-        tag = g.get("hookview_tag")
-        if tag is None or response.status_code != 200:
+        asked: _Asked | None = g.get("hookview_asked")
+        if asked is None or response.status_code != 200:
             return response
         if request.path in KEPT:
             made = _pack(response.get_data())
-            kept.put(tag, made)
+            kept.put(asked.tag, made)
+            _keep_on_disk(g.hookview_source, asked, made)
             response = _answer(made)
-        return _tagged(response, tag)
+        return _tagged(response, asked.tag)
+
+
+_FORMS = (b"plain", b"gzip_")
+"""What stands before a body on disk, by whether it is compressed."""
+
+
+def _keep_on_disk(source: Source | None, asked: _Asked, made: Kept) -> None:
+    if source is not None:
+        later(lambda: source.put(KIND, [_FORMS[made.packed], made.body], *asked.key))
+
+
+def _recalled(source: Source | None, asked: _Asked) -> Kept | None:
+    content = source.get(KIND, *asked.key) if source else None
+    if content is None:
+        return None
+    length = len(_FORMS[0])
+    return Kept(bytes(content[length:]), packed=content[:length] == _FORMS[True])
 
 
 def _pack(body: bytes) -> Kept:
@@ -133,29 +170,23 @@ def _tagged(response: Response, tag: str) -> Response:
     return response
 
 
-def _tag(listed: RunList) -> str | None:
-    """The tag of what is asked for; None where it names no traces, or none that are there."""
+def _asked(listed: RunList) -> _Asked | None:
+    """What is asked for; None where it names no traces, or none that are there."""
     query = request.args
     sides = [prefix for prefix in ("", OTHER) if f"{prefix}run" in query]
     try:
-        files = [listed.choose(query, side).path for side in sides]
-        states = [(str(path), *_state(path)) for path in files]
+        paths = tuple(listed.choose(query, side).path for side in sides)
+        states = [_state(path) for path in paths]
     except (HookviewError, OSError):
         return None  # the route says what is wrong
     if not states or (request.path == COMPARE and len(states) < 2):
         return None
-    question = (request.path, request.query_string)
-    return hashlib.sha256(repr((question, states, _program())).encode()).hexdigest()[:32]
+    # An answer may name the file.
+    key = (request.path, repr(request.query_string), *map(str, paths))
+    tag = hashlib.sha256(repr((key, states, program())).encode()).hexdigest()[:32]
+    return _Asked(tag, key, paths)
 
 
 def _state(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_size, status.st_mtime_ns
-
-
-@cache
-def _program() -> str:
-    """What tells one state of this program from another, also in a checkout that is worked on."""
-    package = Path(tb_hookview.__file__).parent
-    states = [(str(path), *_state(path)) for path in sorted(package.rglob("*.py"))]
-    return f"{tb_hookview.__version__} {hashlib.sha256(repr(states).encode()).hexdigest()}"

@@ -1,0 +1,123 @@
+"""Analyses and reports of traces that were read before, by means of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from tb_hookview.analysis.analysis import Analysis, analyze_trace
+from tb_hookview.analysis.analysis import load as read_anew
+from tb_hookview.analysis.report import Report, build_report, path_as_text
+from tb_hookview.analysis.schema import ReportData
+from tb_hookview.cache import Source, about, later
+from tb_hookview.trace import kept as columns
+from tb_hookview.trace.progress import Count, Progress, silent, uncounted
+
+KIND = "report"
+
+
+def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
+    """Analyze a trace file, from its columns where these are kept; they are kept for the next time.
+
+    What `progress` or `count` raises ends the work.
+
+    Raises:
+        TraceError: the file cannot be read, or is no trace.
+    """
+    source = _of_columns(Path(path))
+    if source is None:
+        return read_anew(path, progress, count)
+    say = progress or silent
+    found = columns.recall(source, str(path))
+    if found is None:
+        analysis = read_anew(path, progress, count)
+        later(lambda: columns.keep(source, analysis.trace))
+        return analysis
+    count(found.event_count)
+    say("attribution", None)
+    return analyze_trace(found)
+
+
+def report(
+    path: Path, steps: Sequence[str] | None, analysis: Callable[[Path], Analysis] = load
+) -> Report:
+    """Return the report of a trace file, over all of it or over some steps; made of `analysis`
+    where none is kept, and then kept.
+
+    Raises:
+        NotFoundError: the trace has no step of that name.
+        Anything else: as `analysis`.
+    """
+    source = about(path)
+    found = _recalled(source, steps) if source else None
+    if found is not None:
+        return found
+    made = build_report(analysis(path), steps)
+    if source:
+        later(lambda: _keep(source, steps, made))
+    return made
+
+
+def fill(path: Path) -> bool:
+    """Keep columns and report of a trace file for later, and be done only then.
+
+    Returns:
+        Whether anything was missing.
+
+    Raises:
+        TraceError: the file cannot be read, or is no trace.
+        OSError: the cache cannot be written.
+    """
+    source = about(path)
+    if source is None:  # the reader says what is wrong with it
+        read_anew(path)
+        return False
+    of_columns = _of_columns(path)
+    trace = columns.recall(of_columns, str(path)) if of_columns else None
+    if _recalled(source, None) and (trace or not of_columns):
+        return False
+    analysis = analyze_trace(trace) if trace else read_anew(path)
+    if of_columns and not trace:
+        columns.keep(of_columns, analysis.trace)
+    _keep(source, None, build_report(analysis))
+    return True
+
+
+def _of_columns(path: Path) -> Source | None:
+    """The file as a source of columns; None where it is as quickly read itself."""
+    try:
+        small = path.stat().st_size < columns.SMALLEST
+    except (OSError, ValueError):  # the reader says what is wrong with it
+        return None
+    return None if small else about(path)
+
+
+def _keep(source: Source, steps: Sequence[str] | None, made: Report) -> None:
+    trace = msgspec.structs.replace(made.data.trace, path="")
+    data = msgspec.structs.replace(made.data, trace=trace)
+    source.put(KIND, [msgspec.json.encode(data)], *_key(steps))
+
+
+def _recalled(source: Source, steps: Sequence[str] | None) -> Report | None:
+    content = source.get(KIND, *_key(steps))
+    if content is None:
+        return None
+    try:
+        data = _decoder().decode(content)
+    except (msgspec.DecodeError, ValueError):
+        source.drop(KIND, *_key(steps))
+        return None
+    trace = msgspec.structs.replace(data.trace, path=path_as_text(source.paths[0]))
+    return Report(msgspec.structs.replace(data, trace=trace))
+
+
+def _key(steps: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(steps or ())
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[ReportData]:
+    return msgspec.json.Decoder(ReportData)

@@ -1,0 +1,27 @@
+"""Work that nobody waits for, and whose failure is nobody's concern."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock, Thread
+
+_log = logging.getLogger(__name__)
+_one_at_a_time = Lock()
+
+
+def later(job: Callable[[], object]) -> None:
+    """Run a job on a thread of its own. A program that ends waits for it; one that is killed
+    does not. What it raises is logged at debug level.
+    """
+
+    def run() -> None:
+        with _one_at_a_time:
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001  # whatever it is, the answer was given
+                _log.debug("nothing kept: %s: %s", type(error).__name__, error)
+
+    with suppress(RuntimeError):  # no more threads can be had: the program is ending
+        Thread(target=run, name="hookview-cache").start()

@@ -1,0 +1,67 @@
+"""Where the cache is, and how large it may grow: the environment says."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from tb_hookview.cache.entries import Cache
+from tb_hookview.errors import UsageError
+
+VARIABLE = "HOOKVIEW_CACHE"
+"""Names the folder, or `OFF`."""
+LIMIT_VARIABLE = "HOOKVIEW_CACHE_LIMIT"
+"""Names the most bytes that are kept: a number, with K, M, G or T for powers of 1024."""
+OFF = "off"
+LIMIT = 4 << 30
+
+_SIZE = re.compile(r"(?P<number>\d{1,15}(\.\d{1,6})?)\s*(?P<unit>[KMGT]?)(i?B)?", re.IGNORECASE)
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def opened() -> Cache | None:
+    """Return the cache that the environment names; None where caching is off, or its limit is
+    no size.
+    """
+    try:
+        return None if is_off() else Cache(folder(), limit())
+    except (UsageError, RuntimeError):  # no such size; no home either
+        return None
+
+
+def is_off() -> bool:
+    """Whether the environment turns caching off."""
+    return os.environ.get(VARIABLE, "").strip().lower() == OFF
+
+
+def folder() -> Path:
+    """Return the folder of the cache, which need not exist.
+
+    Raises:
+        RuntimeError: the user has no home.
+    """
+    named = os.environ.get(VARIABLE, "").strip()
+    if named:
+        return Path(named).expanduser().absolute()
+    import platformdirs
+
+    usual = Path(platformdirs.user_cache_dir("tb_hookview", appauthor=False))
+    if not usual.is_absolute():
+        raise RuntimeError("no home folder")
+    return usual
+
+
+def limit() -> int:
+    """Return how many bytes may be kept.
+
+    Raises:
+        UsageError: what the environment says is no size.
+    """
+    named = os.environ.get(LIMIT_VARIABLE, "").strip()
+    if not named:
+        return LIMIT
+    size = _SIZE.fullmatch(named)
+    if size is None:
+        raise UsageError(f"{LIMIT_VARIABLE}={named!r} is no size; name one such as 500M or 4G")
+    return int(float(size["number"]) * (1 << _UNITS[size["unit"].upper()]))

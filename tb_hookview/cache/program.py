@@ -1,0 +1,37 @@
+"""What tells one state of this program from another, also in a checkout that is worked on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import tb_hookview
+
+_SOURCES = (".py", ".json")
+_NOT_SOURCES = frozenset({"__pycache__", "static"})
+
+
+@cache
+def program() -> str:
+    """Return the version, and a hash of size and time of every source file of the package."""
+    return f"{tb_hookview.__version__} {state_of(Path(tb_hookview.__file__).parent)}"
+
+
+def state_of(folder: Path) -> str:
+    """Return a hash of name, size and time of every source file below a folder."""
+    states = sorted(_states(os.fspath(folder), ""))
+    return hashlib.blake2b(repr(states).encode(), digest_size=20).hexdigest()
+
+
+def _states(folder: str, name: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name not in _NOT_SOURCES:
+                    yield from _states(entry.path, f"{name}{entry.name}/")
+            elif entry.name.endswith(_SOURCES):
+                status = entry.stat()
+                yield name + entry.name, status.st_size, status.st_mtime_ns

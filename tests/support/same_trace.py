@@ -1,0 +1,31 @@
+"""Whether two traces hold the same."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.trace import Trace
+
+
+def assert_same(one: Any, other: Any, place: str = "trace") -> None:
+    """Hold two values, and all that they are made of, to be of equal types and values."""
+    assert type(one) is type(other), place
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, place
+        np.testing.assert_array_equal(one, other, place, strict=True)
+    elif type(one).__module__ == Trace.__module__:
+        for name in type(one).__annotations__:
+            assert_same(getattr(one, name), getattr(other, name), f"{place}.{name}")
+    elif isinstance(one, tuple | list):
+        assert len(one) == len(other), place
+        for number, pair in enumerate(zip(one, other, strict=True)):
+            assert_same(*pair, f"{place}[{number}]")
+    elif isinstance(one, dict):
+        assert list(one) == list(other), place
+        for key in one:
+            assert_same(one[key], other[key], f"{place}[{key!r}]")
+    else:
+        assert one == other or (math.isnan(one) and math.isnan(other)), place
