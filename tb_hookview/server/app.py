@@ -8,7 +8,7 @@ from pathlib import Path
 from flask import Flask, Response, request
 
 import tb_hookview
-from tb_hookview.analysis import build_report
+from tb_hookview.analysis import kept
 from tb_hookview.analysis.rules import RULES
 from tb_hookview.server import answers, cache, comparison, modules, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
@@ -44,8 +44,8 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
 
     @app.get("/api/report")
     def report() -> Response:
-        analysis = store.get(listed.choose(request.args).path)
-        return answers.json(build_report(analysis, request.args.getlist("step") or None).data)
+        path, steps = listed.choose(request.args).path, request.args.getlist("step") or None
+        return answers.json(kept.report(path, steps, store.get).data)
 
     @app.get("/api/rules")
     def rules() -> Response:
