@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer import machine
-from analyzer.peers import peers_python
-from analyzer.traces import FOLDER
+from common import machine
+from common.peers import peers_python
+from common.traces import FOLDER
 from comparison import hta, tb_profiler
 
 BEGIN, END = "<!-- agreement:begin -->", "<!-- agreement:end -->"

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analyzer import machine
-from analyzer.traces import FOLDER, label
+from common import machine
+from common.traces import FOLDER, label
 from flask.testing import FlaskClient
 from isal import igzip
 

@@ -1,7 +1,9 @@
 """One contender on one trace file, in a process of its own: `python -I contender.py NAME FILE`.
 
 Imports first, then times only the way from the file to the result, and prints one line of JSON:
-`seconds`, `rss_before` and `rss_peak` (bytes), `versions`, `facts`; or `fails` with the reason.
+`seconds` on the wall, `cpu` (seconds of all threads and child processes), `imports` (seconds),
+`rss_before` and `rss_peak` (bytes), `versions`, `installed` (bytes on disk), `facts`; or `fails`
+with the reason.
 Runs under the Python of the project or of the peers, so it needs the standard library alone.
 """
 
@@ -9,18 +11,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import files, version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 Work = Callable[[], Any]
 """What is timed: takes nothing, returns the result."""
+
+Contenders = dict[str, tuple[Callable[[str], Work], tuple[str, ...]]]
+"""Name -> what makes the work ready, and the distributions whose versions are worth telling."""
+
+
+class Rows(int):
+    """Result of a work of which only the number of rows is worth telling."""
 
 
 def hookview(path: str) -> Work:
@@ -67,8 +77,13 @@ def floor(path: str) -> Work:
     file = Path(path)
 
     def work() -> Any:
+        start = time.perf_counter()
         data = file.read_bytes()
-        return parser.parse(igzip.decompress(data) if path.endswith(".gz") else data)
+        text = igzip.decompress(data) if path.endswith(".gz") else data
+        inflated = time.perf_counter()
+        # The document stays until the end, as a result does.
+        document = parser.parse(text)
+        return document, {"inflate": inflated - start, "walk": time.perf_counter() - inflated}
 
     return work
 
@@ -82,7 +97,7 @@ def stages(path: str) -> Work:
     def say(stage: str, _fraction: float | None) -> None:
         marks.append((stage, time.perf_counter()))
 
-    def work() -> dict[str, float]:
+    def work() -> tuple[dict[str, float], int]:
         marks.clear()
         analysis = load(path, say)
         say("report", None)
@@ -93,12 +108,12 @@ def stages(path: str) -> Work:
         spent: dict[str, float] = {}
         for (stage, start), (_, end) in pairwise(marks):
             spent[stage] = spent.get(stage, 0.0) + end - start
-        return spent
+        return spent, analysis.trace.event_count
 
     return work
 
 
-CONTENDERS: dict[str, tuple[Callable[[str], Work], tuple[str, ...]]] = {
+CONTENDERS: Contenders = {
     "hookview": (hookview, ("tb-hookview", "msgspec", "isal", "numpy")),
     "json.loads": (json_loads, ()),
     "hta": (hta, ("HolisticTraceAnalysis", "pandas", "numpy")),
@@ -106,7 +121,6 @@ CONTENDERS: dict[str, tuple[Callable[[str], Work], tuple[str, ...]]] = {
     "floor": (floor, ("isal", "pysimdjson")),
     "stages": (stages, ()),
 }
-"""Name -> what makes the work ready, and the distributions whose versions are worth telling."""
 
 
 def _facts(name: str, result: Any) -> dict[str, Any]:
@@ -115,7 +129,11 @@ def _facts(name: str, result: Any) -> dict[str, Any]:
         return {
             "events": len(result.get("traceEvents", ()) if isinstance(result, dict) else result)
         }
-    return {"stages": result} if name == "stages" else {}
+    if isinstance(result, Rows):
+        return {"rows": int(result)}
+    if name == "stages":
+        return {"stages": result[0], "events": result[1]}
+    return {"floor": result[1]} if name == "floor" else {}
 
 
 def _rss() -> int:
@@ -127,36 +145,56 @@ def _rss() -> int:
 
 
 def _peak_rss() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    """Most resident bytes so far, with those of the largest child process, shared ones twice."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    status = Path("/proc/self/status")
+    told = re.search(r"VmHWM:\s*(\d+)", status.read_text()) if status.exists() else None
+    # What the system tells of a process at its end begins with the size of its parent; this not.
+    own = int(told[1]) if told else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * unit
 
 
-def measure(name: str, path: str) -> dict[str, Any]:
+def _installed(distribution: str) -> int:
+    paths = [Path(str(file.locate())) for file in files(distribution) or ()]
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def _cpu() -> float:
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def measure(name: str, path: str, contenders: Contenders) -> dict[str, Any]:
     """Run a contender once."""
-    prepare, distributions = CONTENDERS[name]
-    work = prepare(path)
-    before = _rss()
+    prepare, distributions = contenders[name]
     start = time.perf_counter()
+    work = prepare(path)
+    imports = time.perf_counter() - start
+    before = _rss()
+    start, cpu = time.perf_counter(), _cpu()
     result = work()
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, _cpu() - cpu
     return {
         "seconds": seconds,
+        "cpu": cpu,
+        "imports": imports,
         "rss_before": before,
         "rss_peak": _peak_rss(),
         "versions": {each: version(each) for each in distributions},
+        "installed": sum(map(_installed, distributions)),
         "facts": _facts(name, result),
     }
 
 
-def main() -> None:
+def main(contenders: Contenders) -> None:
     """Print what `measure` found, or why it found nothing."""
     name, path = sys.argv[1:]
     try:
-        found = measure(name, path)
+        found = measure(name, path, contenders)
     except Exception as error:  # noqa: BLE001  # whatever a contender raises is its result here
         found = {"fails": f"{type(error).__name__}: {error}".replace(path, Path(path).name)}
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main()
+    main(CONTENDERS)

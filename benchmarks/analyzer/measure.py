@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -13,10 +10,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-_PROGRAM = Path(__file__).with_name("contender.py")
-_LIMIT = 900.0
-"""Seconds after which a contender is given up."""
+from common import child
 
+CONTENDER = Path(__file__).with_name("contender.py")
 SLOW, SLOW_RUNS = 10.0, 2
 """A contender whose first run on a file takes longer (seconds) is run this often there."""
 
@@ -60,13 +56,18 @@ class Cell:
         return not self.fails and len(self.runs) < (min(repeats, SLOW_RUNS) if slow else repeats)
 
     def middle(self, key: str) -> float:
-        """Median of `seconds`, `rss_before` or `rss_peak`."""
+        """Median of `seconds`, `cpu`, `rss_before` or `rss_peak`."""
         return float(median(run[key] for run in self.runs))
 
     @property
     def seconds(self) -> float:
         """Median time."""
         return self.middle("seconds")
+
+    @property
+    def added(self) -> float:
+        """Median of the bytes that the work added at its peak."""
+        return float(median(run["rss_peak"] - run["rss_before"] for run in self.runs))
 
     def add(self, found: dict[str, Any]) -> None:
         """Keep the outcome of a run."""
@@ -101,7 +102,7 @@ def measure(
     """Measure file by file, the contenders taking turns: A B C A B C."""
     with tempfile.TemporaryDirectory() as scratch:
         for path in paths:
-            path.read_bytes()  # so that the first contender does not pay for a cold disk
+            _warm(path)
             row = Row(path, {contender.name: Cell() for contender in contenders})
             for _ in range(repeats):
                 for contender in contenders:
@@ -112,18 +113,13 @@ def measure(
             yield row
 
 
+def _warm(path: Path) -> None:
+    """Have the system read a file, so that the first contender does not pay for a cold disk."""
+    with path.open("rb") as file:
+        while file.read(1 << 20):
+            pass
+
+
 def _run(contender: Contender, path: Path, python: Path, scratch: str) -> dict[str, Any]:
-    """One run. This process stays small: on Linux a child's peak starts from its parent's."""
-    command = [str(python), "-I", str(_PROGRAM), contender.name, str(path.resolve())]
-    environment = {**os.environ, "CONTENDER_SCRATCH": scratch, "HOOKVIEW_CACHE": "off"}
-    try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=_LIMIT, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return {"fails": f"not done after {_LIMIT:.0f} s"}
-    if done.returncode or not done.stdout:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        return {"fails": f"exit {done.returncode}, {last[0]}"}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    command = [python, "-I", CONTENDER, contender.name, path.resolve()]
+    return child.run(command, CONTENDER_SCRATCH=scratch)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from analyzer.traces import label
+from common.traces import label
 
 from comparison.asking import NEAR, ask, same, shown, table
 from tb_hookview.analysis import intervals, load

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analyzer.traces import label
+from common.traces import label
 
 from comparison.asking import ask, same, shown, table
 from tb_hookview.analysis import analyze

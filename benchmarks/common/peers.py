@@ -15,8 +15,7 @@ _REQUIREMENTS = _ROOT / "benchmarks" / "requirements.txt"
 def peers_python() -> Path:
     """The interpreter of the peers' environment, made on first use and when the pins change.
 
-    Raises:
-        SystemExit: the peers cannot be installed.
+    Where they cannot be installed this is said, and what is run with it fails.
     """
     python = _FOLDER / "bin" / "python"
     stamp = _FOLDER / "installed.txt"
@@ -27,9 +26,11 @@ def peers_python() -> Path:
     venv.create(_FOLDER, with_pip=True, clear=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if subprocess.run([*pip, "-r", str(_REQUIREMENTS)], check=False).returncode:
-        sys.exit(
-            "analyze.py: the peers of benchmarks/requirements.txt could not be installed (see "
-            "above); install them elsewhere and name that Python with --peers-python"
+        print(
+            "The peers of benchmarks/requirements.txt could not be installed (see above); install "
+            "them elsewhere and name that Python with --peers-python",
+            file=sys.stderr,
         )
-    stamp.write_text(wanted, encoding="utf-8")
+    else:
+        stamp.write_text(wanted, encoding="utf-8")
     return python

@@ -1,0 +1,1 @@
+"""What the benchmarks have in common: files, machine, processes, tables, the page they write."""
