@@ -13,12 +13,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import machine
+from common import child, machine, page
 from common.peers import peers_python
 from common.traces import FOLDER
 from comparison import hta, tb_profiler
 
-BEGIN, END = "<!-- agreement:begin -->", "<!-- agreement:end -->"
+_PROGRAM = "agreement"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,6 +33,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"agreement.py: no {where} beside the checkout", file=sys.stderr)
         return 0
     python = arguments.peers_python or peers_python()
+    child.without_cache()
     today = datetime.datetime.now(datetime.timezone.utc)
     parts = [
         f"{today:%Y-%m-%d}. {machine.describe()}. `python benchmarks/agreement.py`",
@@ -44,10 +45,9 @@ def main(argv: Sequence[str]) -> int:
     block = "\n\n".join(parts)
     print(block)
     if arguments.write:
-        text = arguments.write.read_text(encoding="utf-8")
-        before, rest = text.split(BEGIN, 1)
-        after = rest.split(END, 1)[1]
-        arguments.write.write_text(f"{before}{BEGIN}\n\n{block}\n\n{END}{after}", encoding="utf-8")
+        content = arguments.write.read_text(encoding="utf-8")
+        content = page.replaced(content, _PROGRAM, block)
+        arguments.write.write_text(content, encoding="utf-8")
     return 0
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import runpy
 import statistics
 import sys
 import tempfile
@@ -19,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import machine
-from common.traces import FOLDER, label
+from common import child, machine
+from common.traces import STACKS, inflate, label, the_trace
 from flask.testing import FlaskClient
 from isal import igzip
 
@@ -28,8 +27,6 @@ from tb_hookview.analysis import load
 from tb_hookview.server import create_app
 from tb_hookview.timeline import Timeline
 
-DEFAULT = "tracelens_mi300_sd35_with_stacks.json.gz"
-INFLATE = FOLDER.parent / "tools" / "inflate.py"
 ZOOMS = range(0, 21, 2)
 """Powers of two of which a window is the part of the trace."""
 PLACES = 9
@@ -151,22 +148,18 @@ def report(path: Path, width: int) -> None:
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path, help=f"traces; {DEFAULT} by default")
+    parser.add_argument("files", nargs="*", type=Path, help=f"traces; {STACKS} by default")
     parser.add_argument("--copies", type=int, default=1, help="inflate each file N times first")
     parser.add_argument("--width", type=int, default=1400, help="pixels of a window (1400)")
     arguments = parser.parse_args(argv)
-    arguments.files = arguments.files or [FOLDER / DEFAULT]
-    for path in arguments.files:
-        if not path.is_file():
-            parser.error(f"{path.name}: no such file")
-    if arguments.copies > 1 and not INFLATE.is_file():
-        parser.error("--copies needs ../shared/tools/inflate.py beside the checkout")
+    arguments.files = [the_trace(path) for path in arguments.files or [None]]
     return arguments
 
 
 def main(argv: Sequence[str]) -> int:
     """Measure and print."""
     arguments = _arguments(argv)
+    child.without_cache()
     print(f"{machine.describe()}. Windows of {arguments.width} pixels, all lanes.\n")
     for path in arguments.files:
         if arguments.copies == 1:
@@ -175,8 +168,8 @@ def main(argv: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             name = path.name.removesuffix(".gz").removesuffix(".json")
             inflated = Path(folder) / f"{name}_x{arguments.copies}.json.gz"
-            inflate = runpy.run_path(str(INFLATE))["main"]
-            inflate(str(path), str(inflated), arguments.copies)
+            if inflate(path, inflated, arguments.copies).wait():
+                return 1
             report(inflated, arguments.width)
     return 0
 

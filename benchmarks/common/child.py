@@ -13,6 +13,11 @@ LIMIT = 900.0
 """Seconds after which a process is given up."""
 
 
+def without_cache() -> None:
+    """Have this process read every trace itself, and keep nothing of it."""
+    os.environ.update(environment())
+
+
 def environment(**told: str) -> dict[str, str]:
     """This process's environment, without a cache unless told otherwise."""
     return {**os.environ, "HOOKVIEW_CACHE": "off", **told}

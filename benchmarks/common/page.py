@@ -70,8 +70,8 @@ def publish(program: str, parts: Sequence[str], aims: Sequence[Aim], path: Path 
         print(f"\n{table(_HEAD, rows(program, aims), left=4)}")
     if path:
         page = path.read_text(encoding="utf-8")
-        page = _replaced(page, program, block)
-        path.write_text(_replaced(page, _AIMS, _with_aims(page, program, aims)), encoding="utf-8")
+        page = replaced(page, program, block)
+        path.write_text(replaced(page, _AIMS, _with_aims(page, program, aims)), encoding="utf-8")
 
 
 def rows(program: str, aims: Sequence[Aim]) -> list[list[str]]:
@@ -106,7 +106,8 @@ def _between(page: str, name: str) -> str:
     return page.split(begin, 1)[1].split(end, 1)[0]
 
 
-def _replaced(page: str, name: str, block: str) -> str:
+def replaced(page: str, name: str, block: str) -> str:
+    """A page with a block of text between the markers of that name."""
     begin, end = _markers(name)
     before, rest = page.split(begin, 1)
     return f"{before}{begin}\n\n{block}\n\n{end}{rest.split(end, 1)[1]}"
