@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct, grouped
+from tb_hookview.analysis.joins import distinct, grouped, median
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.analysis.syncs import Syncs
 from tb_hookview.trace import Kind
@@ -67,7 +67,7 @@ class DeviceTime(Struct, frozen=True, dict=True):
         """Median time from a launch to its start on an idle device, nanoseconds; 0 if unknown."""
         begun = self.launch_start
         onto_idle = (begun >= 0) & (self.busy_until <= begun) & (self.work.start >= begun)
-        return int(np.median((self.work.start - begun)[onto_idle])) if onto_idle.any() else 0
+        return int(median((self.work.start - begun)[onto_idle])) if onto_idle.any() else 0
 
     @cached_property
     def first_of_launch(self) -> Bool:

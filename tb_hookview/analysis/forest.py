@@ -81,9 +81,24 @@ def build(events: Events, rows: Int) -> Forest:
     """Nest the given rows of `events` (positions in it, ascending)."""
     thread = events.thread[rows].astype(np.int64)
     start, duration = events.start[rows], events.duration[rows]
-    order = np.lexsort((-duration, start, thread))
+    order = _in_order(thread, start, duration)
     thread, start, end = thread[order], start[order], (start + duration)[order]
     return Forest(rows[order], enclosing(thread, start, end), start, end, thread)
+
+
+def _in_order(thread: Int, start: Int, duration: Int) -> Int:
+    """Rows by thread, start, then longer first.
+
+    Files are nearly in order of start and few rows start together, so only these are sorted by
+    their durations, which are in no order at all.
+    """
+    order = np.lexsort((start, thread))
+    tied = (np.diff(start[order]) == 0) & (np.diff(thread[order]) == 0)
+    if tied.any():
+        place = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        rows = order[place]
+        order[place] = rows[np.lexsort((-duration[rows], start[rows], thread[rows]))]
+    return order
 
 
 def enclosing(thread: Int, start: Int, end: Int) -> Int:
@@ -157,7 +172,11 @@ def lookup(column: Int, position: Int) -> Int:
     """`column[position]`, and -1 where the position is -1."""
     if not len(column):
         return np.full(len(position), -1, np.int64)
-    return np.where(position >= 0, column[position], -1)
+    found = column[position]
+    if found.dtype == np.bool_:
+        found = found.astype(np.int64)
+    found[position < 0] = -1
+    return found
 
 
 def self_time(start: Int, end: Int, parent: Int) -> Int:

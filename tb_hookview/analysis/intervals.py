@@ -11,6 +11,7 @@ import numpy as np
 from tb_hookview.trace.columns import Int
 
 EMPTY: Int = np.zeros((0, 2), np.int64)
+_LEFT, _RIGHT = 1, 2
 
 
 def of(start: Int, end: Int) -> Int:
@@ -30,7 +31,9 @@ def _joined(start: Int, end: Int) -> Int:
     if not len(start):
         return EMPTY
     if (start[1:] < start[:-1]).any():
-        order = np.argsort(start)  # of those that start together, the furthest end counts
+        # Of those that start together the furthest end counts, in whatever order; stable sorting is
+        # the quicker where stretches are in order already.
+        order = np.argsort(start, kind="stable")
         start, end = start[order], end[order]
     reach = np.maximum.accumulate(end)
     opens = np.flatnonzero(start[1:] > reach[:-1]) + 1
@@ -45,23 +48,17 @@ def length(intervals: Int) -> int:
 
 def intersect(left: Int, right: Int) -> Int:
     """Time in both sets."""
-    return _where_depth(left, right, 2)
+    return _where(left, right, _LEFT + _RIGHT)
 
 
 def subtract(left: Int, right: Int) -> Int:
     """Time in `left` and not in `right`."""
-    if not len(left) or not len(right):
-        return left
-    hull = np.array([[left[0, 0], left[-1, 1]]], np.int64)
-    return intersect(left, complement(right, hull))
+    return _where(left, right, _LEFT) if len(left) and len(right) else left
 
 
 def complement(intervals: Int, within: Int) -> Int:
     """Time of the single interval `within` (shape (1, 2)) that the set does not cover."""
-    inside = intersect(intervals, within)
-    starts = np.concatenate([within[:, 0], inside[:, 1]])
-    ends = np.concatenate([inside[:, 0], within[:, 1]])
-    return normal(np.stack([starts, ends], axis=1))
+    return subtract(normal(within), intervals)
 
 
 def lengths_within(intervals: Int, windows: Int) -> Int:
@@ -80,14 +77,13 @@ def _covered_until(intervals: Int, time: Int) -> Int:
     return np.where(place > 0, before[last] + partial, 0)
 
 
-def _where_depth(left: Int, right: Int, wanted: int) -> Int:
+def _where(left: Int, right: Int, wanted: int) -> Int:
+    """Time in the sets that are wanted, and in no other: the sum of `_LEFT` and `_RIGHT`."""
     if not len(left) or not len(right):
         return EMPTY
     times = np.concatenate([left[:, 0], right[:, 0], left[:, 1], right[:, 1]])
-    starts = len(left) + len(right)
-    change = np.repeat([1, -1], [starts, starts])
+    sizes = [len(left), len(right)] * 2
+    change = np.repeat([_LEFT, _RIGHT, -_LEFT, -_RIGHT], sizes)
     order = np.argsort(times, kind="stable")
-    depth = np.cumsum(change[order])
-    inside = depth[:-1] >= wanted
-    bounds = np.stack([times[order][:-1][inside], times[order][1:][inside]], axis=1)
-    return normal(bounds)
+    times, inside = times[order], np.cumsum(change[order])[:-1] == wanted
+    return _joined(times[:-1][inside], times[1:][inside])

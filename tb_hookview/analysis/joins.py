@@ -31,17 +31,17 @@ def last_up_to(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
     Returns:
         Index of the row for each query, shape (q,).
     """
-    count, queries = len(key), len(query_key)
+    count = len(key)
     keys = np.concatenate([key, query_key]).astype(np.int64)
-    times = np.concatenate([time, query_time])
-    is_query = np.repeat([False, True], [count, queries])
-    order = np.lexsort((is_query, times, keys))
-    latest = np.maximum.accumulate(np.where(is_query[order], -1, np.arange(count + queries)))
-    found = np.full(queries, -1, np.int64)
-    asked = np.flatnonzero(is_query[order])
-    row = np.where(latest[asked] >= 0, order[latest[asked]], -1)
-    same = (row >= 0) & (keys[row] == keys[order[asked]])
-    found[order[asked] - count] = np.where(same, row, -1)
+    # Sorting is stable: of what is alike, rows stand before queries, as they do here.
+    order = np.lexsort((np.concatenate([time, query_time]), _narrow(keys)))
+    is_query = order >= count
+    latest = np.maximum.accumulate(np.where(is_query, -1, np.arange(len(order))))
+    query, place = order[is_query], latest[is_query]
+    row = order[place]
+    same = (place >= 0) & (keys[row] == keys[query])
+    found = np.empty(len(query_key), np.int64)
+    found[query - count] = np.where(same, row, -1)
     return found
 
 
@@ -79,12 +79,23 @@ def among(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
             found |= column == value
         return found
     wanted = np.asarray(values, np.int64)
-    if column.size and (table := _occurring(wanted, len(wanted) + column.size)) is not None:
+    if (table := _occurring(wanted, len(wanted) + column.size)) is not None:
         low, held = table
         place = _above(column, low)
         inside = (place >= 0) & (place < len(held))
         return np.asarray(inside & held[np.where(inside, place, 0)])
-    return np.isin(column, wanted)
+    wanted, (present, row) = distinct(wanted), grouped(column.ravel())
+    place = np.minimum(np.searchsorted(wanted, present), len(wanted) - 1)
+    return np.asarray((wanted[place] == present)[row].reshape(column.shape))
+
+
+def median(values: Int) -> float:
+    """The value in the middle of one or more, or midway between the two that are.
+
+    `np.median` imports `numpy.ma`.
+    """
+    ordered, half = np.sort(values), len(values) // 2
+    return (float(ordered[half]) + float(ordered[-1 - half])) / 2
 
 
 def union(first: Int, second: Int) -> Int:
@@ -111,6 +122,12 @@ def _occurring(column: NDArray[Any], rows: int) -> tuple[int, Bool] | None:
     held = np.zeros(high - low + 1, bool)
     held[_above(column, low)] = True
     return low, held
+
+
+def _narrow(keys: Int) -> NDArray[Any]:
+    """The same order in 16 bits, which are sorted in a third of the time, where these hold it."""
+    low = int(keys.min(initial=0))
+    return _above(keys, low).astype(np.uint16) if keys.max(initial=0) - low < 1 << 16 else keys
 
 
 def _above(column: NDArray[Any], low: int) -> Int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.device_time import DeviceTime
-from tb_hookview.analysis.joins import among, distinct
+from tb_hookview.analysis.joins import among, distinct, median
 from tb_hookview.trace.columns import Bool, Int
 
 OUTSTANDING = 900
@@ -45,6 +45,6 @@ def _is_slow(time: DeviceTime, rows: Int) -> Bool:
     names, lasted = time.host.string, time.forest.duration
     slow = np.zeros(len(rows), bool)
     for name in distinct(names[rows]):
-        usual = np.median(lasted[launches[names[launches] == name]])
+        usual = median(lasted[launches[names[launches] == name]])
         slow |= (names[rows] == name) & (lasted[rows] > SLOW * usual)
     return slow

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import statistics
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from tb_hookview.analysis.joins import (
     grouped,
     last_up_to,
     match,
+    median,
     numbered,
     pair_key,
     union,
@@ -72,6 +75,11 @@ def test_among(column: np.ndarray, values: np.ndarray) -> None:
 def test_among_keeps_the_shape() -> None:
     table = np.arange(30).reshape(5, 6)
     assert np.array_equal(among(table, list(range(20))), table < 20)
+
+
+@given(st.lists(st.integers(-9, 2**40), min_size=1))
+def test_median(values: list[int]) -> None:
+    assert median(np.array(values, np.int64)) == statistics.median(values)
 
 
 @given(columns, columns)

@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis import intervals
 from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.gaps import Cause
-from tb_hookview.analysis.joins import distinct
+from tb_hookview.analysis.joins import distinct, median
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule, counted
 from tb_hookview.trace import Kind
@@ -35,7 +35,7 @@ def _match(context: Context) -> Iterator[Match]:
     idle = context.per_step(context.analysis.gaps.duration[gaps].sum())
     if idle <= _SHARE * context.step_us or len(gaps) < _GAPS * len(context.steps):
         return
-    depth = float(np.median(_depths(context)))
+    depth = median(_depths(context))
     if depth > _SHALLOW:
         return
     in_operators = _in_operators(context, gaps) / idle

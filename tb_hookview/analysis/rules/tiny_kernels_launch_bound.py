@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.gaps import Cause
-from tb_hookview.analysis.joins import last_up_to
+from tb_hookview.analysis.joins import last_up_to, median
 from tb_hookview.analysis.rules.context import Context
 from tb_hookview.analysis.rules.rule import Match, Rule
 from tb_hookview.trace import Kind
@@ -30,13 +30,13 @@ def _match(context: Context) -> Iterator[Match]:
     gaps = context.gaps_of(Cause.LAUNCH)
     gaps = gaps[context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS]
     idle = context.per_step(context.analysis.gaps.duration[gaps].sum())
-    if np.median(length) >= _SHORT_NS or outrun <= 0.5 or idle < _IDLE_SHARE * context.step_us:
+    if median(length) >= _SHORT_NS or outrun <= 0.5 or idle < _IDLE_SHARE * context.step_us:
         return
     yield Match(
         place="the whole step",
         everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels a step, half of them shorter "
-        f"than {np.median(length) / 1000:.1f} us; {outrun:.0%} are shorter than the host took to "
+        f"than {median(length) / 1000:.1f} us; {outrun:.0%} are shorter than the host took to "
         f"launch the next; {len(gaps)} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before the "
         f"next launch, {idle:.1f} us a step",
         count=len(gaps),
