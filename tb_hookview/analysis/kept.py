@@ -13,6 +13,7 @@ from tb_hookview.analysis.analysis import load as read_anew
 from tb_hookview.analysis.report import Report, build_report, path_as_text
 from tb_hookview.analysis.schema import ReportData
 from tb_hookview.cache import Source, about, later
+from tb_hookview.errors import UsageError
 from tb_hookview.trace import kept as columns
 from tb_hookview.trace.progress import Count, Progress, silent, uncounted
 
@@ -69,20 +70,24 @@ def fill(path: Path) -> bool:
 
     Raises:
         TraceError: the file cannot be read, or is no trace.
+        UsageError: it cannot be kept.
         OSError: the cache cannot be written.
     """
     source = about(path)
-    if source is None:  # the reader says what is wrong with it
-        read_anew(path)
-        return False
+    if source is None:
+        read_anew(path)  # and so say what is wrong with it
+        raise UsageError(f"{path}: cannot be kept; it is no ordinary file, or caching is off")
     of_columns = _of_columns(path)
     trace = columns.recall(of_columns, str(path)) if of_columns else None
-    if _recalled(source, None) and (trace or not of_columns):
+    complete = trace is not None or of_columns is None
+    if complete and _recalled(source, None):
         return False
     analysis = analyze_trace(trace) if trace else read_anew(path)
     if of_columns and not trace:
-        columns.keep(of_columns, analysis.trace)
-    _keep(source, None, build_report(analysis))
+        complete = columns.keep(of_columns, analysis.trace)
+    if not (_keep(source, None, build_report(analysis)) and complete):
+        reason = "it was written to meanwhile, or is larger than the cache may be"
+        raise UsageError(f"{path}: cannot be kept; {reason}")
     return True
 
 
@@ -95,10 +100,10 @@ def _of_columns(path: Path) -> Source | None:
     return None if small else about(path)
 
 
-def _keep(source: Source, steps: Sequence[str] | None, made: Report) -> None:
+def _keep(source: Source, steps: Sequence[str] | None, made: Report) -> bool:
     trace = msgspec.structs.replace(made.data.trace, path="")
     data = msgspec.structs.replace(made.data, trace=trace)
-    source.put(KIND, [msgspec.json.encode(data)], *_key(steps))
+    return source.put(KIND, [msgspec.json.encode(data)], *_key(steps))
 
 
 def _recalled(source: Source, steps: Sequence[str] | None) -> Report | None:

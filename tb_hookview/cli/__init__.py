@@ -10,6 +10,7 @@ import click
 
 from tb_hookview import HookviewError, __version__
 from tb_hookview.cli.analyze import analyze
+from tb_hookview.cli.cache import cache
 from tb_hookview.cli.check import check
 from tb_hookview.cli.demo import demo
 from tb_hookview.cli.diff import diff
@@ -43,5 +44,5 @@ def main() -> None:
     """Which module's backward costs what, and where the host waits for the device."""
 
 
-for _command in (analyze, diff, check, export, serve, run, rules, demo):
+for _command in (analyze, diff, check, export, serve, run, rules, cache, demo):
     main.add_command(_command)

@@ -1,0 +1,120 @@
+"""`hookview cache`: what is kept on disk of traces that were read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tb_hookview.cli.terminal import progress
+from tb_hookview.cli.text import plural, printable
+from tb_hookview.errors import HookviewError, UsageError
+
+if TYPE_CHECKING:
+    from tb_hookview.cache import Cache
+
+BAD_INPUT = 2
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+@click.group("cache", invoke_without_command=True, short_help="What is kept of traces read before.")
+@click.pass_context
+def cache(context: click.Context) -> None:
+    """Tell where columns and reports of traces are kept, how many, and up to which size.
+
+    HOOKVIEW_CACHE names the folder, or turns caching off with "off"; HOOKVIEW_CACHE_LIMIT is the
+    most that is kept, such as 500M (4G if not given). The least recently used go first.
+    """
+    if context.invoked_subcommand is None:
+        kept = _opened()
+        used = kept.usage()
+        click.echo(f"folder   {printable(str(kept.folder))}")
+        click.echo(f"entries  {used.entries:,}")
+        click.echo(f"size     {_size(used.bytes)}")
+        click.echo(f"limit    {_size(kept.limit)}")
+
+
+@cache.command(short_help="Remove all that is kept.")
+def clear() -> None:
+    """Remove all entries; other files in the folder stay."""
+    removed = _opened().clear()
+    click.echo(f"removed {_entries(removed.entries)}, {_size(removed.bytes)}")
+
+
+@cache.command(short_help="Read traces now, for later.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Traces read at once; as many as there are cores if not given.",
+)
+def fill(paths: tuple[str, ...], workers: int | None) -> None:
+    """Read every trace that a PATH is or holds, so that looking at it later is quick.
+
+    A trace that cannot be read is a line on standard error, and the exit code is 2; the others are
+    kept all the same.
+    """
+    from tb_hookview.cli.filling import cores, filled
+
+    kept = _opened()
+    found, problems = _traces(paths)
+    added = 0
+    with progress() as show:
+        for number, outcome in enumerate(filled(found, kept.folder, workers or cores())):
+            if show:
+                show("reading", (number + 1) / len(found))
+            problems += [outcome.problem] if outcome.problem else []
+            added += outcome.added
+    for problem in problems:
+        click.echo(f"hookview: {printable(problem)}", err=True)
+    click.echo(f"{plural(len(found), 'trace')}, {added} read and kept")
+    click.echo(f"the cache holds {_size(kept.usage().bytes)} of at most {_size(kept.limit)}")
+    click.get_current_context().exit(BAD_INPUT if problems else 0)
+
+
+def _traces(paths: tuple[str, ...]) -> tuple[list[Path], list[str]]:
+    """The trace files that some paths are or hold, each once and the largest first; and what is
+    wrong with the other paths."""
+    found: dict[Path, int] = {}
+    problems = []
+    for path in paths:
+        sizes, problem = _below(Path(path))
+        found |= sizes
+        problems += [problem] if problem else []
+    return sorted(found, key=lambda path: -found[path]), problems
+
+
+def _below(path: Path) -> tuple[dict[Path, int], str | None]:
+    from tb_hookview.trace.discovery import find_runs
+
+    try:
+        workers = [worker for run in find_runs(path) for worker in run.workers]
+    except HookviewError as error:
+        return {}, str(error)
+    sizes = {trace.path.absolute(): trace.size for worker in workers for trace in worker.traces}
+    return sizes, None if sizes else f"{path}: no traces in this folder; name another"
+
+
+def _opened() -> Cache:
+    from tb_hookview.cache import Cache
+    from tb_hookview.cache.location import OFF, VARIABLE, folder, is_off, limit
+
+    if is_off():
+        raise UsageError(f"caching is off; give {VARIABLE} another value than {OFF!r} to use it")
+    try:
+        return Cache(folder(), limit())
+    except RuntimeError:
+        raise UsageError(f"there is no home folder; name a folder in {VARIABLE}") from None
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number:,} entries"
+
+
+def _size(size: int) -> str:
+    """Write a number of bytes with three digits and its unit."""
+    power = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
+    value = size / (1 << 10 * power)
+    return f"{value:.{1 if power and value < 99.95 else 0}f} {_UNITS[power]}"

@@ -1,0 +1,188 @@
+"""`hookview cache`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from shared_traces import not_a_trace, shared_trace
+
+from tb_hookview.analysis import analyze, kept
+from tb_hookview.cache import Cache
+from tb_hookview.cli import filling
+
+Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def hookview(folder: Path, tmp_path: Path) -> Hookview:
+    """The command as a user runs it, with a cache of this test's own."""
+
+    def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tb_hookview.cli", *map(str, arguments)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for name in ("hta_mi250_minitoy_training", "tracelens_h100_bert_small", "hta_cpu_only"):
+        shutil.copy(shared_trace(name), folder)
+    return folder
+
+
+def test_the_cache_is_told_of_and_cleared(hookview: Hookview, cache: Cache, runs: Path) -> None:
+    assert hookview("cache").stdout.splitlines() == [
+        f"folder   {cache.folder}",
+        "entries  0",
+        "size     0 bytes",
+        "limit    4.0 GiB",
+    ]
+    cache.put("kind", [bytes(1536 - 64)], "a")
+    told = hookview("cache", HOOKVIEW_CACHE_LIMIT="500M").stdout.splitlines()[1:]
+    assert told == ["entries  1", "size     1.5 KiB", "limit    500 MiB"]
+    assert hookview("cache", "clear").stdout == "removed 1 entry, 1.5 KiB\n"
+    assert hookview("cache", "clear").stdout == "removed 0 entries, 0 bytes\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [({"HOOKVIEW_CACHE": "off"}, "caching is off"), ({"HOOKVIEW_CACHE_LIMIT": "x"}, "is no size")],
+)
+@pytest.mark.parametrize("command", [[], ["clear"], ["fill", "."]])
+def test_no_cache_is_one_line(
+    hookview: Hookview, environment: dict[str, str], words: str, command: list[str]
+) -> None:
+    done = hookview("cache", *command, **environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert words in line
+
+
+def test_all_traces_are_read_and_the_bad_ones_told_of(
+    hookview: Hookview, cache: Cache, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(not_a_trace("hta_execution_trace"), runs / "no_trace.json.gz")
+    (runs / "cut.json.gz").write_bytes((runs / "hta_cpu_only.json.gz").read_bytes()[:900])
+    done = hookview("cache", "fill", runs, runs / "none", runs / "hta_cpu_only.json.gz")
+    assert done.returncode == 2
+    assert "5 traces, 3 read and kept" in done.stdout
+    named = sorted(Path(line.split(":")[1].strip()).name for line in done.stderr.splitlines())
+    assert named == ["cut.json.gz", "no_trace.json.gz", "none"]
+    # Its columns too are kept of the one that is not small.
+    assert sorted(path.suffix for path in cache.folder.iterdir()) == [".columns", *[".report"] * 3]
+
+    monkeypatch.setattr(kept, "read_anew", None)
+    for name in ("hta_mi250_minitoy_training", "tracelens_h100_bert_small", "hta_cpu_only"):
+        analyze(runs / f"{name}.json.gz")
+    kept.load(runs / "tracelens_h100_bert_small.json.gz")
+
+
+def test_what_is_kept_is_not_read_again(hookview: Hookview, cache: Cache, runs: Path) -> None:
+    assert "3 traces, 3 read" in hookview("cache", "fill", runs).stdout
+    again = hookview("cache", "fill", runs)
+    assert "3 traces, 0 read" in again.stdout
+    assert (again.returncode, again.stderr) == (0, "")
+    for path in cache.folder.glob("*.columns"):
+        path.unlink()
+    assert "3 traces, 1 read" in hookview("cache", "fill", runs).stdout
+
+
+def test_a_trace_that_is_too_large_for_the_cache_is_told_of(
+    hookview: Hookview, cache: Cache, runs: Path
+) -> None:
+    done = hookview("cache", "fill", runs, HOOKVIEW_CACHE_LIMIT="50k")
+    assert done.returncode == 2
+    assert re.fullmatch(r"hookview: .*tracelens_h100.*cannot be kept; .*\n", done.stderr)
+
+
+def test_a_cache_that_cannot_be_written_is_told_of(
+    hookview: Hookview, folder: Path, runs: Path
+) -> None:
+    folder.write_text("no folder")
+    done = hookview("cache", "fill", runs)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 3
+    assert all("cannot be kept (" in line for line in done.stderr.splitlines())
+
+
+def test_names_that_are_no_text(hookview: Hookview, cache: Cache, runs: Path) -> None:
+    (runs / "hta_cpu_only.json.gz").rename(runs / "a b\udcff.json.gz")
+    done = hookview("cache", "fill", runs)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "3 traces, 3 read" in done.stdout
+
+
+def test_nothing_is_imported_from_the_folder_of_the_traces(cache: Cache, runs: Path) -> None:
+    marker = runs / "imported"
+    for name in ("numpy.py", "json.py", "tb_hookview.py", "sitecustomize.py"):
+        (runs / name).write_text(f"open({str(marker)!r}, 'w')")
+    command = Path(sys.executable).with_name("hookview")
+    if not command.exists():
+        pytest.skip("the command is not installed beside this Python")
+    done = subprocess.run([command, "cache", "fill", "."], cwd=runs, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not marker.exists()
+
+
+DIES = """
+import os, signal, sys
+sys.path[:] = sys.argv[1:]
+from tb_hookview.cli import filling
+
+real = filling._kept
+
+def kept(path):
+    if "minitoy" in path.name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(path)
+
+filling._kept = kept
+filling.work()
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_that_dies_takes_no_other_trace_along(
+    cache: Cache, runs: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr(filling, "_WORKER", DIES)
+    paths = [*sorted(runs.iterdir()), runs / "none.json"]
+    outcomes = list(filling.filled(paths, cache.folder, workers))
+    assert sum(outcome.added for outcome in outcomes) == 2
+    died, gone = sorted((outcome.problem for outcome in outcomes if outcome.problem), key=len)[::-1]
+    assert "minitoy" in died
+    assert "ended by SIGKILL" in died
+    assert "no such file" in gone
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="this system does not list the children of a task"
+)
+def test_who_stops_listening_leaves_no_process(cache: Cache, runs: Path) -> None:
+    paths = sorted(runs.iterdir()) * 20
+    outcomes = filling.filled(paths, cache.folder, 2)
+    next(outcomes)
+    before = _children()
+    outcomes.close()  # type: ignore[attr-defined]
+    assert before
+    assert not before & _children()
+
+
+def _children() -> set[int]:
+    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return {int(child) for path in found for child in path.read_text().split()}
