@@ -4,8 +4,8 @@ The tag of an answer is made of the question, of path, size and time of each fil
 of this program's own state. So a browser that has the answer already is told so without the trace
 being read, and a file written anew is another answer.
 
-Answers are kept in memory, and those that take longest also on disk, for the next server; there
-they hang on the content of the files.
+Answers that take a while are kept in memory, and on disk for the next server; there they hang on
+the content of the files.
 """
 
 from __future__ import annotations
@@ -31,11 +31,8 @@ LEVEL = 2
 """igzip's second best: a tenth smaller than the quickest, and still quicker than the network."""
 
 COMPARE = "/api/compare"
-REPORT = "/api/report"
-KEPT = frozenset({REPORT, "/api/module", COMPARE, "/api/timeline"})
-"""Questions that come again and take a while to answer."""
-ON_DISK = KEPT - {REPORT}
-"""Those of them whose answers are kept on disk here; the analysis keeps reports itself."""
+KEPT = frozenset({"/api/report", "/api/module", COMPARE, "/api/timeline"})
+"""Questions that come again and take a while to answer: kept in memory and on disk."""
 KIND = "answer"
 
 TAGGED = (
@@ -106,7 +103,7 @@ def install(app: Flask, listed: RunList, kept: AnswerCache) -> None:
             return _tagged(Response(status=304), asked.tag)
         found = kept.get(asked.tag)
         if found is None:
-            source = about(*asked.paths) if request.path in ON_DISK else None
+            source = about(*asked.paths) if request.path in KEPT else None
             found = _recalled(source, asked)
             if found is None:
                 g.hookview_asked, g.hookview_source = asked, source
