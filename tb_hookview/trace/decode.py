@@ -72,6 +72,10 @@ class Head(msgspec.Struct):
     manifest: Any = msgspec.field(default=None, name=MANIFEST_KEY)
 
 
+HEAD_KEYS = [field.encode_name for field in msgspec.structs.fields(Head)[1:]]
+"""Members of the root that are used, beside its events."""
+
+
 class _TimeText(msgspec.Struct, gc=False):
     ts: msgspec.Raw = msgspec.Raw(b"0")
     dur: msgspec.Raw = msgspec.Raw(b"0")

@@ -3,25 +3,27 @@
 The text is cut between two events, at a `},{` behind which the key of an event stands:
 
     {"schemaVersion": 1, "traceEvents": [  {..},{..}  ,  {..},{..}  ,  {..} ], "traceName": ".."}
-    |------------ opening -------------|  |- piece -|   |- piece -|   |-------- rest ----------|
+    |------------ opening -------------|  |segment-|   |segment-|   |-------- rest ----------|
 
 Opening and rest together are a small document of the same form as the whole. That a cut lies
-between events, and not inside a string or a nested list, is shown by every piece being valid JSON.
-A text that cannot be cut so is decoded as one piece.
+between events, and not inside a string or a nested list, is shown by every segment being valid
+JSON. One that is not goes to `repair`, and so do those behind it until one begins with an event.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from tb_hookview.errors import TraceError
+from tb_hookview.trace import limits
+from tb_hookview.trace.damage import Damages
 from tb_hookview.trace.decode import (
     Event,
     Head,
@@ -32,13 +34,17 @@ from tb_hookview.trace.decode import (
 )
 from tb_hookview.trace.inflate import BLOCK, blocks, read_bytes
 from tb_hookview.trace.progress import Progress, silent
+from tb_hookview.trace.repair import BETWEEN, DAMAGE, Mender, mend_head
 
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
-_BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
+_LONGEST_OPENING = 64
 _SEARCHED_FIRST = 1 << 14
-_LARGEST_UNCUT = 1 << 26
-"""Bytes without a cut (or without an opening) after which none is expected any more."""
+_LARGEST_UNCUT = 1 << 22
+"""Bytes without a cut after which `repair` looks for the events one by one."""
+
+_Decoded = TypeVar("_Decoded")
+_raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class UncuttableError(Exception):
@@ -54,6 +60,8 @@ class Piece:
     """Events that lost a value, or all of themselves, to an unexpected type."""
     text: bytes
     """The JSON array they were decoded from."""
+    damages: Damages = field(default_factory=Damages)
+    """What was mended; events are counted from the first of this piece."""
 
     def time_texts(self, chosen: list[Event]) -> tuple[list[bytes], list[bytes]] | None:
         """Texts of `ts` and `dur` of some of the events; None where any event was dropped."""
@@ -90,35 +98,112 @@ class Root:
     """ "chrome-object" or "chrome-list"."""
     head: Head | None
     """None for a bare list."""
+    damages: Damages = field(default_factory=Damages)
+    """What was mended beside the events."""
 
 
 def cut(path: Path, progress: Progress = silent, size: int = BLOCK) -> Iterator[Piece | Root]:
     """Yield the events of a file piece by piece, and its root last.
 
     Raises:
-        TraceError: the file cannot be read, or is no JSON.
+        TraceError: the file cannot be read, or is no JSON, or is larger than `limits` allow.
         UncuttableError: use `whole` instead, and forget what was yielded.
     """
-    try:
-        for part in _texts(path, progress, size):
-            yield part if isinstance(part, Root) else _piece(part)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UncuttableError from error
+    count = 0
+    for part in _Reading(path, progress, size, decode_events).parts():
+        if isinstance(part, Root):
+            yield part
+            continue
+        text, (events, loose), damages = part
+        count += len(events)
+        limits.EVENTS.hold(path, count)
+        yield Piece(events, loose, text, damages)
 
 
 def texts(path: Path) -> Iterator[bytes]:
-    """Yield the events of a file as JSON arrays, undecoded, in the order of `cut`.
+    """Yield the events of a file as JSON arrays, in the order of `cut`.
 
     Raises:
-        TraceError: the file cannot be read, or is no JSON.
+        TraceError: as `cut`.
         UncuttableError: use `whole_text` instead, and forget what was yielded.
     """
-    try:
-        for part in _texts(path, silent, BLOCK):
-            if not isinstance(part, Root):
-                yield part
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UncuttableError from error
+    for part in _Reading(path, silent, BLOCK, _raw.decode).parts():
+        if not isinstance(part, Root):
+            yield part[0]
+
+
+class _Reading(Generic[_Decoded]):
+    """One pass over a file.
+
+    Args:
+        path: the file.
+        progress: told how far it is read.
+        size: inflated bytes that are looked at at a time.
+        decode: what to make of the text of some events; raises one of `DAMAGE`.
+    """
+
+    def __init__(
+        self, path: Path, progress: Progress, size: int, decode: Callable[[bytes], _Decoded]
+    ) -> None:
+        self._damages = Damages()
+        self._path, self._decode, self._mender = path, decode, Mender(path)
+        self._stream = blocks(path, size, lambda done: progress("decoding", done), self._damages)
+
+    def parts(self) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
+        """Yield events as text and decoded, with what was mended of them; the root last."""
+        begin, opening, rest = _opening(self._path, self._stream)
+        begin += len(opening)
+        for block in self._stream:
+            behind = begin + len(rest)
+            if place := _last_cut(block):
+                array = b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
+                yield self._part(array, begin, block[place.start() + 1 : place.end()])
+                begin, rest = behind + place.end(), block[place.end() :]
+            elif len(rest) > _LARGEST_UNCUT:
+                yield self._part(b"[%b]" % rest, begin, b"")
+                begin, rest = behind, block
+            else:
+                rest += block
+        yield from self._end(opening, rest, begin)
+
+    def _part(self, array: bytes, begin: int, glue: bytes) -> tuple[bytes, _Decoded, Damages]:
+        damages = Damages()
+        if not self._mender.busy:
+            try:
+                return array, self._decode(array), damages
+            except DAMAGE:
+                pass
+        text = self._mender.mend(array[1:-1], begin, damages, glue)
+        return text, self._decode(text), damages
+
+    def _end(
+        self, opening: bytes, rest: bytes, begin: int
+    ) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
+        damages = Damages()
+        if not self._mender.busy:
+            try:
+                text, root = _document(opening + rest)
+                decoded = self._decode(text)
+            except msgspec.ValidationError as error:
+                raise UncuttableError from error
+            except DAMAGE:
+                pass
+            else:
+                yield text, decoded, damages
+                yield Root(root.format, root.head, self._damages)
+                return
+        text = self._mender.mend(rest, begin, damages, last=True)
+        yield text, self._decode(text), damages
+        yield self._mended_root(opening)
+
+    def _mended_root(self, opening: bytes) -> Root:
+        tail, begin = self._mender.tail, self._mender.tail_begin
+        if opening.startswith(b"["):
+            if tail and tail[1:].strip():
+                self._damages.note("text-behind", begin + 1)
+            return Root("chrome-list", None, self._damages)
+        head = mend_head(opening, tail, begin, self._damages)
+        return Root("chrome-object", head, self._damages)
 
 
 def whole_text(path: Path) -> bytes:
@@ -128,21 +213,7 @@ def whole_text(path: Path) -> bytes:
         TraceError: the file cannot be read.
         msgspec.DecodeError: it is no trace.
     """
-    text = read_bytes(path).lstrip(_BEFORE_JSON)
-    return next(part for part in _document_texts(text) if not isinstance(part, Root))
-
-
-def _texts(path: Path, progress: Progress, size: int) -> Iterator[bytes | Root]:
-    stream = blocks(path, size, lambda done: progress("decoding", done))
-    opening, rest = _opening(path, stream)
-    for block in stream:
-        place = _last_cut(block)
-        if place is None:
-            rest = _grown(rest, block)
-            continue
-        yield b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
-        rest = block[place.end() :]
-    yield from _document_texts(opening + rest)
+    return _document(read_bytes(path).lstrip(_BEFORE_JSON))[0]
 
 
 def whole(path: Path) -> Iterator[Piece | Root]:
@@ -151,9 +222,9 @@ def whole(path: Path) -> Iterator[Piece | Root]:
     Raises:
         TraceError: the file cannot be read, holds damaged JSON, or JSON that is no trace.
     """
-    text = read_bytes(path).lstrip(_BEFORE_JSON)
     try:
-        yield from _document(text)
+        text, root = _document(read_bytes(path).lstrip(_BEFORE_JSON))
+        yield Piece(*decode_events(text), text)
     except msgspec.ValidationError as error:
         reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
         raise TraceError(path, reason, "name a file that torch.profiler wrote") from error
@@ -162,21 +233,30 @@ def whole(path: Path) -> Iterator[Piece | Root]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         reason = f"the JSON is damaged or cut off ({error})"
         raise TraceError(path, reason, "record the run again") from error
+    yield root
 
 
-def _opening(path: Path, stream: Iterator[bytes]) -> tuple[bytes, bytes]:
-    """Read up to the first event; return the text before it, and what was read beyond."""
-    text = b""
+def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
+    """Read up to the first event.
+
+    Returns:
+        Offset of the text's first byte, the text before the first event, what was read beyond.
+    """
+    text, begin, searched = b"", 0, 0
     for block in stream:
-        text = (text + block).lstrip(_BEFORE_JSON)
+        grown = text + block
+        text = grown.lstrip(_BEFORE_JSON) if not text else grown
+        begin += len(grown) - len(text)
+        if not text:
+            continue
         if not text.startswith((b"{", b"[")):
             raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
         if text.startswith(b"["):
-            return text[:1], text[1:]
-        if found := _OPENING.search(text):
-            return text[: found.end()], text[found.end() :]
-        if len(text) > _LARGEST_UNCUT:
-            break
+            return begin, text[:1], text[1:]
+        if found := _OPENING.search(text, searched):
+            return begin, text[: found.end()], text[found.end() :]
+        searched = max(0, len(text) - _LONGEST_OPENING)
+        limits.EVENT_BYTES.hold(path, len(text))
     if not text:
         raise TraceError(path, "the file is empty", "record the run again")
     raise UncuttableError
@@ -184,32 +264,15 @@ def _opening(path: Path, stream: Iterator[bytes]) -> tuple[bytes, bytes]:
 
 def _last_cut(block: bytes) -> re.Match[bytes] | None:
     for begin in (max(0, len(block) - _SEARCHED_FIRST), 0):
-        places = list(_BETWEEN.finditer(block, begin))
+        places = list(BETWEEN.finditer(block, begin))
         if places:
             return places[-1]
     return None
 
 
-def _grown(rest: bytes, block: bytes) -> bytes:
-    if len(rest) > _LARGEST_UNCUT:
-        raise UncuttableError
-    return rest + block
-
-
-def _piece(text: bytes) -> Piece:
-    return Piece(*decode_events(text), text)
-
-
-def _document(text: bytes) -> Iterator[Piece | Root]:
-    for part in _document_texts(text):
-        yield part if isinstance(part, Root) else _piece(part)
-
-
-def _document_texts(text: bytes) -> Iterator[bytes | Root]:
+def _document(text: bytes) -> tuple[bytes, Root]:
+    """The events of a text as a JSON array, and its root."""
     if text.startswith(b"["):
-        yield text
-        yield Root("chrome-list", None)
-        return
+        return text, Root("chrome-list", None)
     head = decode_head(text)
-    yield bytes(head.traceEvents)
-    yield Root("chrome-object", head)
+    return bytes(head.traceEvents), Root("chrome-object", head)

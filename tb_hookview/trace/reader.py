@@ -11,10 +11,12 @@ from tb_hookview.errors import TraceError
 from tb_hookview.markers import decode_manifest
 from tb_hookview.trace.builder import Builder
 from tb_hookview.trace.columns import DeviceProperties, StringTable, Trace
+from tb_hookview.trace.damage import Damages
 from tb_hookview.trace.decode import Head
 from tb_hookview.trace.pieces import Piece, Root, UncuttableError, cut, whole
 from tb_hookview.trace.progress import Count, Progress, silent, uncounted
 
+_AGAIN = "record the run again"
 _RUNTIME_CALL = re.compile(r"(?P<runtime>cuda|hip|ze|ur)[A-Z]\w+")
 
 
@@ -31,28 +33,34 @@ def read_trace(
     say = progress or silent
     say("decoding", 0.0)
     try:
-        builder, root = _built(cut(Path(path), say), count)
+        builder, root, damages = _built(cut(Path(path), say), count)
     except UncuttableError:
-        builder, root = _built(whole(Path(path)), count)
+        builder, root, damages = _built(whole(Path(path)), count)
+    if damages and not builder.event_count:
+        what = next(damages.notices()).message
+        raise TraceError(path, f"damaged or cut off before any event: {what}", _AGAIN)
     if not builder.any_phase and (builder.event_count or root.head is None):
         reason = "JSON, but no PyTorch trace: its events have no phase (`ph`)"
         raise TraceError(path, reason, "name a file that torch.profiler wrote")
     say("columns", None)
-    return _trace(str(path), builder, root)
+    return _trace(str(path), builder, root, damages)
 
 
-def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root]:
-    builder = Builder()
+def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, Damages]:
+    builder, damages = Builder(), Damages()
     for part in parts:
         if isinstance(part, Root):
-            return builder, part
+            damages.add(part.damages)
+            return builder, part, damages
+        damages.add(part.damages, builder.event_count)
         builder.add(part)
         count(builder.event_count)
     raise AssertionError("a root comes last")
 
 
-def _trace(path: str, builder: Builder, root: Root) -> Trace:
+def _trace(path: str, builder: Builder, root: Root, damages: Damages) -> Trace:
     columns = builder.finish()
+    columns["notices"] = (*damages.notices(), *columns["notices"])
     return Trace(
         path=path,
         format=root.format,
