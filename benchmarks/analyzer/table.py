@@ -120,7 +120,7 @@ def aims(rows: Sequence[Row]) -> list[Aim]:
     """What is to hold for every file, and on how many it does."""
     peers = {label(row.path): (row, row.fastest_peer()) for row in rows}
     ratios = {name: row.ratio(peer[1]) for name, (row, peer) in peers.items() if peer}
-    floors = {label(row.path): _over_floor(row) for row in rows}
+    floors = {label(row.path): _over_floor(row) for row in rows if row.cells[FLOOR.name].runs}
     memory = {label(row.path): _memory_over_json(row) for row in rows}
     return [
         _aim(
@@ -130,21 +130,22 @@ def aims(rows: Sequence[Row]) -> list[Aim]:
         ),
         _aim(
             f"a report in at most {FLOOR_AIM} times the floor, on each file",
-            {name: ratio for name, ratio in floors.items() if ratio},
+            floors,
             lambda ratio: ratio <= FLOOR_AIM,
         ),
         _aim(
             f"at most {MEMORY_AIM:.0f} bytes of memory for a byte of JSON, on each file",
-            {name: ratio for name, ratio in memory.items() if ratio},
+            memory,
             lambda ratio: ratio <= MEMORY_AIM,
         ),
     ]
 
 
 def _aim(wanted: str, ratios: Mapping[str, float | None], holds: Callable[[float], bool]) -> Aim:
+    """An aim that is to hold for every ratio; None is a file on which hookview failed."""
     known = sorted(ratio for ratio in ratios.values() if ratio is not None)
     if not known:
-        return Aim(wanted, "nothing to compare with", None)
+        return Aim(wanted, "nothing to compare with", False if ratios else None)
     met = sum(map(holds, known))
     failed = len(ratios) - len(known)
     found = f"on {met} of {len(ratios)}: {_times(known[0])} to {_times(known[-1])}, "

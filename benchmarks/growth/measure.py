@@ -38,6 +38,11 @@ class Size:
         return float(median(run["seconds"] for run in self.runs))
 
     @property
+    def cpu(self) -> float:
+        """Median seconds of all processors."""
+        return float(median(run["cpu"] for run in self.runs))
+
+    @property
     def peak(self) -> float:
         """Median of the most resident bytes, imports included."""
         return float(median(run["rss_peak"] for run in self.runs))

@@ -46,7 +46,7 @@ def size_table(sizes: Sequence[Size]) -> str:
     """One row for each size."""
     stages = _stages(sizes)
     head = [
-        *("events", "JSON, MB", "in all, s", "us for an event"),
+        *("events", "JSON, MB", "in all, s", "us for an event", "CPU us for an event"),
         *(f"{name}, s" for name in stages),
         *("memory added, MB", "peak of the process, MB", "memory added / JSON"),
     ]
@@ -55,13 +55,14 @@ def size_table(sizes: Sequence[Size]) -> str:
 
 def _row(size: Size, stages: Sequence[str]) -> list[str]:
     if not size.runs:
-        failed = [failure(size.fails or "not run"), *[""] * (len(stages) + 4)]
+        failed = [failure(size.fails or "not run"), *[""] * (len(stages) + 5)]
         return ["", f"{size.json_bytes / 1e6:,.1f}", *failed]
     return [
         f"{size.events:,}",
         f"{size.json_bytes / 1e6:,.1f}",
         f"{size.seconds:.3g}",
         f"{size.seconds / size.events * 1e6:.2f}",
+        f"{size.cpu / size.events * 1e6:.2f}",
         *(f"{size.stage(name):.3g}" for name in stages),
         f"{size.added / 1e6:,.0f}",
         f"{size.peak / 1e6:,.0f}",
@@ -84,6 +85,7 @@ def exponents(sizes: Sequence[Size]) -> str:
     """How time and memory grow, over all sizes and over the large ones."""
     measures: dict[str, Callable[[Size], float]] = {
         "time in all": lambda size: size.seconds,
+        "CPU time in all": lambda size: size.cpu,
         **{name: lambda size, name=name: size.stage(name) for name in _stages(sizes)},
         "memory added": lambda size: size.added,
     }
