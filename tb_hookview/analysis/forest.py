@@ -112,12 +112,13 @@ def enclosing(thread: Int, start: Int, end: Int) -> Int:
     active = np.flatnonzero(candidate >= 0)
     while len(active):
         now = candidate[active]
-        overlap = end[now] - start[active]
-        rounding = (overlap <= ROUNDING_NS) & (end[active] > end[now])
-        closed = (overlap <= 0) | rounding
-        active, now = active[closed], now[closed]
-        candidate[active] = candidate[now]
-        active = active[candidate[active] >= 0]
+        ends = end[now]
+        overlap = ends - start[active]
+        near = np.flatnonzero(overlap <= ROUNDING_NS)  # asked first, as most rows are not
+        closed = near[(overlap[near] <= 0) | (end[active[near]] > ends[near])]
+        active, passed = active[closed], candidate[now[closed]]
+        candidate[active] = passed
+        active = active[passed >= 0]
     return candidate
 
 

@@ -83,10 +83,10 @@ class Host(Struct, frozen=True, dict=True):
 
     def _evaluations_of(self, node: str) -> Int:
         """Rows that evaluate nodes of a name."""
-        texts = self.trace.strings.texts
-        wanted = [n for n, text in enumerate(texts) if _evaluates(text, node)]
-        rows = np.flatnonzero(self.role == Role.NODE)
-        return rows[among(self.string[rows], wanted)]
+        rows, texts = np.flatnonzero(self.role == Role.NODE), self.trace.strings
+        strings = self.string[rows]
+        wanted = [n for n in distinct(strings).tolist() if _evaluates(texts[n], node)]
+        return rows[among(strings, wanted)]
 
     def _names_node(self, row: Int, evaluation: Int) -> Bool:
         """Say of each row whether its name is that of the node that the evaluation is of."""
@@ -102,7 +102,10 @@ class Host(Struct, frozen=True, dict=True):
 
     def role_of(self, row: int) -> Role:
         """Role of one row."""
-        return Role(int(self.role[row]))
+        return _ROLES[int(self.role[row])]
+
+
+_ROLES = tuple(Role)
 
 
 def _evaluates(text: str, node: str) -> bool:

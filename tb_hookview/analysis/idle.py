@@ -19,6 +19,7 @@ by then (before the trace began, too), the pause is the device's own, whatever t
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,12 +48,12 @@ def find_gaps(time: DeviceTime, hull: tuple[int, int]) -> Gaps:
     Devices are those that did any work.
     """
     work, found = time.work, []
-    everywhere = _profiler_claims(time)
+    common = _common(time)
     for device in distinct(work.device).tolist():
         rows = np.flatnonzero(work.device == device)
         busy = intervals.of(work.start[rows], work.end[rows])
         gaps = intervals.complement(busy, np.array([hull], np.int64))
-        pieces = cut(gaps, _claims(time, rows, gaps, everywhere))
+        pieces = cut(gaps, _claims(time, rows, gaps, common))
         place = np.searchsorted(work.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
         found.append((np.full(len(place), device, np.int64), following, pieces))
@@ -72,15 +73,29 @@ def find_gaps(time: DeviceTime, hull: tuple[int, int]) -> Gaps:
     )
 
 
-def _claims(time: DeviceTime, rows: Int, gaps: Int, profiler: Claims) -> list[Claims]:
+class _Common(NamedTuple):
+    """What is asked for every device, of all forest rows."""
+
+    profiler: Claims
+    copying: Bool
+    collective: Bool
+
+
+def _common(time: DeviceTime) -> _Common:
+    return _Common(
+        _profiler_claims(time),
+        (time.call == Call.COPY) | holds_unpinned(time.host, time.work),
+        _host_collectives(time)[time.host.string],
+    )
+
+
+def _claims(time: DeviceTime, rows: Int, gaps: Int, common: _Common) -> list[Claims]:
     """Claims on the gaps of the device whose work `rows` are, in the order they are heard."""
     forest, launch = time.forest, time.work.launch[rows]
     launches = np.zeros(len(time.process), bool)
     launches[forest.thread[launch[launch >= 0]]] = True
     near = among(time.process, time.process[launches])[forest.thread] | (not launches.any())
     launching = launches[forest.thread]
-    copying = (time.call == Call.COPY) | holds_unpinned(time.host, time.work)
-    collective = _host_collectives(time)[time.host.string]
     in_wait, behind = _sync_claims(time, rows, near)
     late, queued, beside = _launch_claims(time, rows, gaps)
     return [
@@ -88,11 +103,11 @@ def _claims(time: DeviceTime, rows: Int, gaps: Int, profiler: Claims) -> list[Cl
         beside,
         in_wait,
         _rows(Cause.DATA_LOADING, forest, near & (time.host.role == Role.DATA)),
-        _rows(Cause.COPY, forest, launching & copying),
+        _rows(Cause.COPY, forest, launching & common.copying),
         _rows(Cause.ALLOCATOR, forest, launching & (time.call == Call.ALLOCATE)),
-        profiler,
+        common.profiler,
         behind,
-        _rows(Cause.COMMUNICATION, forest, near & collective),
+        _rows(Cause.COMMUNICATION, forest, near & common.collective),
         late,
     ]
 

@@ -28,8 +28,10 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     order = np.argsort(-count, kind="stable")
     for place, times in zip(distinct[order].tolist(), count[order].tolist(), strict=True):
         of_module = found.setdefault(place // len(texts) // size, [])
+        if len(of_module) == SHOWN:
+            continue
         dims = _decoded(texts[place % len(texts)])
-        if dims is not None and len(of_module) < SHOWN:
+        if dims is not None:
             name = analysis.trace.strings[place // len(texts) % size]
             of_module.append(schema.InputShapes(name, dims, times))
     return found

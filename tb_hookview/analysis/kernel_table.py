@@ -109,7 +109,7 @@ def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:
 def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
     analysis = selection.analysis
     piece = int(groups.first[group])
-    event = analysis.work.event[piece]
+    event = int(analysis.work.event[piece])
     core = int(analysis.kinds.tensor_core[piece])
     total, count = int(groups.total[group]), int(groups.count[group])
     return schema.Kernel(
@@ -122,8 +122,8 @@ def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
         mean_us=total / count / 1000,
         max_us=int(groups.longest[group]) / 1000,
         by_phase={
-            p.name.lower(): int(t) / 1000
-            for p, t in zip(Phase, groups.by_phase[group], strict=True)
+            p.name.lower(): t / 1000
+            for p, t in zip(Phase, groups.by_phase[group].tolist(), strict=True)
             if t
         },
         tensor_core=None if core < 0 else bool(core),

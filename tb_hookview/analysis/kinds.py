@@ -20,7 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import among, distinct, grouped
+from tb_hookview.analysis.joins import among, grouped
 from tb_hookview.analysis.launches import DeviceWork
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
@@ -187,15 +187,13 @@ def _told_around(host: Host, launch: Int, ask: Callable[[str], str | None]) -> I
     """Kind told by the innermost telling operator around each launch, OTHER where there is none."""
     row, place = grouped(launch)
     kind = np.full(len(row), OTHER, np.int64)
-    answers: dict[int, int] = {}
+    texts = host.trace.strings
     open_rows = np.arange(len(row))
     while len(open_rows):
-        strings = np.where(host.kind[row] == Kind.RUNTIME, -1, host.string[row])
-        for string in distinct(strings).tolist():
-            if string not in answers:
-                told = ask(host.trace.strings[string]) if string >= 0 else None
-                answers[string] = OTHER if told is None else KINDS.index(told)
-        kind[open_rows] = [answers[string] for string in strings.tolist()]
+        calling = host.kind[row] == Kind.RUNTIME
+        strings, name = grouped(np.where(calling, -1, host.string[row]))
+        told = [ask(texts[string]) if string >= 0 else None for string in strings.tolist()]
+        kind[open_rows] = np.array([KINDS.index(each or "other") for each in told])[name]
         row = host.forest.parent[row]
         going = (kind[open_rows] == OTHER) & (row >= 0)
         open_rows, row = open_rows[going], row[going]

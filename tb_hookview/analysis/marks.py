@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_hookview.analysis.forest import Forest, enclosing, innermost_at, lookup
 from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import distinct, last_up_to, numbered
+from tb_hookview.analysis.joins import grouped, last_up_to, numbered
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.names import Role, module_name
 from tb_hookview.trace.columns import Int
@@ -23,12 +23,9 @@ from tb_hookview.trace.columns import Int
 def marked_modules(host: Host, modules: Modules, rows: Int) -> Int:
     """Module that each mark (a forest row) names, -1 for one that is not in the tree."""
     by_path = {path: number for number, path in enumerate(modules.path)}
-    strings = host.string[rows]
-    named = {
-        string: by_path.get(module_name(host.trace.strings[string], Role.NONE).path, -1)
-        for string in distinct(strings).tolist()
-    }
-    return np.array([named[string] for string in strings.tolist()], np.int64)
+    strings, place = grouped(host.string[rows])
+    names = [module_name(host.trace.strings[string], Role.NONE) for string in strings.tolist()]
+    return np.array([by_path.get(name.path, -1) for name in names], np.int64)[place]
 
 
 def module_between_marks(host: Host, modules: Modules, position: Int) -> Int:

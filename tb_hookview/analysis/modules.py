@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
 from tb_hookview.analysis.host import Host
+from tb_hookview.analysis.joins import grouped
 from tb_hookview.analysis.names import MODULE_ROLES, ModuleName, Role, module_name
 from tb_hookview.trace.columns import Int
 
@@ -137,20 +138,20 @@ def _name_of(host: Host, row: int) -> ModuleName:
 
 def _named(host: Host, rows: Int) -> tuple[list[ModuleName], Int]:
     """Distinct modules of the rows, by first appearance in time, and the module of each row."""
-    strings = host.string[rows]
+    strings, place = grouped(host.string[rows])
     by_time = np.argsort(host.forest.start[rows], kind="stable")
+    first = np.empty(len(strings), np.int64)
+    first[place[by_time[::-1]]] = np.arange(len(rows))[::-1]  # the last one written stays
     numbers: dict[str, int] = {}
     names: list[ModuleName] = []
-    of_string: dict[int, int] = {}
-    for row, string in zip(rows[by_time].tolist(), strings[by_time].tolist(), strict=True):
-        if string in of_string:
-            continue
-        name = _name_of(host, row)
+    of_string = np.empty(len(strings), np.int64)
+    for string in np.argsort(first).tolist():
+        name = _name_of(host, int(rows[by_time[first[string]]]))
         if name.path not in numbers:
             numbers[name.path] = len(names)
             names.append(name)
         of_string[string] = numbers[name.path]
-    return names, np.array([of_string[string] for string in strings.tolist()], np.int64)
+    return names, of_string[place]
 
 
 def _first_rows(rows: Int, of_row: Int, count: int) -> list[int]:

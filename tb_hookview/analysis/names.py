@@ -121,7 +121,8 @@ def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> NDArra
 
 
 def _python_role(name: str) -> Role:
-    return Role.MODULE_LABEL if _MODULE_LABEL.fullmatch(name) else Role.NONE
+    label = name.startswith("nn.Module: ") and _MODULE_LABEL.fullmatch(name)
+    return Role.MODULE_LABEL if label else Role.NONE
 
 
 def _label_role(name: str) -> Role:

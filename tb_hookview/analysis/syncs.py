@@ -115,9 +115,9 @@ def _by_profiler(host: Host, position: Int, operator: Int) -> Bool:
     """
     result = np.zeros(len(position), bool)
     texts = host.trace.strings
-    names = host.string[position]
-    wide = np.array([_DEVICE_WAIT.fullmatch(texts[n]) is not None for n in names.tolist()], bool)
-    outside = np.flatnonzero(wide & (operator < 0))
+    names, place = grouped(host.string[position])
+    wide = [_DEVICE_WAIT.fullmatch(texts[name]) is not None for name in names.tolist()]
+    outside = np.flatnonzero(np.array(wide, bool)[place] & (operator < 0))
     if not len(outside):
         return result
     operators = host.forest.start[host.kind == Kind.OPERATOR]
