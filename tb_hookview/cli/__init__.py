@@ -6,26 +6,32 @@ interrupted.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from tb_hookview import HookviewError, __version__
-from tb_hookview.cli.analyze import analyze
-from tb_hookview.cli.cache import cache
-from tb_hookview.cli.check import check
-from tb_hookview.cli.demo import demo
-from tb_hookview.cli.diff import diff
-from tb_hookview.cli.export import export
-from tb_hookview.cli.rules import rules
-from tb_hookview.cli.run import run
-from tb_hookview.cli.serve import serve
 from tb_hookview.cli.text import printable
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+COMMANDS = ("analyze", "cache", "check", "demo", "diff", "export", "rules", "run", "serve")
+"""Each in the module of its name, in the order in which help lists them."""
 
 
 class HookviewGroup(click.Group):
-    """Commands whose errors are one line on standard error."""
+    """Commands that are imported when they are asked for, with errors of one line each."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's to say
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a command; None where there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        return command
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; errors meant for the user become a line and an exit code."""
@@ -42,7 +48,3 @@ class HookviewGroup(click.Group):
 @click.version_option(__version__, message="hookview %(version)s")
 def main() -> None:
     """Which module's backward costs what, and where the host waits for the device."""
-
-
-for _command in (analyze, diff, check, export, serve, run, rules, cache, demo):
-    main.add_command(_command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from shared_traces import not_a_trace
 
 import tb_hookview
+from tb_hookview.cli import main
 
 if TYPE_CHECKING:
     from conftest import Hookview
@@ -114,6 +117,22 @@ def test_help_and_version(hookview: Hookview) -> None:
         assert command in done.stdout
         assert hookview(command, "--help").returncode == 0
     assert hookview("--version").stdout.strip() == f"hookview {tb_hookview.__version__}"
+
+
+def test_every_command_is_listed_and_has_its_module() -> None:
+    folder = Path(tb_hookview.__file__).parent / "cli"
+    modules = {
+        path.stem
+        for path in folder.glob("*.py")
+        if re.search(rf"^def {path.stem}\(", path.read_text(), re.MULTILINE)
+    }
+    listed = main.list_commands(click.Context(main))
+    assert set(listed) == modules
+    for name in listed:
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        assert command.name == name
+    assert main.get_command(click.Context(main), "script") is None
 
 
 def test_help_loads_nothing_heavy() -> None:
