@@ -7,7 +7,6 @@ direction to itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from operator import itemgetter
 from typing import Any
 
@@ -154,6 +153,8 @@ def _written(value: Any) -> str:
 
 def _text(text: str) -> str:
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+    from html import escape  # its table of entities is long, and notebooks are few
+
     return f"<bdi>{escape(cut)}</bdi>"
 
 
