@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -20,8 +23,15 @@ def serve(path: str, port: int, open_browser: bool) -> None:
     """Serve the pages for PATH (a log directory, a run or one trace) on 127.0.0.1."""
     from tb_hookview.server import Server
 
+    signal.signal(signal.SIGTERM, _end)
     with Server(Path(path), port=port) as server:
         click.echo(f"Serving {path} at {server.url} (stop with Ctrl+C)")
         if open_browser:
             click.launch(server.url)
         server.run()
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    # Unlike the signal's default it lets readings stop and take their files and processes along.
+    signal.signal(number, signal.SIG_DFL)
+    sys.exit(128 + number)

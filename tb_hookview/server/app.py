@@ -34,11 +34,13 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
 
     @app.get("/api/runs")
     def runs() -> Response:
+        found = listed.listing()
         return answers.json(
             {
                 "logdir": "" if logdir is None else answers.as_text(str(logdir)),
                 "version": tb_hookview.__version__,
-                "runs": describe_runs(listed.read()),
+                "runs": describe_runs(found.runs),
+                "left_out": {"links": found.links_left_out, "folders": found.folders_left_out},
             }
         )
 

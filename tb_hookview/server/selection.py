@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.errors import NotFoundError, TraceError, UsageError
 from tb_hookview.server.answers import as_text
-from tb_hookview.trace.discovery import Run, TraceFile, find_runs, is_trace_name
+from tb_hookview.trace.discovery import (
+    Listing,
+    Run,
+    TraceFile,
+    Tree,
+    is_offered,
+    is_trace_name,
+    list_runs,
+)
 
 Named = TypeVar("Named")
 
@@ -24,42 +31,51 @@ class RunList:
         self._logdir = logdir
         self._last: list[Run] | None = None
 
-    def read(self) -> list[Run]:
+    def listing(self) -> Listing:
         """Look at the file system.
 
         Raises:
             TraceError: the log directory is gone or cannot be listed.
         """
-        self._last = [] if self._logdir is None else find_runs(self._logdir)
-        return self._last
+        found = Listing([]) if self._logdir is None else list_runs(self._logdir)
+        self._last = found.runs
+        return found
 
     def last(self) -> list[Run]:
         """Return what was found the last time, for questions that are asked often."""
-        return self.read() if self._last is None else self._last
+        return self.listing().runs if self._last is None else self._last
 
     def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceFile:
         """Return the trace that a query names, as `select`; looks at the file system only where
         that may matter: for the newest trace, and for names not known yet.
 
         Raises:
-            UsageError, NotFoundError, TraceError: as `select` and `read`.
+            UsageError, NotFoundError, TraceError: as `select` and `listing`.
         """
         if f"{prefix}trace" in query:
             try:
-                return select(self.last(), query, prefix)
+                return self._offered(select(self.last(), query, prefix))
             except NotFoundError:
                 pass
-        return select(self.read(), query, prefix)
+        return self._offered(select(self.listing().runs, query, prefix))
+
+    def _offered(self, trace: TraceFile) -> TraceFile:
+        if self._logdir is not None and not is_offered(self._logdir, trace.path):
+            name = as_text(trace.path.name)
+            raise NotFoundError(f"{name}: leads out of the log directory; load the list again")
+        return trace
 
 
 def has_trace(logdir: Path) -> bool:
     """Return whether a log directory holds a file named as traces are, at little cost."""
-    for looked_at, (_, folders, files) in enumerate(os.walk(logdir)):
-        if any(map(is_trace_name, files)):
-            return True
-        if looked_at >= FOLDERS_LOOKED_AT:
-            return False
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    try:
+        for looked_at, (_, files) in enumerate(Tree(logdir).walk()):
+            if any(map(is_trace_name, files)):
+                return True
+            if looked_at >= FOLDERS_LOOKED_AT:
+                return False
+    except TraceError:
+        pass  # no log directory yet, or none that can be listed
     return False
 
 

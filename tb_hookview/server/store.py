@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import atexit
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakSet
 
 import msgspec
 
 from tb_hookview.analysis import Analysis, load
-from tb_hookview.errors import NotFoundError
+from tb_hookview.errors import NotFoundError, TraceError
+from tb_hookview.server.held import Held
+from tb_hookview.server.turns import Turns, cores
 from tb_hookview.server.waiting import UnwantedError, Wanted, always
 
 KEPT_BYTES = 2 << 30
-"""How many bytes of trace, inflated, are kept as analyses. One more than that is kept alone."""
+"""How many bytes of columns, and of what was made of them, are kept. What is larger than that is
+kept alone."""
 
-INFLATION = 16
-"""How many times larger a trace is than its gzip file, about (torch's: 13 to 29)."""
+ATTEMPTS = 2
+"""How often a file is read that is written to meanwhile, before its reader is told so."""
+
+STOPS_WITHIN_S = 5.0
+"""How long the end of the program waits for readings to stop, in seconds."""
 
 ASKED_EVERY_S = 0.2
 """How often a reading looks whether anybody still waits for it, in seconds."""
@@ -49,10 +57,19 @@ class Progress(msgspec.Struct, frozen=True):
 WAITING = Progress("waiting", None)
 
 
+class ChangedError(TraceError):
+    """The file was written to while it was read."""
+
+    def __init__(self, path: Path) -> None:
+        reason = "is being written to"
+        super().__init__(path, reason, "load it again when whoever writes it is done")
+
+
 class _Key(NamedTuple):
     """One state of one file; a file that is written anew is another trace."""
 
     path: Path
+    inode: int
     size: int
     modified_ns: int
 
@@ -65,6 +82,12 @@ class _Entry:
     lock: Lock = field(default_factory=Lock)
     waiting: list[Wanted] = field(default_factory=list)
     """Of each who asked while it was read, whether they still wait."""
+    held: Held = field(default_factory=Held)
+    bytes: int = 0
+    """Memory that the analysis and what was derived from it took when last asked for."""
+
+    def measure(self) -> None:
+        self.bytes = self.held.bytes(self.analysis.result(), self.derived)
 
 
 class AnalysisStore:
@@ -75,24 +98,36 @@ class AnalysisStore:
         load: Load = load,
         kept_bytes: int = KEPT_BYTES,
         who: Callable[[], Wanted] = lambda: always,
+        at_once: int | None = None,
     ) -> None:
-        """`who` returns, for whoever is asking now, whether they still wait for the answer."""
+        """Make an empty store.
+
+        Args:
+            load: reads a trace file.
+            kept_bytes: memory of analyses that are kept, beside the one asked for last.
+            who: returns, for whoever is asking now, whether they still wait for the answer.
+            at_once: how many traces are read at a time; as many as there are processors if None.
+        """
         self._load = load
         self._kept_bytes = kept_bytes
         self._who = who
+        self._turns = Turns(at_once or cores())
         self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
         self._lock = Lock()
+        self._closed = False
+        _stores.add(self)
 
     def get(self, path: Path) -> Analysis:
         """Return the analysis of a trace file, reading it if need be.
 
         Whoever asks for a trace that is being read waits for that reading. One that fails is
         forgotten, so that the next to ask tries again. One that nobody waits for any more stops.
+        What is returned is one state of the file: one that is written to meanwhile is read anew.
 
         Raises:
             NotFoundError: the file is gone.
-            TraceError: it cannot be read as a trace.
-            UnwantedError: whoever asked has gone.
+            TraceError: it cannot be read as a trace, or is being written to.
+            UnwantedError: whoever asked has gone, or the store was closed.
         """
         return self._read(path).analysis.result()
 
@@ -109,17 +144,32 @@ class AnalysisStore:
             if make not in entry.derived:
                 entry.derived[make] = make(analysis)
             made: Derived = entry.derived[make]
+        # It may grow with every question, so it is measured whenever the next one comes.
+        with self._lock:
+            entry.measure()
+            self._drop_oldest()
         return made
 
+    def close(self) -> None:
+        """Give up all readings, and wait until they have stopped; further ones are refused."""
+        with self._lock:
+            self._closed = True
+            reading = [entry.analysis for entry in self._entries.values()]
+        wait(reading, STOPS_WITHIN_S)
+
     def _read(self, path: Path) -> _Entry:
-        wanted = self._who()
+        wanted, changed = self._who(), 0
         while True:
             entry = self._entry(path, wanted)
             try:
                 entry.analysis.result()
             except UnwantedError:
                 # Given up a moment before we asked: begun anew for who still waits.
-                if not wanted():
+                if self._closed or not wanted():
+                    raise
+            except ChangedError:
+                changed += 1
+                if changed == ATTEMPTS:
                     raise
             else:
                 return entry
@@ -159,21 +209,40 @@ class AnalysisStore:
             nonlocal events
             events = number
 
+        def look() -> None:
+            self._give_up_unwanted(key, entry)
+
         try:
-            analysis = self._load(key.path, show, count)
+            with self._turns.turn(look, ASKED_EVERY_S):
+                if self._closed:
+                    raise UnwantedError
+                analysis = self._load_one_state(key, show, count)
         except BaseException as error:  # noqa: BLE001  # those who wait must hear of it
             self._forget(key, entry)
             entry.analysis.set_exception(error)
         else:
             entry.progress = Progress("done", 1.0, key.size, analysis.trace.event_count)
             entry.analysis.set_result(analysis)
-            self._drop_oldest()
+            with self._lock:
+                entry.measure()
+                self._drop_oldest()
         entry.waiting.clear()
+
+    def _load_one_state(self, key: _Key, show: Show, count: Count) -> Analysis:
+        try:
+            analysis = self._load(key.path, show, count)
+        except TraceError as error:
+            if _key(key.path) != key:
+                raise ChangedError(key.path) from error
+            raise
+        if _key(key.path) != key:
+            raise ChangedError(key.path)
+        return analysis
 
     def _give_up_unwanted(self, key: _Key, entry: _Entry) -> None:
         with self._lock:
             entry.waiting = [wanted for wanted in entry.waiting if wanted()]
-            if entry.waiting:
+            if entry.waiting and not self._closed:
                 return
         self._forget(key, entry)
         raise UnwantedError
@@ -184,23 +253,30 @@ class AnalysisStore:
                 del self._entries[key]
 
     def _drop_oldest(self) -> None:
-        with self._lock:
-            ready = [key for key, entry in self._entries.items() if entry.analysis.done()]
-            total = sum(map(_inflated, ready))
-            for key in ready[:-1]:
-                if total <= self._kept_bytes:
-                    return
-                total -= _inflated(key)
-                del self._entries[key]
+        """Drop what was not asked for the longest until the rest fits; with the lock held."""
+        ready = [key for key, entry in self._entries.items() if entry.analysis.done()]
+        total = sum(self._entries[key].bytes for key in ready)
+        for key in ready[:-1]:
+            if total <= self._kept_bytes:
+                return
+            total -= self._entries.pop(key).bytes
+
+
+_stores: WeakSet[AnalysisStore] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    # Readings are on threads that end with the program wherever they are: what they hold outside
+    # of it, such as another process, would be left behind.
+    for store in list(_stores):
+        store.close()
 
 
 def _key(path: Path) -> _Key:
     try:
         status = path.stat()
     except OSError as error:
-        raise NotFoundError(f"{path.name}: the file is gone; load the list again") from error
-    return _Key(path, status.st_size, status.st_mtime_ns)
-
-
-def _inflated(key: _Key) -> int:
-    return key.size * (INFLATION if key.path.suffix == ".gz" else 1)
+        name = path.name.encode("utf-8", "replace").decode()
+        raise NotFoundError(f"{name}: the file is gone; load the list again") from error
+    return _Key(path, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from tb_hookview.errors import TraceError
 _TRACE = re.compile(r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?\.pt\.trace\.json(?:\.gz)?")
 _GZIPPED = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json\.gz")
 _JSON = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json(?:\.gz)?")
+_ENDINGS = (".json", ".json.gz")
+
+FOLLOW_LINKS = "HOOKVIEW_FOLLOW_LINKS"
+"""The environment variable that, set to 1, has links out of the log directory followed."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +48,49 @@ class Run:
     workers: tuple[Worker, ...]
 
 
+@dataclass(frozen=True)
+class Listing:
+    """The runs of a log directory in natural order, and how much of it was left out."""
+
+    runs: list[Run]
+    links_left_out: int = 0
+    """Links to folders and to files named `.json[.gz]` that lead out of the log directory."""
+    folders_left_out: int = 0
+    """Folders that cannot be listed."""
+
+
 def find_runs(logdir: Path) -> list[Run]:
-    """List the runs below a log directory (or the single trace file it is), in natural order.
+    """List the runs below a log directory, as `list_runs`.
+
+    Raises:
+        TraceError: no such file or directory, or it cannot be listed.
+    """
+    return list_runs(logdir).runs
+
+
+def list_runs(logdir: Path) -> Listing:
+    """List the runs below a log directory (or the single trace file it is).
 
     Files called `<worker>.<stamp>.pt.trace.json[.gz]` are traces. A folder without one may hold
     traces under other names, so there every `.json.gz` is offered; and where the whole tree has
-    none of these, every `.json`. Symbolic links that leave the log directory are not followed.
+    none of these, every `.json`. Symbolic links that leave the log directory are not followed,
+    unless `FOLLOW_LINKS` says so.
 
     Raises:
         TraceError: no such file or directory, or it cannot be listed.
     """
     if logdir.is_file():
-        return [Run(".", (_worker(_stem(logdir), [(logdir.name, logdir)]),))]
+        return Listing([Run(".", (_worker(_stem(logdir), [(logdir.name, logdir)]),))])
     if not logdir.is_dir():
         raise TraceError(logdir, "no such file or folder", "check the path")
-    folders = list(_folders(logdir))
+    tree = Tree(logdir)
+    folders = list(tree.walk())
     for patterns in ((_TRACE, _GZIPPED), (_JSON,)):
         runs = [run for folder in folders if (run := _first_run(logdir, folder, patterns))]
         if runs:
-            return sorted(runs, key=lambda run: natural(run.name))
-    return []
+            runs.sort(key=lambda run: natural(run.name))
+            return Listing(runs, tree.links_left_out, tree.folders_left_out)
+    return Listing([], tree.links_left_out, tree.folders_left_out)
 
 
 def is_trace_name(name: str) -> bool:
@@ -76,17 +104,69 @@ def natural(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def _folders(logdir: Path) -> Iterator[tuple[Path, list[str]]]:
-    root = logdir.resolve()
+class Tree:
+    """The folders below a log directory, without the hidden ones and what links lead to outside."""
 
-    def fail(error: OSError) -> None:
-        if Path(error.filename) == logdir:
-            raise TraceError(logdir, f"cannot be listed ({error.strerror})") from error
+    def __init__(self, logdir: Path) -> None:
+        self._logdir = logdir
+        self._follow = os.environ.get(FOLLOW_LINKS) == "1"
+        self._walked = [_real(logdir)]
+        """The log directory, and the folders outside that links led to."""
+        self.links_left_out = 0
+        self.folders_left_out = 0
 
-    for folder, subfolders, files in os.walk(logdir, onerror=fail, followlinks=False):
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
-        inside = [name for name in files if (Path(folder) / name).resolve().is_relative_to(root)]
-        yield Path(folder), inside
+    def walk(self) -> Iterator[tuple[Path, list[str]]]:
+        """Yield each folder with the names in it that may be traces. Nothing is opened.
+
+        Raises:
+            TraceError: the log directory itself cannot be listed.
+        """
+        for name, subfolders, files in os.walk(self._logdir, onerror=self._fail, followlinks=True):
+            folder = Path(name)
+            subfolders[:] = [
+                sub for sub in subfolders if not sub.startswith(".") and self._enters(folder / sub)
+            ]
+            yield folder, [n for n in files if n.endswith(_ENDINGS) and self._admits(folder / n)]
+
+    def _fail(self, error: OSError) -> None:
+        if Path(error.filename) == self._logdir:
+            reason = f"cannot be listed ({error.strerror})"
+            raise TraceError(self._logdir, reason, "check its permissions") from error
+        self.folders_left_out += 1
+
+    def _enters(self, folder: Path) -> bool:
+        if not folder.is_symlink():
+            return True
+        target = _real(folder)
+        if self._is_inside(target):
+            return False  # it is walked anyway, under its own name
+        if self._follow and not self._walked[0].is_relative_to(target):
+            self._walked.append(target)
+            return True
+        self.links_left_out += 1
+        return False
+
+    def _admits(self, file: Path) -> bool:
+        if not file.is_symlink() or self._follow or self._is_inside(_real(file)):
+            return True
+        self.links_left_out += 1
+        return False
+
+    def _is_inside(self, target: Path) -> bool:
+        return any(target.is_relative_to(walked) for walked in self._walked)
+
+
+def is_offered(logdir: Path, path: Path) -> bool:
+    """Return whether a file of a listing still lies where it may be read, whatever has become of
+    the folders and links on the way to it."""
+    if path == logdir or os.environ.get(FOLLOW_LINKS) == "1":
+        return True
+    return _real(path).is_relative_to(_real(logdir))
+
+
+def _real(path: Path) -> Path:
+    # Path.resolve raises where links go round in a circle.
+    return Path(os.path.realpath(path))
 
 
 def _first_run(
@@ -121,6 +201,8 @@ def _worker(name: str, stamped: list[tuple[str, Path]]) -> Worker:
         try:
             status = path.stat()
         except OSError:  # gone or unreadable since it was listed
+            continue
+        if not stat.S_ISREG(status.st_mode):  # opening a pipe waits for somebody to write
             continue
         traces.append(TraceFile(stamp, path, status.st_size, status.st_mtime))
     return Worker(name, tuple(sorted(traces, key=lambda t: natural(t.id), reverse=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from shared_traces import shared_trace
 from tb_hookview import NotFoundError, TraceError
 from tb_hookview.analysis import Analysis, load
 from tb_hookview.server import store as stores
+from tb_hookview.server.held import Held
 from tb_hookview.server.store import AnalysisStore, Count, Progress, Show
 from tb_hookview.server.waiting import UnwantedError
 
@@ -54,7 +56,7 @@ def test_two_traces_are_read_side_by_side(traces: list[Path]) -> None:
         both.wait(60)  # breaks if one had to wait for the other
         return load(path, show, count)
 
-    store = AnalysisStore(together)
+    store = AnalysisStore(together, at_once=2)
     with ThreadPoolExecutor(2) as pool:
         assert len(list(pool.map(store.get, traces[:2]))) == 2
 
@@ -92,8 +94,8 @@ def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
 
 
 def test_the_least_recently_used_are_dropped_first(traces: list[Path]) -> None:
-    two_fit = 2 * 16 * traces[0].stat().st_size
-    store = AnalysisStore(kept_bytes=two_fit)
+    two_fit = 2 * Held().bytes(load(traces[0]))
+    store = AnalysisStore(kept_bytes=two_fit + two_fit // 4)
     first, second = store.get(traces[0]), store.get(traces[1])
     assert store.get(traces[0]) is first
     store.get(traces[2])
@@ -225,3 +227,106 @@ def test_who_asks_as_a_reading_is_given_up_gets_another(traces: list[Path]) -> N
         with pytest.raises(UnwantedError):
             first.result(60)
     assert readings.begun == 2
+
+
+def test_one_more_than_may_be_read_at_once_waits_its_turn(traces: list[Path]) -> None:
+    reading, go_on = threading.Semaphore(0), threading.Event()
+
+    def held(path: Path, show: Show, count: Count) -> Analysis:
+        show("decoding", 0.0)
+        reading.release()
+        assert go_on.wait(60)
+        return load(path, show, count)
+
+    store = AnalysisStore(held, at_once=1)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(store.get, traces[0])
+        assert reading.acquire(timeout=60)
+        second = pool.submit(store.get, traces[1])
+        assert not reading.acquire(timeout=0.3)
+        assert store.progress(traces[0]).stage == "decoding"
+        assert store.progress(traces[1]) == Progress("waiting", None)
+        go_on.set()
+        assert first.result(60) is not second.result(60)
+
+
+def test_a_file_written_while_it_is_read_is_read_again(traces: list[Path]) -> None:
+    other, readings = shared_trace("hta_cpu_only.json.gz"), 0
+
+    def replaced(path: Path, show: Show, count: Count) -> Analysis:
+        nonlocal readings
+        readings += 1
+        analysis = load(path, show, count)
+        if readings == 1:
+            path.write_bytes(other.read_bytes())
+        return analysis
+
+    found = AnalysisStore(replaced).get(traces[0])
+    assert (readings, len(found.trace.events)) == (2, len(load(other).trace.events))
+
+
+def test_a_reading_that_fails_on_a_file_written_meanwhile_is_not_the_last_word(
+    traces: list[Path],
+) -> None:
+    whole, readings = traces[0].read_bytes(), 0
+    traces[0].write_bytes(whole[:1000])
+
+    def written(path: Path, show: Show, count: Count) -> Analysis:
+        nonlocal readings
+        readings += 1
+        if readings == 1:
+            path.write_bytes(whole)
+            raise TraceError(path, "cut off")
+        return load(path, show, count)
+
+    assert AnalysisStore(written).get(traces[0]).trace
+    assert readings == 2
+
+
+def test_a_file_that_is_never_left_alone_says_so(traces: list[Path]) -> None:
+    readings = 0
+
+    def growing(path: Path, show: Show, count: Count) -> Analysis:
+        nonlocal readings
+        readings += 1
+        analysis = load(path, show, count)
+        with path.open("ab") as file:
+            file.write(b" ")
+        return analysis
+
+    path = traces[0].with_suffix("")  # plain JSON may end with spaces
+    path.write_bytes(gzip.decompress(traces[0].read_bytes()))
+    with pytest.raises(TraceError, match=f"{path}: is being written to; load it again"):
+        AnalysisStore(growing).get(path)
+    assert readings == 2
+
+
+def test_what_is_derived_counts_as_memory_too(traces: list[Path]) -> None:
+    alone = Held().bytes(load(traces[0]))
+
+    def large(_analysis: Analysis) -> list[bytes]:
+        return [bytes(4 * alone)]
+
+    store = AnalysisStore(kept_bytes=4 * alone)
+    first, second = store.get(traces[0]), store.get(traces[1])
+    assert store.get(traces[0]) is first
+    assert len(store.derived(traces[1], large)[0]) == 4 * alone
+    assert store.get(traces[1]) is second
+    assert store.get(traces[0]) is not first
+
+
+def test_a_store_that_closes_stops_its_readings_and_refuses_others(traces: list[Path]) -> None:
+    readings = Readings()
+    store = AnalysisStore(readings, at_once=1)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(store.get, path) for path in traces[:2]]
+        while not readings.begun:
+            pass
+        store.close()
+        assert readings.ended.acquire(timeout=60)
+        for answer in asked:
+            with pytest.raises(UnwantedError):
+                answer.result(60)
+    with pytest.raises(UnwantedError):
+        store.get(traces[2])
+    assert readings.begun == 1

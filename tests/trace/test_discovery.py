@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from tb_hookview.errors import TraceError
 from tb_hookview.trace import find_runs
+from tb_hookview.trace.discovery import FOLLOW_LINKS, Listing, is_offered, list_runs
 
 
 def touch(path: Path) -> Path:
@@ -64,6 +67,50 @@ def test_links_that_leave_the_log_directory_are_not_followed(tmp_path: Path) -> 
     (logdir / "run" / "again.1.pt.trace.json").symlink_to(inside)
     (logdir / "folder").symlink_to(outside.parent)
     assert shape(logdir) == [("run", [("again", ["1"]), ("w", ["1"])])]
+
+
+def test_links_are_followed_where_the_user_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(tmp_path / "outside" / "vit" / "w.1.pt.trace.json")
+    (tmp_path / "outside" / "again").symlink_to(tmp_path / "outside")
+    logdir = tmp_path / "logs"
+    logdir.mkdir()
+    (logdir / "linked").symlink_to(tmp_path / "outside")
+    (logdir / "up").symlink_to(tmp_path)
+    (logdir / "round").symlink_to(logdir)
+    assert list_runs(logdir) == Listing([], links_left_out=2)
+    monkeypatch.setenv(FOLLOW_LINKS, "1")
+    assert shape(logdir) == [("linked/vit", [("w", ["1"])])]
+
+
+def test_links_that_lead_nowhere_do_no_harm(tmp_path: Path) -> None:
+    touch(tmp_path / "w.1.pt.trace.json")
+    (tmp_path / "self.1.pt.trace.json").symlink_to("self.1.pt.trace.json")
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    (tmp_path / "gone.1.pt.trace.json").symlink_to("nothing")
+    assert shape(tmp_path) == [(".", [("w", ["1"])])]
+
+
+def test_only_regular_files_are_traces(tmp_path: Path) -> None:
+    touch(tmp_path / "w.1.pt.trace.json")
+    (tmp_path / "folder.1.pt.trace.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.1.pt.trace.json")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "socket.1.pt.trace.json"))
+        assert shape(tmp_path) == [(".", [("w", ["1"])])]
+
+
+def test_a_listed_file_that_becomes_a_link_out_is_not_offered(tmp_path: Path) -> None:
+    secret = touch(tmp_path / "secret.json")
+    logdir = tmp_path / "logs"
+    path = touch(logdir / "run" / "w.1.pt.trace.json")
+    assert is_offered(logdir, path)
+    path.unlink()
+    path.symlink_to(secret)
+    assert not is_offered(logdir, path)
+    assert is_offered(path, path), "the user named this very link"
 
 
 def test_hidden_folders_and_empty_ones_hold_no_runs(tmp_path: Path) -> None:
