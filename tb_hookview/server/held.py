@@ -54,10 +54,14 @@ class Held:
 
 
 def _owner(held: Any) -> Any:
-    """Of a view the array whose memory it shows."""
-    while hasattr(held, "nbytes") and hasattr(getattr(held, "base", None), "nbytes"):
-        held = held.base
-    return held
+    """What owns the memory that a view shows."""
+    while True:
+        if isinstance(held, memoryview):
+            held = held.obj
+        elif hasattr(held, "nbytes") and getattr(held, "base", None) is not None:
+            held = held.base
+        else:
+            return held
 
 
 def _parts(held: Any) -> Iterable[Any]:

@@ -34,6 +34,12 @@ def test_arrays_count_with_all_their_memory_once() -> None:
     )
 
 
+def test_columns_of_one_piece_of_memory_count_once() -> None:
+    piece = memoryview(bytes(8000))
+    halves = [np.frombuffer(piece, np.int8, 4000, place) for place in (0, 4000)]
+    assert Held().bytes(*halves) == pytest.approx(8000, abs=100)
+
+
 def test_texts_count_and_what_is_not_ours_does_not() -> None:
     texts = ["x" * 1000 for _ in range(1000)]
     assert 1_000_000 < Held().bytes(tuple(texts)) < 1_100_000
