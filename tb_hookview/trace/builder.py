@@ -33,6 +33,7 @@ from tb_hookview.trace.columns import (
     Thread,
 )
 from tb_hookview.trace.decode import KEY_FIELDS, Event
+from tb_hookview.trace.part import Arrow, Part
 from tb_hookview.trace.pieces import Piece
 from tb_hookview.trace.times import LATEST_NS, doubles_are_exact, from_doubles, from_texts
 from tb_hookview.trace.vocabulary import (
@@ -88,7 +89,7 @@ class Builder:
         for interner in self._texts.values():
             interner.number(b"")
         self._complete: list[dict[str, Any]] = []
-        self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
+        self._arrows: dict[str, list[Arrow]] = {"s": [], "f": []}
         self._memory: list[tuple[int, ...]] = []
         self._collectives: list[tuple[Any, ...]] = []
         self._thread_names: dict[tuple[str, str], str] = {}
@@ -134,6 +135,59 @@ class Builder:
             "collectives": self._collective_table(),
             "notices": (*self._unknown(category), *self._counted()),
         }
+
+    def part(self) -> Part:
+        """What was taken, for the `absorb` of another builder; this one is of no use after it."""
+        columns = _joined(self._complete)
+        return Part(
+            event_count=self.event_count,
+            complete_count=self._complete_count,
+            any_phase=self.any_phase,
+            counts=dict(self._counts),
+            names=self._names.values(),
+            categories=self._categories.values(),
+            processes=self._processes.values(),
+            rows=self._rows.values(),
+            places=self._places.values(),
+            texts={column: interner.values() for column, interner in self._texts.items()},
+            columns={column: memoryview(values).cast("B") for column, values in columns.items()},
+            arrows=self._arrows,
+            memory=self._memory,
+            collectives=self._collectives,
+            thread_names=[(*place, name) for place, name in self._thread_names.items()],
+        )
+
+    def absorb(self, part: Part) -> None:
+        """Take what another builder took from pieces that come after all that this one took."""
+        place = self._absorbed_places(part)
+        columns = {
+            column: np.frombuffer(values, _DTYPES[column])
+            for column, values in part.columns.items()
+        }
+        columns["name"] = self._names.column(part.names)[columns["name"]]
+        columns["category"] = self._categories.column(part.categories)[columns["category"]]
+        columns["thread"] = place[columns["thread"]]
+        for column, texts in part.texts.items():
+            columns[column] = self._texts[column].column(texts)[columns[column]]
+        self._complete.append(columns)
+        for phase, arrows in part.arrows.items():
+            self._arrows[phase] += [(number, int(place[p]), time) for number, p, time in arrows]
+        self._memory += part.memory
+        self._collectives += [
+            (row + self._complete_count, *told) for row, *told in part.collectives
+        ]
+        self._thread_names.update({(pid, tid): name for pid, tid, name in part.thread_names})
+        self._counts.update(part.counts)
+        self._complete_count += part.complete_count
+        self.event_count += part.event_count
+        self.any_phase = self.any_phase or part.any_phase
+
+    def _absorbed_places(self, part: Part) -> Index:
+        """Number here of each place of a part."""
+        processes, rows = self._processes.column(part.processes), self._rows.column(part.rows)
+        process, row = np.divmod(np.array(part.places, np.int64), _PAIR)
+        pairs = processes[process].astype(np.int64) * _PAIR + rows[row]
+        return self._places.column(pairs.tolist())
 
     def _text_table(self, columns: dict[str, Any]) -> StringTable:
         """The texts of all columns in one table, and those columns brought in line with it."""
@@ -229,7 +283,7 @@ class Builder:
         found = self._categories.values()
         return np.array([CATEGORIES.get(text.lower(), Kind.OTHER) for text in found], np.int8)
 
-    def _add_arrows(self, arrows: list[_Arrow], events: list[Event], piece: Piece) -> None:
+    def _add_arrows(self, arrows: list[Arrow], events: list[Event], piece: Piece) -> None:
         starts = np.array([event.ts for event in events], np.float64)
         times = self._times(events, starts, piece)[0].tolist()
         arrows += zip([e.id for e in events], self._place(events).tolist(), times, strict=True)
@@ -323,10 +377,6 @@ def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
     return bool(np.any(start != np.trunc(start))) or bool(_FRACTION.search(piece.text, 0, 1 << 16))
 
 
-_Arrow = tuple[int | str, int, int]
-"""Identity, place and time; a plain tuple, since a class of its own costs a call for each."""
-
-
 def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
     """Concatenate the columns of all pieces, each freed as it is joined."""
     joined = {}
@@ -371,6 +421,8 @@ _EVERYWHERE: dict[str, Any] = {
     **dict.fromkeys(("start", "duration"), np.int64),
 }
 """Columns that all events have."""
+
+_DTYPES: dict[str, Any] = {**_EVERYWHERE, **{a.column: _TYPE[a.form] for a in ARGUMENTS}}
 
 
 def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:

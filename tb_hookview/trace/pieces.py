@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -102,15 +102,28 @@ class Root:
     """What was mended beside the events."""
 
 
-def cut(path: Path, progress: Progress = silent, size: int = BLOCK) -> Iterator[Piece | Root]:
-    """Yield the events of a file piece by piece, and its root last.
+class Share(NamedTuple):
+    """Some of a file's blocks: what they hold is decoded, the others are only cut."""
+
+    first: int = 0
+    end: int | None = None
+    """The block behind the last; None for all up to the root."""
+
+
+EVERYTHING = Share()
+
+
+def cut(
+    path: Path, progress: Progress = silent, size: int = BLOCK, share: Share = EVERYTHING
+) -> Iterator[Piece | Root]:
+    """Yield the events of a file piece by piece, and its root last, if the share goes so far.
 
     Raises:
         TraceError: the file cannot be read, or is no JSON, or is larger than `limits` allow.
         UncuttableError: use `whole` instead, and forget what was yielded.
     """
     count = 0
-    for part in _Reading(path, progress, size, decode_events).parts():
+    for part in _Reading(path, progress, size, decode_events).parts(share):
         if isinstance(part, Root):
             yield part
             continue
@@ -149,18 +162,22 @@ class _Reading(Generic[_Decoded]):
         self._path, self._decode, self._mender = path, decode, Mender(path)
         self._stream = blocks(path, size, lambda done: progress("decoding", done), self._damages)
 
-    def parts(self) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
+    def parts(self, share: Share = EVERYTHING) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
         """Yield events as text and decoded, with what was mended of them; the root last."""
         begin, opening, rest = _opening(self._path, self._stream)
         begin += len(opening)
-        for block in self._stream:
-            behind = begin + len(rest)
+        for number, block in enumerate(self._stream):
+            if number == share.end:
+                return
+            behind, mine = begin + len(rest), number >= share.first
             if place := _last_cut(block):
-                array = b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
-                yield self._part(array, begin, block[place.start() + 1 : place.end()])
+                if mine:
+                    array = b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
+                    yield self._part(array, begin, block[place.start() + 1 : place.end()])
                 begin, rest = behind + place.end(), block[place.end() :]
             elif len(rest) > _LARGEST_UNCUT:
-                yield self._part(b"[%b]" % rest, begin, b"")
+                if mine:
+                    yield self._part(b"[%b]" % rest, begin, b"")
                 begin, rest = behind, block
             else:
                 rest += block
@@ -268,6 +285,11 @@ def _last_cut(block: bytes) -> re.Match[bytes] | None:
         if places:
             return places[-1]
     return None
+
+
+def root_of(head: bytes | None) -> Root:
+    """The root that `head`, its JSON, tells of; None for that of a bare list."""
+    return Root("chrome-list", None) if head is None else Root("chrome-object", decode_head(head))
 
 
 def _document(text: bytes) -> tuple[bytes, Root]:

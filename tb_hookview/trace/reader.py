@@ -7,13 +7,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tb_hookview.errors import TraceError
 from tb_hookview.markers import decode_manifest
+from tb_hookview.trace import limits
 from tb_hookview.trace.builder import Builder
 from tb_hookview.trace.columns import DeviceProperties, StringTable, Trace
+from tb_hookview.trace.coworker import Coworker, coworker_for
 from tb_hookview.trace.damage import Damages
 from tb_hookview.trace.decode import Head
-from tb_hookview.trace.pieces import Piece, Root, UncuttableError, cut, whole
+from tb_hookview.trace.part import Told
+from tb_hookview.trace.pieces import Piece, Root, Share, UncuttableError, cut, root_of, whole
 from tb_hookview.trace.progress import Count, Progress, silent, uncounted
 
 _AGAIN = "record the run again"
@@ -33,7 +38,7 @@ def read_trace(
     say = progress or silent
     say("decoding", 0.0)
     try:
-        builder, root, damages = _built(cut(Path(path), say), count)
+        builder, root, damages = _read(Path(path), say, count)
     except UncuttableError:
         builder, root, damages = _built(whole(Path(path)), count)
     if damages and not builder.event_count:
@@ -46,16 +51,57 @@ def read_trace(
     return _trace(str(path), builder, root, damages)
 
 
+def _read(path: Path, say: Progress, count: Count) -> tuple[Builder, Root, Damages]:
+    with coworker_for(path) as helped:
+        if helped and (read := _read_together(path, *helped, say, count)):
+            return *read, Damages()
+    return _built(cut(path, say), count)
+
+
+def _read_together(
+    path: Path, coworker: Coworker, first: int, blocks: int, say: Progress, count: Count
+) -> tuple[Builder, Root] | None:
+    """Decode the blocks before `first`, then take what the coworker made of the others.
+
+    None where any of the file is damaged, or the coworker failed.
+    """
+    builder, damages = Builder(), Damages()
+
+    def say_own(stage: str, done: float | None) -> None:
+        say(stage, min(done or 0.0, first / blocks))
+
+    _add(cut(path, say_own, share=Share(0, first)), builder, damages, count)
+    own = builder.event_count
+    for message in () if damages else coworker.messages():
+        told = msgspec.msgpack.decode(message, type=Told)
+        say("decoding", min(1.0, (first + (blocks - first) * told.done) / blocks))
+        count(own + told.events)
+        if told.part:
+            builder.absorb(told.part)
+            limits.EVENTS.hold(path, builder.event_count)
+            return builder, root_of(told.head)
+    return None
+
+
 def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, Damages]:
     builder, damages = Builder(), Damages()
+    root = _add(parts, builder, damages, count)
+    assert root, "a root comes last"
+    return builder, root, damages
+
+
+def _add(
+    parts: Iterable[Piece | Root], builder: Builder, damages: Damages, count: Count
+) -> Root | None:
+    """Take events until the root comes, if it comes, and note what was mended of them."""
     for part in parts:
         if isinstance(part, Root):
             damages.add(part.damages)
-            return builder, part, damages
+            return part
         damages.add(part.damages, builder.event_count)
         builder.add(part)
         count(builder.event_count)
-    raise AssertionError("a root comes last")
+    return None
 
 
 def _trace(path: str, builder: Builder, root: Root, damages: Damages) -> Trace:

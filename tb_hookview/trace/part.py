@@ -1,0 +1,48 @@
+"""What was taken from some of a file's pieces, in a form that another process can send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+Arrow = tuple[int | str, int, int]
+"""One end of a flow: its identity, its place, its time in nanoseconds.
+
+A plain tuple: a class of its own would cost a call for each."""
+
+
+class Part(msgspec.Struct):
+    """The state of a `Builder`. Numbers in it are its own: of values, in order of appearance."""
+
+    event_count: int
+    complete_count: int
+    any_phase: bool
+    counts: dict[str, int]
+    names: list[str]
+    categories: list[str]
+    processes: list[int | str]
+    rows: list[int | str]
+    places: list[int]
+    """Numbers of process and row of each place, as one."""
+    texts: dict[str, list[bytes]]
+    """Values of each text column."""
+    columns: dict[str, memoryview]
+    """Bytes of the columns of the complete events."""
+    arrows: dict[str, list[Arrow]]
+    """By phase."""
+    memory: list[tuple[int, ...]]
+    collectives: list[tuple[Any, ...]]
+    """The place of the event among the complete ones, and what it tells."""
+    thread_names: list[tuple[str, str, str]]
+
+
+class Told(msgspec.Struct):
+    """What a reading process tells while it works, and at the end."""
+
+    done: float
+    """Fraction of its share."""
+    events: int
+    part: Part | None = None
+    head: bytes | None = None
+    """The root as JSON, without its events; None for a bare list."""
