@@ -7,6 +7,7 @@ brought into shape by itself, and what had to be dropped is counted.
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import msgspec
@@ -23,7 +24,7 @@ KEY_FIELDS: dict[str, str] = {
 }
 """Spelling of an argument in the file -> field of `Event.args`."""
 
-_TEXTS = [key for argument in ARGUMENTS if argument.form is Form.TEXT for key in argument.keys]
+_TEXTS = {key for argument in ARGUMENTS if argument.form is Form.TEXT for key in argument.keys}
 
 
 def _field(argument: Argument) -> tuple[Any, Any]:
@@ -96,7 +97,8 @@ class _Detailed(msgspec.Struct, gc=False):
 
 
 _events = msgspec.json.Decoder(list[Event], strict=False)
-_any_list = msgspec.json.Decoder(list[Any])
+_event = msgspec.json.Decoder(Event, strict=False)
+_raws = msgspec.json.Decoder(list[msgspec.Raw])
 _text = msgspec.json.Encoder().encode
 _head = msgspec.json.Decoder(Head)
 _time_texts = msgspec.json.Decoder(list[_TimeText])
@@ -126,7 +128,7 @@ def decode_events(text: bytes) -> tuple[list[Event], int]:
     try:
         return _events.decode(text), 0
     except msgspec.ValidationError:
-        shaped = [_shape(raw) for raw in _any_list.decode(text)]
+        shaped = [_shaped(bytes(raw)) for raw in _raws.decode(text)]
     kept = [event for event, _ in shaped if event is not None]
     return kept, sum(not whole for _, whole in shaped)
 
@@ -152,23 +154,30 @@ def decode_details(text: bytes) -> list[Any]:
     return [event.args for event in _detailed.decode(text)]
 
 
-def _shape(raw: object) -> tuple[Event | None, bool]:
-    """Bring one untyped event into shape; tell also whether all of it could be kept."""
+def _shaped(text: bytes) -> tuple[Event | None, bool]:
+    """Bring one event into shape; tell also whether all of it could be kept."""
+    try:
+        return _event.decode(text), True
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raw = _untyped(text)
     if not isinstance(raw, dict):
         return None, False
+    kept = {key: value for key, value in raw.items() if _fits(key, value)}
     if isinstance(raw.get("args"), dict):
-        texts = {key: msgspec.Raw(_text(raw["args"][key])) for key in _TEXTS if key in raw["args"]}
-        raw = {**raw, "args": {**raw["args"], **texts}}
-    try:
-        return msgspec.convert(raw, Event, strict=False), True
-    except msgspec.ValidationError:
-        kept = {key: value for key, value in raw.items() if _fits(key, value)}
-    if isinstance(raw.get("args"), dict):
-        kept["args"] = {k: v for k, v in raw["args"].items() if _fits("args", {k: v})}
+        args = {k: msgspec.Raw(_text(v)) if k in _TEXTS else v for k, v in raw["args"].items()}
+        kept["args"] = {key: value for key, value in args.items() if _fits("args", {key: value})}
     try:
         return msgspec.convert(kept, Event, strict=False), False
     except msgspec.ValidationError:
         return None, False
+
+
+def _untyped(text: bytes) -> Any:
+    """A value of any type; None where even that cannot be had."""
+    try:
+        return json.loads(text.decode("utf-8", "replace"))  # takes numbers of any size
+    except (ValueError, RecursionError):
+        return None
 
 
 def _fits(key: str, value: object) -> bool:

@@ -40,9 +40,9 @@ _PATIENCE = 8
 """Times the size of a segment that may be parsed before only small events are tried any more: no
 damage takes longer than a time proportional to its size."""
 _SMALL = 1 << 12
-_GARBLED = re.compile(
-    rb"\0|(?:[\x01-\x08\x0e-\x1f\x7f][^\x01-\x08\x0e-\x1f\x7f]{0,16}){16}", re.DOTALL
-)
+_COST = 4
+"""Times as long as to parse a text it takes to mend it."""
+_GARBLED = re.compile(rb"\0|(?:[\x01-\x08\x0e-\x1f][^\x01-\x08\x0e-\x1f]{0,16}){16}", re.DOTALL)
 """What no writer of names writes: bytes of something else, which end and begin amid events."""
 
 
@@ -170,9 +170,10 @@ class _Scan:
             if here == ord("]") and self._closes():
                 self.tail = self._text[self._at :]
                 return
+            scalar = _SCALAR.match(self._text, self._at)
             if here == ord("{"):
                 self._event()
-            elif scalar := _SCALAR.match(self._text, self._at):
+            elif scalar and not self.astray and _decodes(scalar[0]):
                 self._keep(scalar[0], scalar.end())
             else:
                 self._lose("lost-events")
@@ -247,7 +248,7 @@ class _Scan:
         worth = not _GARBLED.search(text) and (self._patience > 0 or len(text) < _SMALL)
         for attempt in _ATTEMPTS if worth else ():
             whole, mends = attempt(text)
-            self._patience -= len(text)
+            self._patience -= _COST * len(text)
             if _decodes(whole):
                 if self.astray and not _has_phase(whole):
                     break

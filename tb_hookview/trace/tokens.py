@@ -30,11 +30,14 @@ class _Note(Protocol):
     def __call__(self, code: str, byte: int, times: int = 1) -> None: ...
 
 
-_TOKEN = re.compile(
-    rb'"[^"\\]*(?:\\.[^"\\]*)*"'
-    rb"|(?<![\w.])[-+]?(?:[Nn]a[Nn]|[Ii]nf(?:inity)?|N/A|n/a|None|undefined)(?![\w.])",
+_SOUND = rb'[^"NIin]*(?:n(?=ull)[^"NIin]*)*'
+"""What stands between texts: marks, numbers, true, false and null."""
+_STRETCH = re.compile(
+    rb'((?:%b"[^"\\\x00-\x1f]*")*%b)' % (_SOUND, _SOUND)
+    + rb'("[^"\\]*(?:\\.[^"\\]*)*"|(?:[Nn]a[Nn]|[Ii]nf(?:inity)?|N/A|n/a|None)(?![\w.]))?',
     re.DOTALL,
 )
+"""What is sound, as far as it goes, and then a text or a word that may be none."""
 _SUSPECT = re.compile(rb"[\\\x00-\x1f]")
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _ESCAPE = re.compile(
@@ -62,14 +65,16 @@ def mended(text: bytes) -> tuple[bytes, list[Mend]]:
         before, first = found.get(code, (0, byte))
         found[code] = before + times, first
 
-    def sound(match: re.Match[bytes]) -> bytes:
-        token = match[0]
-        if not token.startswith(b'"'):
-            note("bare-words", match.start())
-            return b"null"
-        return _text(token, match.start(), note) if _SUSPECT.search(token) else token
+    def stretch(match: re.Match[bytes]) -> bytes:
+        sound, token = match.groups(b"")
+        if token[:1] == b'"':
+            return sound + (_text(token, match.start(2), note) if _SUSPECT.search(token) else token)
+        if token:
+            note("bare-words", match.start(2))
+            return sound.rstrip(b"+-") + b"null"
+        return sound
 
-    result = _TOKEN.sub(sound, text)
+    result = _STRETCH.sub(stretch, text)
     try:
         result.decode()
     except UnicodeDecodeError:
