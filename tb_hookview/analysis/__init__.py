@@ -1,19 +1,34 @@
-"""The analyzer: what a trace says about a training step."""
+"""The analyzer: what a trace says about a training step.
+
+Most names are loaded on first use, so that a report that is kept is told without what would make
+it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.kept import load
-from tb_hookview.analysis.kept import report as kept_report
-from tb_hookview.analysis.report import Report, build_report
+from tb_hookview.analysis import kept_report
+from tb_hookview.analysis.result import Report
 from tb_hookview.analysis.sources import choose_trace
 from tb_hookview.errors import UsageError
 from tb_hookview.trace.progress import Progress
 
+if TYPE_CHECKING:
+    from tb_hookview.analysis.analysis import Analysis
+    from tb_hookview.analysis.kept import load
+    from tb_hookview.analysis.report import build_report
+
 __all__ = ["Analysis", "Report", "analyze", "build_report", "choose_trace", "load"]
+
+_HOMES = {
+    "Analysis": "tb_hookview.analysis.analysis",
+    "build_report": "tb_hookview.analysis.report",
+    "load": "tb_hookview.analysis.kept",
+}
 
 
 def analyze(
@@ -39,6 +54,19 @@ def analyze(
     """
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
+
+    def read(path: Path) -> Analysis:
+        from tb_hookview.analysis.kept import load
+
+        return load(path, progress)
+
     chosen = choose_trace(Path(path), worker)
-    report = kept_report(chosen.path, steps, lambda path: load(path, progress))
-    return report.with_warnings(chosen.warnings)
+    return kept_report.report(chosen.path, steps, read).with_warnings(chosen.warnings)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

@@ -1,23 +1,18 @@
-"""Analyses and reports of traces that were read before, by means of the cache."""
+"""Analyses of traces that were read before, by means of the cache."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
-
-import msgspec
 
 from tb_hookview.analysis.analysis import Analysis, analyze_trace
 from tb_hookview.analysis.analysis import load as read_anew
-from tb_hookview.analysis.report import Report, build_report, path_as_text
-from tb_hookview.analysis.schema import ReportData
+from tb_hookview.analysis.kept_report import keep, recall
+from tb_hookview.analysis.kept_report import report as report
+from tb_hookview.analysis.report import build_report
 from tb_hookview.cache import Source, about, later
 from tb_hookview.errors import UsageError
 from tb_hookview.trace import kept as columns
 from tb_hookview.trace.progress import Count, Progress, silent, uncounted
-
-KIND = "report"
 
 
 def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
@@ -42,26 +37,6 @@ def load(path: str | Path, progress: Progress | None = None, count: Count = unco
     return analyze_trace(found)
 
 
-def report(
-    path: Path, steps: Sequence[str] | None, analysis: Callable[[Path], Analysis] = load
-) -> Report:
-    """Return the report of a trace file, over all of it or over some steps; made of `analysis`
-    where none is kept, and then kept.
-
-    Raises:
-        NotFoundError: the trace has no step of that name.
-        Anything else: as `analysis`.
-    """
-    source = about(path)
-    found = _recalled(source, steps) if source else None
-    if found is not None:
-        return found
-    made = build_report(analysis(path), steps)
-    if source:
-        later(lambda: _keep(source, steps, made))
-    return made
-
-
 def fill(path: Path) -> bool:
     """Keep columns and report of a trace file for later, and be done only then.
 
@@ -80,12 +55,12 @@ def fill(path: Path) -> bool:
     of_columns = _of_columns(path)
     trace = columns.recall(of_columns, str(path)) if of_columns else None
     complete = trace is not None or of_columns is None
-    if complete and _recalled(source, None):
+    if complete and recall(source, None):
         return False
     analysis = analyze_trace(trace) if trace else read_anew(path)
     if of_columns and not trace:
         complete = columns.keep(of_columns, analysis.trace)
-    if not (_keep(source, None, build_report(analysis)) and complete):
+    if not (keep(source, None, build_report(analysis)) and complete):
         reason = "it was written to meanwhile, or is larger than the cache may be"
         raise UsageError(f"{path}: cannot be kept; {reason}")
     return True
@@ -98,31 +73,3 @@ def _of_columns(path: Path) -> Source | None:
     except (OSError, ValueError):  # the reader says what is wrong with it
         return None
     return None if small else about(path)
-
-
-def _keep(source: Source, steps: Sequence[str] | None, made: Report) -> bool:
-    trace = msgspec.structs.replace(made.data.trace, path="")
-    data = msgspec.structs.replace(made.data, trace=trace)
-    return source.put(KIND, [msgspec.json.encode(data)], *_key(steps))
-
-
-def _recalled(source: Source, steps: Sequence[str] | None) -> Report | None:
-    content = source.get(KIND, *_key(steps))
-    if content is None:
-        return None
-    try:
-        data = _decoder().decode(content)
-    except (msgspec.DecodeError, ValueError):
-        source.drop(KIND, *_key(steps))
-        return None
-    trace = msgspec.structs.replace(data.trace, path=path_as_text(source.paths[0]))
-    return Report(msgspec.structs.replace(data, trace=trace))
-
-
-def _key(steps: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(steps or ())
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[ReportData]:
-    return msgspec.json.Decoder(ReportData)

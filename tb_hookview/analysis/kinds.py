@@ -22,23 +22,9 @@ from numpy.typing import NDArray
 from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.joins import among, grouped
 from tb_hookview.analysis.launches import DeviceWork
+from tb_hookview.analysis.terms import KINDS as KINDS
 from tb_hookview.trace import Kind
 from tb_hookview.trace.columns import Int
-
-KINDS = (
-    "matrix",
-    "convolution",
-    "attention",
-    "normalization",
-    "elementwise",
-    "reduction",
-    "indexing",
-    "copy",
-    "set",
-    "communication",
-    "other",
-)
-"""Kinds of device work, in the order in which they are shown."""
 
 COMMUNICATION = KINDS.index("communication")
 OTHER = KINDS.index("other")

@@ -11,8 +11,6 @@ and `loss.item()` carries one too.
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 from msgspec import Struct
 
@@ -21,19 +19,9 @@ from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.joins import among, distinct
 from tb_hookview.analysis.modules import Ranges
 from tb_hookview.analysis.names import Role
+from tb_hookview.analysis.terms import Phase as Phase
 from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Bool, Int
-
-
-class Phase(IntEnum):
-    """Phases, first match first."""
-
-    BACKWARD = 0
-    OPTIMIZER = 1
-    DATA = 2
-    FORWARD = 3
-    OTHER = 4
-
 
 _UPDATING = (Role.OPTIMIZER, Role.FUNCTION_MARK)
 REASONS = (

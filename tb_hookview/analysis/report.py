@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from tb_hookview.analysis import intervals, schema
@@ -23,109 +21,21 @@ from tb_hookview.analysis.kernel_table import kernel_rows
 from tb_hookview.analysis.kinds import COMMUNICATION, KINDS
 from tb_hookview.analysis.module_table import microseconds_by_kind, module_rows
 from tb_hookview.analysis.names import node_name
-from tb_hookview.analysis.notebook import report_html
 from tb_hookview.analysis.operator_table import operator_rows
 from tb_hookview.analysis.phases import Phase
 from tb_hookview.analysis.recorder_share import recorder_share
+from tb_hookview.analysis.result import Report as Report
+from tb_hookview.analysis.result import path_as_text
 from tb_hookview.analysis.rules import diagnose
 from tb_hookview.analysis.schema import ReportData
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.analysis.stream_table import stream_rows
 from tb_hookview.analysis.sync_table import sync_rows
-from tb_hookview.analysis.tables import Table
 from tb_hookview.analysis.thread_table import thread_rows
 from tb_hookview.trace.columns import Int
 
 _LISTS = ("modules", "shared")
 """What of the manifest is as long as the model is large, and not repeated in the report."""
-
-
-class Report:
-    """What a trace says: tables that convert to pandas and polars, and the whole as JSON."""
-
-    def __init__(self, data: ReportData) -> None:
-        self.data = data
-
-    @property
-    def modules(self) -> Table[schema.Module]:
-        """Modules, parents before children."""
-        return Table(schema.Module, self.data.modules)
-
-    @property
-    def syncs(self) -> Table[schema.Sync]:
-        """Waits of the host, by start."""
-        return Table(schema.Sync, self.data.syncs)
-
-    @property
-    def allocations(self) -> Table[schema.Allocation]:
-        """Calls that take or give back memory, by name, dearest first."""
-        return Table(schema.Allocation, self.data.allocations)
-
-    @property
-    def findings(self) -> Table[schema.Finding]:
-        """What costs time and could be changed, dearest first."""
-        return Table(schema.Finding, self.data.findings)
-
-    @property
-    def kernels(self) -> Table[schema.Kernel]:
-        """Device work by name, dearest first."""
-        return Table(schema.Kernel, self.data.kernels)
-
-    @property
-    def operators(self) -> Table[schema.Operator]:
-        """Operators and annotations by name."""
-        return Table(schema.Operator, self.data.operators)
-
-    @property
-    def breakdown(self) -> Table[schema.Breakdown]:
-        """Steps by torch_tb_profiler's categories."""
-        return Table(schema.Breakdown, self.data.breakdown)
-
-    @property
-    def devices(self) -> Table[schema.DeviceUse]:
-        """What each device did with its time."""
-        return Table(schema.DeviceUse, self.data.devices)
-
-    @property
-    def streams(self) -> Table[schema.Stream]:
-        """Streams: work, pauses, queue."""
-        return Table(schema.Stream, self.data.streams)
-
-    @property
-    def threads(self) -> Table[schema.Thread]:
-        """Threads of the host, busiest first."""
-        return Table(schema.Thread, self.data.threads)
-
-    @property
-    def nodes(self) -> Table[schema.Node]:
-        """Autograd nodes by name."""
-        return Table(schema.Node, self.data.nodes)
-
-    @property
-    def steps(self) -> Table[schema.Step]:
-        """Steps, by start."""
-        return Table(schema.Step, self.data.steps)
-
-    def with_warnings(self, warnings: Sequence[schema.TraceWarning]) -> Report:
-        """The same report with more to say about its source."""
-        if not warnings:
-            return self
-        trace = msgspec.structs.replace(
-            self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
-        )
-        return Report(msgspec.structs.replace(self.data, trace=trace))
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows of the report."""
-        return report_html(self.data)
-
-    def to_json(self) -> str:
-        """The whole report as JSON."""
-        return self.to_bytes().decode()
-
-    def to_bytes(self) -> bytes:
-        """The whole report as JSON in UTF-8."""
-        return msgspec.json.encode(self.data)
 
 
 def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
@@ -167,11 +77,6 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
 def microseconds(nanoseconds: Any) -> float:
     """Nanoseconds as microseconds."""
     return int(nanoseconds) / 1000
-
-
-def path_as_text(path: str | Path) -> str:
-    """A path as the report tells it: a file's name may be no text."""
-    return str(path).encode("utf-8", "replace").decode()
 
 
 def _trace_info(analysis: Analysis) -> schema.TraceInfo:

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tb_hookview.analysis.kinds import KINDS
-from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.terms import KINDS, Phase
 
 SCHEMA_VERSION = 1
 OPERATORS = 1000

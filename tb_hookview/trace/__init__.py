@@ -1,9 +1,18 @@
-"""Reading chrome traces into columns."""
+"""Reading chrome traces into columns.
 
-from tb_hookview.trace.columns import Events, Flows, StringTable, Thread, Trace
-from tb_hookview.trace.discovery import Run, TraceFile, Worker, find_runs
-from tb_hookview.trace.reader import read_trace
-from tb_hookview.trace.vocabulary import Kind
+Names are loaded on first use: who only looks which traces there are needs no columns.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tb_hookview.trace.columns import Events, Flows, StringTable, Thread, Trace
+    from tb_hookview.trace.discovery import Run, TraceFile, Worker, find_runs
+    from tb_hookview.trace.reader import read_trace
+    from tb_hookview.trace.vocabulary import Kind
 
 __all__ = [
     "Events",
@@ -18,3 +27,18 @@ __all__ = [
     "find_runs",
     "read_trace",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("Events", "Flows", "StringTable", "Thread", "Trace"), "columns"),
+    **dict.fromkeys(("Run", "TraceFile", "Worker", "find_runs"), "discovery"),
+    "Kind": "vocabulary",
+    "read_trace": "reader",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from shared_traces import all_traces, shared_trace
 
 import tb_hookview as hookview
-from tb_hookview.analysis import kept, load
+from tb_hookview.analysis import kept, kept_report, load
 from tb_hookview.cache import Cache
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.trace import kept as columns
@@ -201,7 +203,7 @@ def test_a_report_that_is_none_is_made_anew(
 ) -> None:
     source = kept.about(stepped)
     assert source is not None
-    source.put(kept.KIND, [content])
+    source.put(kept_report.KIND, [content])
     assert hookview.analyze(stepped).to_json() == uncached(monkeypatch, stepped)
 
 
@@ -214,3 +216,22 @@ def test_what_cannot_be_read_is_an_error_with_the_cache_too(cache: Cache, tmp_pa
     with pytest.raises(TraceError, match="no such file"):
         hookview.analyze(tmp_path / "none.json")
     assert cache.usage().entries == 0
+
+
+WARM = """
+import sys
+import tb_hookview
+
+tb_hookview.analyze(sys.argv[1])
+print(*sorted({"numpy", "isal.igzip", "tb_hookview.trace.reader"} & set(sys.modules)))
+"""
+
+
+def test_a_kept_report_is_told_without_numpy(cache: Cache, written: Written, stepped: Path) -> None:
+    def loaded() -> list[str]:
+        command = [sys.executable, "-c", WARM, str(stepped)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout.split()
+
+    assert loaded() == ["isal.igzip", "numpy", "tb_hookview.trace.reader"]
+    assert loaded() == []

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shared_traces import shared_trace
 
-from tb_hookview.analysis import kept
+from tb_hookview.analysis import report as reports
 from tb_hookview.server import create_app
 from tb_hookview.server.cache import AnswerCache, Kept
 
@@ -24,13 +24,13 @@ GZIP = {"Accept-Encoding": "gzip"}
 def built(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The reports that were made, one entry for each."""
     made: list[object] = []
-    real = kept.build_report
+    real = reports.build_report
 
     def counted(*args: object, **kwargs: object) -> object:
         made.append(args)
         return real(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(kept, "build_report", counted)
+    monkeypatch.setattr(reports, "build_report", counted)
     return made
 
 
