@@ -27,11 +27,13 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
-    columns = zip(chosen.tolist(), _stacks(analysis, chosen), strict=True)
-    held_by = waited_for(analysis.forest, analysis.work, analysis.syncs)
+    held_by = waited_for(analysis.forest, analysis.work, analysis.syncs)[chosen]
+    step = analysis.steps.at(analysis.syncs.start[chosen])
+    numbers = (column.tolist() for column in (chosen, step, held_by))
+    columns = zip(*numbers, _stacks(analysis, chosen), strict=True)
     return [
-        _row(analysis, sync, causes[sync], stack, _waited_for(analysis, int(held_by[sync])))
-        for sync, stack in columns
+        _row(analysis, sync, causes[sync], step, stack, _waited_for(analysis, work))
+        for sync, step, work, stack in columns
     ]
 
 
@@ -39,6 +41,7 @@ def _row(
     analysis: Analysis,
     sync: int,
     cause: str,
+    step: int,
     stack: list[str],
     held_by: schema.WaitedFor | None,
 ) -> schema.Sync:
@@ -46,7 +49,6 @@ def _row(
     position = int(syncs.position[sync])
     node = int(analysis.row_node[position])
     module = int(analysis.attribution.row_module[position])
-    step = int(analysis.steps.at(syncs.start[sync : sync + 1])[0])
     chain = operator_chain(analysis.host, int(syncs.operator[sync]))
     thread = trace.threads[int(analysis.forest.thread[position])]
     idle = analysis.sync_idle
@@ -70,12 +72,13 @@ def _row(
 def _waited_for(analysis: Analysis, work: int) -> schema.WaitedFor | None:
     if work < 0:
         return None
-    trace, event = analysis.trace, int(analysis.work.event[work])
+    trace, done = analysis.trace, analysis.work
+    event = int(done.event[work])
     return schema.WaitedFor(
         name=trace.strings[int(trace.events.name[event])],
-        device=str(analysis.work.device[work]),
+        device=str(done.device[work]),
         stream=trace.threads[int(trace.events.thread[event])].tid.removeprefix("stream "),
-        duration_us=int(analysis.work.duration[work]) / 1000,
+        duration_us=int(done.end[work] - done.start[work]) / 1000,
     )
 
 

@@ -30,9 +30,11 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
     position = np.full(len(context.analysis.trace.events), -1, np.int64)
     position[context.forest.event] = np.arange(len(context.forest))
     row, elements = position[table.event], np.maximum(table.sent, table.received)
-    fits = [re.search(pattern, name) is not None for name in table.collective]
+    fitting = {name for name in set(table.collective) if re.search(pattern, name)}
+    fits = [name in fitting for name in table.collective]
+    widths = {name: _width(name) for name in set(table.dtype)}
     known = (row >= 0) & np.array(fits, bool) & (table.group_size > 1) & (elements > 0)
-    row, width = row[known], np.array([_width(name) for name in table.dtype], np.int64)[known]
+    row, width = row[known], np.array([widths[name] for name in table.dtype], np.int64)[known]
     size = np.where(width > 0, elements[known] * width, -1)
     counted = context.rows[row]
     return row[counted], size[counted]
