@@ -223,7 +223,7 @@ import sys
 import tb_hookview
 
 tb_hookview.analyze(sys.argv[1])
-print(*sorted({"numpy", "isal.igzip", "tb_hookview.trace.reader"} & set(sys.modules)))
+print(*sorted({"numpy", "tb_hookview.trace.reader"} & set(sys.modules)))
 """
 
 
@@ -233,5 +233,5 @@ def test_a_kept_report_is_told_without_numpy(cache: Cache, written: Written, ste
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         return done.stdout.split()
 
-    assert loaded() == ["isal.igzip", "numpy", "tb_hookview.trace.reader"]
+    assert loaded() == ["numpy", "tb_hookview.trace.reader"]
     assert loaded() == []
