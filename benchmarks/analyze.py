@@ -44,6 +44,7 @@ def _parts(rows: Sequence[Row], repeats: int) -> list[str]:
         table.how_often(rows, repeats),
         "Time:",
         table.time_table(rows),
+        table.imports(rows),
         "Memory added by the work in MB, and in brackets the peak of the whole process:",
         table.memory_table(rows),
         "Where the time of hookview goes, beside what inflating and one walk take by themselves:",

@@ -9,8 +9,10 @@ Runs under the Python of the project or of the peers, so it needs the standard l
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import re
 import resource
 import sys
@@ -29,6 +31,14 @@ Contenders = dict[str, tuple[Callable[[str], Work], tuple[str, ...]]]
 """Name -> what makes the work ready, and the distributions whose versions are worth telling."""
 
 
+def import_all(*packages: str) -> None:
+    """Import the modules of packages that would load them only as they are used, in the work."""
+    for name in packages:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            importlib.import_module(module.name)
+
+
 class Rows(int):
     """Result of a work of which only the number of rows is worth telling."""
 
@@ -37,6 +47,7 @@ def hookview(path: str) -> Work:
     """The complete report as JSON."""
     from tb_hookview.analysis import analyze
 
+    import_all("tb_hookview.trace", "tb_hookview.analysis")
     return lambda: analyze(path).to_json()
 
 
@@ -92,6 +103,7 @@ def stages(path: str) -> Work:
     """The way to our report, with the seconds spent in each stage."""
     from tb_hookview.analysis import build_report, load
 
+    import_all("tb_hookview.trace", "tb_hookview.analysis")
     marks: list[tuple[str, float]] = []
 
     def say(stage: str, _fraction: float | None) -> None:

@@ -178,6 +178,16 @@ def how_often(rows: Sequence[Row], repeats: int) -> str:
     return told
 
 
+def imports(rows: Sequence[Row]) -> str:
+    """What each contender's imports take, which is in none of the times."""
+    told = []
+    for contender in CONTENDERS:
+        runs = [run for row in rows for run in row.cells[contender.name].runs]
+        if runs:
+            told.append(f"{contender.title} {median(run['imports'] for run in runs):.2g} s")
+    return f"Imports, which are not counted: {', '.join(told)}."
+
+
 def versions(rows: Sequence[Row]) -> str:
     """Versions of everything measured."""
     found: dict[str, set[str]] = {}
