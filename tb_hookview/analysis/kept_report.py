@@ -3,6 +3,7 @@ take longer to import than a kept report to read."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,10 @@ def report(path: Path, steps: Sequence[str] | None, analysis: Callable[[Path], A
     found = recall(source, steps) if source else None
     if found is not None:
         return found
+    if "tb_hookview.analysis.report" not in sys.modules:
+        from tb_hookview.trace import coworker
+
+        coworker.prepare(path)
     from tb_hookview.analysis.report import build_report
 
     made = build_report(analysis(path), steps)

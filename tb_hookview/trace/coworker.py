@@ -22,8 +22,7 @@ from threading import Lock
 from time import monotonic
 from typing import BinaryIO, cast
 
-from tb_hookview.trace.inflate import BLOCK
-from tb_hookview.trace.size import estimated_size
+from tb_hookview.trace.size import BLOCK, estimated_size
 
 PROCESSES = "HOOKVIEW_PROCESSES"
 """Environment variable: 1 keeps reading within this process."""
@@ -98,11 +97,12 @@ _waiting: list[Coworker] = []
 _busy = Lock()
 
 
-def prepare() -> None:
-    """Start the second process now, for a file that will be read within the next minute."""
+def prepare(path: Path) -> None:
+    """Start the second process now, for a file that will be read within the next minute, if it is
+    worth that: what must be imported first takes both processes as long."""
     with _busy:
         if _allowed() and not any(coworker.is_alive for coworker in _waiting):
-            _waiting[:] = _started()
+            _waiting[:] = _started() if _size(path) >= 2 * SMALLEST_SHARE else ()
 
 
 @contextmanager

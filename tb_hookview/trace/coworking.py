@@ -13,10 +13,9 @@ import msgspec
 
 from tb_hookview.trace.builder import Builder
 from tb_hookview.trace.coworker import state_of
-from tb_hookview.trace.inflate import BLOCK
 from tb_hookview.trace.part import Told
 from tb_hookview.trace.pieces import Root, Share, cut
-from tb_hookview.trace.size import estimated_size
+from tb_hookview.trace.size import BLOCK, estimated_size
 
 WAITS_S = 60.0
 """Seconds after which a process that nobody gave a file to ends."""

@@ -22,13 +22,8 @@ from isal import igzip_lib
 from tb_hookview.errors import TraceError
 from tb_hookview.trace import limits
 from tb_hookview.trace.damage import Damages
+from tb_hookview.trace.size import BLOCK
 from tb_hookview.trace.zipped import DAMAGED_ZIP, is_zip, open_member
-
-BLOCK = 1 << 20
-"""Inflated bytes handed on at a time: some thousand events, whose objects stay in the cache.
-
-Twice as much or half as much is no faster; a whole file at once takes half as long again, most of
-it for fresh memory."""
 
 _GZIP = b"\x1f\x8b"
 _PACKED = 1 << 18

@@ -32,9 +32,10 @@ from tb_hookview.trace.decode import (
     decode_head,
     decode_time_texts,
 )
-from tb_hookview.trace.inflate import BLOCK, blocks, read_bytes
+from tb_hookview.trace.inflate import blocks, read_bytes
 from tb_hookview.trace.progress import Progress, silent
 from tb_hookview.trace.repair import BETWEEN, DAMAGE, Mender, mend_head
+from tb_hookview.trace.size import BLOCK
 
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')

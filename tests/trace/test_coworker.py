@@ -213,7 +213,8 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Killed outright, with no time to clean up: its standard input closes."""
     program = (
         "import os, signal; from tb_hookview.trace import coworker as c; c._cores = lambda: 2; "
-        "c.prepare(); print(c._waiting[0]._process.pid, flush=True); "
+        "c._size = lambda path: 1 << 30; c.prepare(''); "
+        "print(c._waiting[0]._process.pid, flush=True); "
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
@@ -230,9 +231,9 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 
 
 def test_what_is_prepared_is_used(large: Path, absorbed: list[Part]) -> None:
-    coworker.prepare()
+    coworker.prepare(large)
     (prepared,) = coworker._waiting
-    coworker.prepare()
+    coworker.prepare(large)
     assert coworker._waiting == [prepared]
     while prepared.ready_in():
         time.sleep(0.01)
