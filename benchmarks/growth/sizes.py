@@ -64,8 +64,8 @@ def _windows(source: Path, folder: Path, sizes: Sequence[int]) -> Iterator[Path]
     events = document["traceEvents"]
     once = [event for event in events if event.get("ph") == "M"]
     timed = sorted((e for e in events if e.get("ph") != "M"), key=lambda e: float(e["ts"]))
-    for size in sizes:
-        begin = max(0, (len(timed) - size) // 2)
+    for size in (size for size in sizes if size < len(timed)):
+        begin = (len(timed) - size) // 2
         path = folder / f"window_{size}.part.json"
         part = {**document, "traceEvents": once + timed[begin : begin + size]}
         path.write_text(json.dumps(part), encoding="utf-8")
