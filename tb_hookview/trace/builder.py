@@ -32,7 +32,7 @@ from tb_hookview.trace.columns import (
     StringTable,
     Thread,
 )
-from tb_hookview.trace.decode import KEY_FIELDS, Event
+from tb_hookview.trace.decode import KEY_FIELDS, NO_TIME, Event
 from tb_hookview.trace.part import Arrow, Part
 from tb_hookview.trace.pieces import Piece
 from tb_hookview.trace.times import LATEST_NS, doubles_are_exact, from_doubles, from_texts
@@ -68,6 +68,10 @@ class Interner:
         """Number of one value."""
         return self._numbers[value]
 
+    def find(self, value: Any) -> int:
+        """Number of one value; -1 where it has none."""
+        return self._numbers.get(value, -1)
+
     def values(self) -> list[Any]:
         """Every distinct value, at the place of its number."""
         return list(self._numbers)
@@ -80,6 +84,7 @@ class Builder:
         self.event_count = 0
         self.any_phase = False
         self._counts: Counter[str] = Counter()
+        self._endless = 0
         self._names = Interner()
         self._collective = self._names.number("record_param_comms")
         self._complete_count, self._tells_of_collectives = 0, True
@@ -106,7 +111,9 @@ class Builder:
         self._counts["unexpected-type"] += piece.loose
 
     def _add_others(self, events: list[Event], piece: Piece) -> None:
-        self.any_phase = self.any_phase or any(event.ph for event in events)
+        phases = [event.ph for event in events]
+        self._counts["no-phase"] += phases.count("")
+        self.any_phase = self.any_phase or any(phases)
         # Most are arrows of no use here: few comparisons of each are cheaper than to sort them all.
         linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
         for phase, arrows in self._arrows.items():
@@ -118,6 +125,7 @@ class Builder:
     def finish(self) -> dict[str, Any]:
         """Freeze what was taken into columns of `Trace`."""
         columns = _joined(self._complete)
+        self._count_missing(columns)
         strings, texts = StringTable(tuple(self._names.values())), self._text_table(columns)
         category = columns.pop("category")
         kind = self._kind_table()[category]
@@ -189,6 +197,15 @@ class Builder:
         pairs = processes[process].astype(np.int64) * _PAIR + rows[row]
         return self._places.column(pairs.tolist())
 
+    def _count_missing(self, columns: dict[str, Any]) -> None:
+        """Count complete events without a name, or without a process or thread."""
+        nameless = columns["name"] == self._names.find("")
+        self._counts["no-name"] = int(np.count_nonzero(nameless))
+        process, row = self._processes.find(""), self._rows.find("")
+        places = [divmod(place, _PAIR) for place in self._places.values()]
+        nowhere = np.array([p == process or r == row for p, r in places], bool)
+        self._counts["no-thread"] = int(np.count_nonzero(nowhere[columns["thread"]]))
+
     def _text_table(self, columns: dict[str, Any]) -> StringTable:
         """The texts of all columns in one table, and those columns brought in line with it."""
         texts = [b""]
@@ -205,6 +222,7 @@ class Builder:
             complete = list(compress(complete, timed.tolist()))
             starts = starts[timed]
         start, duration = self._times(complete, starts, piece)
+        self._counts["no-duration"] += self._endless
         category = self._categories.column([event.cat for event in complete])
         kind = self._kind_table()[category]
         name = self._names.column([event.name for event in complete])
@@ -262,8 +280,10 @@ class Builder:
         if texts is None:
             lengths = np.fromiter([event.dur for event in events], np.float64, len(events))
             start, duration = from_doubles(starts), from_doubles(lengths)
+            self._endless = int(np.count_nonzero(np.isnan(lengths)))
         else:
             start, duration = from_texts(texts[0]), from_texts(texts[1])
+            self._endless = texts[1].count(NO_TIME)
         self._counts["negative-duration"] += int(np.count_nonzero(duration < 0))
         return start, np.maximum(duration, 0)
 
@@ -369,6 +389,10 @@ _MESSAGES = {
     "unexpected-type": "events with a value of unexpected type, kept without it",
     "negative-duration": "negative durations, taken as 0",
     "no-timestamp": "events without a time, or with an impossible one, left out",
+    "no-duration": "events without a duration, or with one that is no number, taken as 0",
+    "no-phase": "events without a phase (`ph`), left out",
+    "no-name": "events without a name",
+    "no-thread": "events without a process (`pid`) or a thread (`tid`), kept on a row of their own",
 }
 
 

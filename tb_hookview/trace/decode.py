@@ -56,7 +56,7 @@ class Event(msgspec.Struct, gc=False):
     pid: int | str = ""
     tid: int | str = ""
     ts: float = float("nan")
-    dur: float = 0.0
+    dur: float = float("nan")
     id: int | str = ""
     args: _Args = _Args()  # type: ignore[valid-type]
 
@@ -77,9 +77,13 @@ HEAD_KEYS = [field.encode_name for field in msgspec.structs.fields(Head)[1:]]
 """Members of the root that are used, beside its events."""
 
 
+NO_TIME = b"nan"
+"""Text of a time that is not in the file."""
+
+
 class _TimeText(msgspec.Struct, gc=False):
-    ts: msgspec.Raw = msgspec.Raw(b"0")
-    dur: msgspec.Raw = msgspec.Raw(b"0")
+    ts: msgspec.Raw = msgspec.Raw(NO_TIME)
+    dur: msgspec.Raw = msgspec.Raw(NO_TIME)
 
 
 _DETAILS = (*MEMORY.items(), *COLLECTIVE.items())

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 
 import msgspec
@@ -140,6 +142,17 @@ def _has_phase(text: bytes) -> bool:
     return any(event.ph for event in events)
 
 
+class _Found(Enum):
+    """What a parser makes of the text from some place on."""
+
+    WHOLE = 1
+    BEGUN = 2
+    """Sound as far as the text goes; more of it may end it."""
+    NESTED = 3
+    """Too deep to be parsed."""
+    DAMAGED = 4
+
+
 class _Scan:
     """Reads one segment event by event; `run` leaves the result in the attributes.
 
@@ -206,32 +219,31 @@ class _Scan:
         return self._begin + self._at
 
     def _event(self) -> None:
-        end, unfinished = self._extent()
-        if end is not None:
-            self._take(self._text[self._at : end], end)
-        elif unfinished and not self._last:
+        found, end = self._extent()
+        if found is _Found.WHOLE:
+            self._take(end)
+        elif found is _Found.NESTED:
+            self._lose("nested")
+        elif found is _Found.BEGUN and not self._last:
             self.carried = self._text[self._at :]
             self._at = len(self._text)
+        elif found is _Found.BEGUN and self._end_by_sight() == len(self._text):
+            self._at = len(self._text)  # what is cut off is told of as such
         else:
-            end = self._end_by_sight()
-            if not (unfinished and end == len(self._text)):
-                self._take(self._text[self._at : end], end)
-            else:
-                self._at = end
-                self.astray = True
+            self._take(self._end_by_sight())
 
-    def _extent(self) -> tuple[int | None, bool]:
-        """End of the value that begins here; where there is none, whether more text may help."""
+    def _extent(self) -> tuple[_Found, int]:
+        """Tell what begins here; where it is whole, also its end."""
         if self._patience < 0:
-            return None, False
+            return _Found.DAMAGED, 0
         try:
-            return _parse(self._characters, self._at)[1], False
+            return _Found.WHOLE, _parse(self._characters, self._at)[1]
         except json.JSONDecodeError as error:
             self._patience -= error.pos - self._at
-            return None, _is_unfinished(error)
+            return (_Found.BEGUN if _is_unfinished(error) else _Found.DAMAGED), 0
         except RecursionError:
-            self._patience -= 1 << 12
-            return None, False
+            self._patience -= _COST * sys.getrecursionlimit()
+            return _Found.NESTED, 0
 
     def _end_by_sight(self) -> int:
         """Where the event that begins here may end, judged by what follows."""
@@ -243,19 +255,23 @@ class _Scan:
             self._last_end = found.start() + 1 if found else 0
         return self._last_end if self._last_end > self._at else len(self._text)
 
-    def _take(self, text: bytes, end: int) -> None:
-        """Keep an event, mended where needed, or leave it out."""
-        worth = not _GARBLED.search(text) and (self._patience > 0 or len(text) < _SMALL)
-        for attempt in _ATTEMPTS if worth else ():
+    def _take(self, end: int) -> None:
+        """Keep the event that ends there, mended where needed, or leave it out."""
+        if self._patience < 0 and end - self._at > _SMALL:
+            self._lose("lost-events")
+            return
+        text = self._text[self._at : end]
+        for attempt in () if _GARBLED.search(text) else _ATTEMPTS:
             whole, mends = attempt(text)
-            self._patience -= _COST * len(text)
             if _decodes(whole):
                 if self.astray and not _has_phase(whole):
                     break
                 _note(self._damages, mends, self.place(), len(self.kept))
                 self._keep(whole, end)
                 return
-        self._lose("nested" if self._patience > 0 and _too_deep(text) else "lost-events")
+            self._patience -= _COST * len(text)
+        self._patience -= len(text)
+        self._lose("lost-events")
 
     def _keep(self, text: bytes, end: int) -> None:
         self.kept.append(text)
@@ -277,6 +293,8 @@ def _as_it_is(text: bytes) -> tuple[bytes, list[Mend]]:
 
 
 def _with_quotes(text: bytes) -> tuple[bytes, list[Mend]]:
+    if _BEGIN.search(text, 1):  # two halves of events would become one
+        return text, []
     whole, mends = mended(requoted(text))
     return whole, [Mend("quotes", 1, 0), *mends]
 
@@ -286,16 +304,6 @@ _ATTEMPTS: tuple[Callable[[bytes], tuple[bytes, list[Mend]]], ...] = (
     mended,
     _with_quotes,
 )
-
-
-def _too_deep(text: bytes) -> bool:
-    try:
-        _parse(text.decode("latin-1"))
-    except RecursionError:
-        return True
-    except ValueError:
-        return False
-    return False
 
 
 def mend_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Damages) -> Head:

@@ -121,7 +121,23 @@ def test_values_of_unexpected_type_cost_only_themselves(tmp_path: Path) -> None:
     odd = event(args={"correlation": [1], "Sequence number": 3}, tid=None)
     trace = read(tmp_path, odd, event(), "no event at all")  # type: ignore[arg-type]
     assert trace.events.sequence.tolist() == [3, -1]
-    assert [(n.code, n.times) for n in trace.notices] == [("unexpected-type", 2)]
+    noticed = [(notice.code, notice.times) for notice in trace.notices]
+    assert noticed == [("unexpected-type", 2), ("no-thread", 1)]
+
+
+def test_what_events_lack_is_counted(tmp_path: Path) -> None:
+    lacking = [{k: v for k, v in event().items() if k != key} for key in event()]
+    trace = read(tmp_path, event(), *lacking)
+    noticed = {notice.code: notice.times for notice in trace.notices}
+    assert noticed == {
+        "unknown-category": 1,
+        "no-timestamp": 1,
+        "no-duration": 1,
+        "no-phase": 1,
+        "no-name": 1,
+        "no-thread": 2,
+    }
+    assert (trace.event_count, len(trace.events)) == (8, 6)
 
 
 def test_numbers_beyond_64_bits_are_dropped_alone(tmp_path: Path) -> None:

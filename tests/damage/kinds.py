@@ -1,0 +1,118 @@
+"""The kinds of damage that single events meet, and what a report must make of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+Change = Callable[[bytes], bytes]
+
+
+class Kind(NamedTuple):
+    """One kind of damage.
+
+    Where `sound` is None the damage removes the event's facts, and the report is that of the trace
+    without the event. Else it is that of the trace with what `sound` makes of the event.
+    """
+
+    name: str
+    damaged: Change
+    sound: Change | None
+    code: str
+    """Of the warning that is expected."""
+    per_event: int = 1
+    """How often that counts for an event."""
+
+
+_NAME = re.compile(rb'("name"\s*:\s*")')
+_DURATION = re.compile(rb'("dur"\s*:\s*)"?-?[\d.]+"?')
+_START = re.compile(rb'("ts"\s*:\s*)("?-?[\d.]+"?)')
+_ARGUMENTS = re.compile(rb'("args"\s*:\s*\{)')
+
+
+def _named(text: bytes) -> Change:
+    """Begin the event's name with a text as it stands in the file."""
+    return lambda event: _NAME.sub(lambda match: match[1] + text, event, count=1)
+
+
+def _lasting(text: bytes) -> Change:
+    return lambda event: _DURATION.sub(lambda match: match[1] + text, event, count=1)
+
+
+def _started(text: bytes) -> Change:
+    return lambda event: _START.sub(lambda match: match[1] + text, event, count=1)
+
+
+def _telling(text: bytes) -> Change:
+    """Put a member before the event's arguments."""
+    return lambda event: _ARGUMENTS.sub(lambda match: match[1] + text + b", ", event, count=1)
+
+
+def _halved(event: bytes) -> bytes:
+    """Half of the event, as where something else was written over the middle of a file."""
+    return event[: len(event) // 2]
+
+
+def _zeroed(event: bytes) -> bytes:
+    return event[:10] + bytes(len(event) - 20) + event[-10:]
+
+
+def _unclosed(event: bytes) -> bytes:
+    return event[:-1]
+
+
+def _as_text(event: bytes) -> bytes:
+    return _START.sub(rb'\1"\2"', event, count=1)
+
+
+def _same(event: bytes) -> bytes:
+    return event
+
+
+GARBAGE = bytes(range(1, 32)) * 3 + b'"' + bytes(range(128, 256))
+LONG = b"x" * 300_000
+
+KINDS = (
+    Kind("control-characters", _named(b"a\tb\x01\nc"), _named(b"a\\tb\\u0001\\nc"),
+         "control-characters", 3),
+    Kind("backslashes", _named(b"D:\\lib\\torch\\new\\x.py"),
+         _named(b"D:\\\\lib\\\\torch\\\\new\\\\x.py"), "backslashes"),
+    Kind("quotes", _named(b'say "hi" to '), _named(b'say \\"hi\\" to '), "quotes"),
+    Kind("half-surrogate", _named(b"a\\ud800b"), _named(b"a\\ufffdb"), "bad-characters"),
+    Kind("invalid-utf-8", _named(b"a\xff\xfeb"), _named("a\ufffd\ufffdb".encode()),
+         "bad-characters", 2),
+    Kind("cut-utf-8", _named(b"a\xe2\x82b"), _named("a\ufffdb".encode()), "bad-characters"),
+    Kind("nan-argument", _telling(b'"x": NaN'), _telling(b'"x": null'), "bare-words"),
+    Kind("infinite-argument", _telling(b'"x": [-Infinity, inf]'), _telling(b'"x": [null, null]'),
+         "bare-words", 2),
+    Kind("bare-n/a", _telling(b'"x": N/A'), _telling(b'"x": null'), "bare-words"),
+    Kind("nan-duration", _lasting(b"NaN"), _lasting(b"null"), "bare-words"),
+    Kind("several-at-once", _named(b'\xff"D:\\x" \t'), _named('\ufffd\\"D:\\\\x\\" \\t'.encode()),
+         "backslashes"),
+    Kind("missing-comma", _same, _same, "commas"),
+    Kind("double-comma", _same, _same, "commas"),
+    Kind("log-line", _same, _same, "lost-events"),
+    Kind("time-as-text", _as_text, _same, ""),
+    Kind("impossible-time", _started(b"1e300"), None, "no-timestamp"),
+    Kind("time-no-number", _started(b'"soon"'), None, "no-timestamp"),
+    Kind("nan-time", _started(b"NaN"), None, "no-timestamp"),
+    Kind("negative-duration", _lasting(b"-5"), _lasting(b"0"), "negative-duration"),
+    Kind("number-out-of-range", _telling(b'"x": 1e999'), _telling(b'"x": 0'), ""),
+    Kind("gigantic-name", _named(LONG), _named(LONG), ""),
+    Kind("nested-without-end", _telling(b'"x": ' + b"[" * 5000 + b"]" * 5000), None, "nested"),
+    Kind("halved", _halved, None, "lost-events"),
+    Kind("zeroed", _zeroed, None, "lost-events"),
+    Kind("unclosed", _unclosed, None, "lost-events"),
+    Kind("garbage", lambda event: event[:40] + GARBAGE + event[60:], None, "lost-events"),
+    Kind("bracket-lost", lambda event: event[1:], None, "lost-events"),
+)  # fmt: skip
+
+BETWEEN = {
+    "missing-comma": b"\n",
+    "double-comma": b",,\n",
+    "log-line": b',\n12:30:01 [W] kineto: "dropped" 5\n',
+}
+"""Damage behind an event: what stands there in place of the comma."""
+COUNTED = ("no-timestamp",)
+"""Codes of events that the report counts, though nothing else of it knows them."""
