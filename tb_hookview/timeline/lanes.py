@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_hookview.analysis.joins import distinct
 from tb_hookview.timeline.colours import Colour, Colours
 from tb_hookview.timeline.layout import MOST_ROWS, by_row, by_start, depths
-from tb_hookview.trace.columns import Int
+from tb_hookview.trace.columns import Index, Int
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Lane:
         order = by_start(items.start, items.end)
         depth = depths(items.start[order], items.end[order])
         rowed = by_row(depth)
-        order, self.depth = order[rowed], depth[rowed].astype(np.int32)
+        order, self.depth = order[rowed], depth[rowed].astype(np.int16)
         self.start = items.start[order]
         self.end = items.end[order]
         self.name = items.name[order].astype(np.int32)
         self.colour = items.colour[order]
-        self.source = items.source[order]
+        self.source = items.source[order].astype(np.int32)
         rows = int(self.depth[-1]) + 1 if len(order) else 0
         self.bounds = np.searchsorted(self.depth, np.arange(rows + 1))
         """Where each row begins, and behind the last one the end; shape (rows + 1,)."""
@@ -57,7 +57,7 @@ class Lane:
         return len(self.bounds) - 1
 
     @cached_property
-    def _by_source(self) -> tuple[Int, Int]:
+    def _by_source(self) -> tuple[Int, Index]:
         order = np.argsort(self.source, kind="stable")
         return order, self.source[order]
 
@@ -76,6 +76,8 @@ class Lane:
         On the last of as many rows as there may be, items lie over each other: there it is the
         latest end so far.
         """
+        if self.rows < MOST_ROWS and (self.end > self.start).all():
+            return self.end  # kept but once
         until = np.maximum(self.end, self.start + 1)
         if self.rows == MOST_ROWS:
             until[self.bounds[-2] :] = np.maximum.accumulate(until[self.bounds[-2] :])

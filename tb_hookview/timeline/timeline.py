@@ -122,7 +122,7 @@ class Timeline:
     def ids(self, number: int, position: Int) -> Int:
         """Ids of items of a lane."""
         if self.entries[number].sort is not None:
-            return self.lane(number).source[position]
+            return self.lane(number).source[position].astype(np.int64)
         return ((number + 1) << _SHIFT) + position
 
     def place(self, event: int) -> Place:
