@@ -38,7 +38,7 @@ def measure(logdir: Path, runs: Sequence[dict[str, str]], repeats: int) -> list[
         ["last answer / (traces x one alone)", f"{last / len(runs) / median(alone):.2f}"],
         ["the list of runs meanwhile: median, longest, ms",
          f"{1000 * median(waits):.0f}, {1000 * max(waits):.0f}" if waits else "not asked"],
-        ["most memory of the server, MB", f"{max(known) / 1e6:,.0f}" if known else "unknown"],
+        ["most memory of the server's own process, MB", f"{max(known) / 1e6:,.0f}" if known else "unknown"],
     ]  # fmt: skip
     return [table(["cold", "measured"], rows)]
 
