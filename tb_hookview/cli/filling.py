@@ -19,7 +19,9 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import NamedTuple
 
+from tb_hookview.cache import VARIABLE
 from tb_hookview.errors import HookviewError
+from tb_hookview.trace.coworker import PROCESSES
 
 _WORKER = """
 import sys
@@ -55,7 +57,7 @@ def filled(paths: Sequence[Path], folder: Path, workers: int) -> Iterator[Outcom
         workers: most processes at once.
     """
     outcomes: SimpleQueue[Outcome] = SimpleQueue()
-    turns = _Turns(paths, folder)
+    turns = _Turns(paths, folder, alone=min(workers, len(paths)) > 1)
     threads = [Thread(target=turns.work, args=(outcomes,)) for _ in range(min(workers, len(paths)))]
     for thread in threads:
         thread.start()
@@ -71,9 +73,12 @@ def filled(paths: Sequence[Path], folder: Path, workers: int) -> Iterator[Outcom
 class _Turns:
     """Hands out paths to workers, each of which one thread waits for."""
 
-    def __init__(self, paths: Sequence[Path], folder: Path) -> None:
+    def __init__(self, paths: Sequence[Path], folder: Path, *, alone: bool) -> None:
+        """`alone`: each worker keeps to one core."""
         self._left = iter(paths)
-        self._environment = {**os.environ, "HOOKVIEW_CACHE": str(folder)}
+        self._environment = {**os.environ, VARIABLE: str(folder)}
+        if alone:
+            self._environment[PROCESSES] = "1"
         self._lock = Lock()
         self._running: set[_Process] = set()
         self._stopped = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,27 @@ def test_an_odd_trace_is_the_same(cache: Cache, tmp_path: Path, name: str) -> No
     path = tmp_path / "odd.json"
     head = {"deviceProperties": [{"id": 0, "name": "A", "computeMajor": 9, "computeMinor": 0}]}
     path.write_text(json.dumps({**head, "traceEvents": ODD[name]}))
+    assert_same(*there_and_back(path))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace(b"<b>", b"\\ud800"),
+        lambda text: text.replace(b"<b>", b"\xff\xfe"),
+        lambda text: text.replace(b'"dur": 1', b'"dur": 1e400', 2),
+    ],
+    ids=["cut", "half a pair", "no text", "too large"],
+)
+def test_a_damaged_trace_is_the_same(
+    cache: Cache, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    """What was mended and what was left out is told again too."""
+    path = tmp_path / "odd.json"
+    whole = json.dumps({"traceEvents": ODD["names of every kind"]}).encode()
+    path.write_bytes(damage(whole))
+    assert path.read_bytes() != whole
     assert_same(*there_and_back(path))
 
 
