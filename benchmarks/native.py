@@ -39,9 +39,7 @@ class Way(NamedTuple):
 _WAYS_ON_THE_PAGE = (
     Way("floor", "isal inflates, simdjson walks once; no column", CONTENDER, apart=True),
     Way("records", "inflated, then msgspec's typed records of all events at once; no column"),
-    Way(
-        "hookview", "our reader, in two processes: all columns, exact times, odd values dealt with"
-    ),
+    Way("hookview", "our reader, two processes: all columns, exact times, odd values dealt with"),
     Way("polars", "inflated, rewritten to a line for each event, `polars.read_ndjson`; 10 columns"),
     Way("pyarrow", "the same with `pyarrow.json`"),
     Way("simdjson", "simdjson's document, 10 columns taken of it in Python", apart=True),

@@ -31,15 +31,16 @@ def measure(logdir: Path, runs: Sequence[dict[str, str]], repeats: int) -> list[
             peaks.append(server.peak())
     first, middle, last = (median(of(end) for end in ends) for of in (min, median, max))
     known = [peak for peak in peaks if peak]
+    ours = f"{max(known) / 1e6:,.0f}" if known else "unknown"
+    listed = f"{1000 * median(waits):.0f}, {1000 * max(waits):.0f}" if waits else "not asked"
+    at_once = f"{len(runs)} traces at once: first, median and last answer, s"
     rows = [
         ["a trace alone, s", f"{median(alone):.2f}"],
-        [f"{len(runs)} traces at once: first, median and last answer, s",
-         f"{first:.2f}, {middle:.2f}, {last:.2f}"],
+        [at_once, f"{first:.2f}, {middle:.2f}, {last:.2f}"],
         ["last answer / (traces x one alone)", f"{last / len(runs) / median(alone):.2f}"],
-        ["the list of runs meanwhile: median, longest, ms",
-         f"{1000 * median(waits):.0f}, {1000 * max(waits):.0f}" if waits else "not asked"],
-        ["most memory of the server's own process, MB", f"{max(known) / 1e6:,.0f}" if known else "unknown"],
-    ]  # fmt: skip
+        ["the list of runs meanwhile: median, longest, ms", listed],
+        ["most memory of the server's own process, MB", ours],
+    ]
     return [table(["cold", "measured"], rows)]
 
 
