@@ -41,7 +41,7 @@ def make_logdir(folder: Path) -> Path:
     shutil.copy(RECORDED, logdir / "vit" / "rank0.1.pt.trace.json.gz")
     grid.write(logdir / "deep/mlp" / "rank1.2.pt.trace.json", grid.events(SMALL, NODE))
     (logdir / "broken" / "rank2.3.pt.trace.json").write_bytes(b"%PDF-1.7")
-    (folder / "outside").mkdir()
+    (folder / "outside").mkdir(parents=True)
     shutil.copy(RECORDED, folder / "outside" / "rank0.1.pt.trace.json.gz")
     (logdir / "vit" / "linked.4.pt.trace.json.gz").symlink_to(
         folder / "outside" / "rank0.1.pt.trace.json.gz"

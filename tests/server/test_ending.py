@@ -1,0 +1,117 @@
+"""`hookview serve` told to end while it reads: it ends, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from support.web_api import RECORDED
+
+from tb_hookview.server.turns import cores
+
+PROGRAM = """
+import sys, threading
+from tb_hookview.analysis import load
+from tb_hookview.server import store
+
+def endless(path, show, count):
+    print("reading", flush=True)
+    try:
+        while True:
+            show("decoding", 0.5)
+            threading.Event().wait(0.01)
+    finally:
+        print("stopped", flush=True)
+
+made = store.AnalysisStore.__init__
+made.__defaults__ = (endless, *made.__defaults__[1:])
+from tb_hookview.cli import main
+sys.argv = ["hookview", "serve", sys.argv[1]]
+main()
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """All files that might be left behind are left below `tmp_path`."""
+    return {**os.environ, "HOOKVIEW_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+
+
+@contextmanager
+def serving(path: Path, *program: str, env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """A server of its own process, which has said where it is."""
+    started = subprocess.Popen(
+        [sys.executable, *program, str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+    )  # fmt: skip
+    try:
+        yield started
+    finally:
+        started.kill()
+        started.communicate()
+
+
+@contextmanager
+def asking(server: subprocess.Popen[str], trace: Path) -> Iterator[None]:
+    """A client that asked for a trace, and waits."""
+    assert server.stdout
+    port = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
+    assert port
+    with socket.create_connection(("127.0.0.1", int(port[1])), timeout=60) as client:
+        query = f"run=.&worker={trace.name.split('.')[0]}"
+        client.sendall(f"GET /api/timeline?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        yield
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
+def test_it_ends_at_once_and_leaves_nothing_behind(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals
+) -> None:
+    with (
+        serving(RECORDED, "-c", PROGRAM, env=environment) as server,
+        asking(server, RECORDED),
+    ):
+        assert server.stdout
+        assert server.stdout.readline() == "reading\n"
+        server.send_signal(number)
+        said, complaints = server.communicate(timeout=60)
+    assert said.startswith("stopped\n"), "the reading had its chance to clear up"
+    assert "Traceback" not in complaints
+    assert server.returncode == (128 + number if number == signal.SIGTERM else 0)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+EVENT = b'{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":%d,"dur":1,"args":{}},\n'
+
+
+@pytest.mark.skipif(cores() < 2, reason="one processor reads in one process")
+def test_the_second_process_of_a_reading_ends_too(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    trace = tmp_path / "large.1.pt.trace.json"
+    events = b"".join(EVENT % (10 * number) for number in range(1_200_000))
+    trace.write_bytes(b'{"traceEvents":[\n' + events[:-2] + b"]}")
+    program = ("-m", "tb_hookview.cli", "serve")
+    with serving(trace, *program, env=environment) as server, asking(server, trace):
+        process, waited = psutil.Process(server.pid), threading.Event()
+        children: list[psutil.Process] = []
+        for _ in range(6000):
+            children = process.children(recursive=True)
+            if children or waited.wait(0.01):
+                break
+        assert children
+        server.send_signal(signal.SIGTERM)
+        _, complaints = server.communicate(timeout=60)
+    assert (server.returncode, complaints) == (128 + signal.SIGTERM, "")
+    assert not psutil.wait_procs(children, timeout=60)[1]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [trace]

@@ -1,0 +1,141 @@
+"""Many traces asked for at once, over real connections: bounded, in turn, all answered."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from support.web_api import RECORDED
+
+from tb_hookview.analysis import Analysis, load
+from tb_hookview.server import Server
+from tb_hookview.server import app as apps
+from tb_hookview.server.held import Held
+from tb_hookview.server.store import AnalysisStore, Count, Show
+from tb_hookview.server.turns import cores
+
+TRACES, CLIENTS, BAD = 64, 16, 7
+FEW = 5
+"""How many of the traces fit into what is kept."""
+
+
+class Readings:
+    """Readings that are counted, and held back until they may begin."""
+
+    def __init__(self) -> None:
+        self.began: list[str] = []
+        self.at_once, self.most = 0, 0
+        self.begin = threading.Event()
+        self._lock = threading.Lock()
+
+    def __call__(self, path: Path, show: Show, count: Count) -> Analysis:
+        with self._lock:
+            self.began.append(path.parent.name)
+            self.at_once += 1
+            self.most = max(self.most, self.at_once)
+        try:
+            show("decoding", 0.0)
+            assert self.begin.wait(120)
+            return load(path, show, count)
+        finally:
+            with self._lock:
+                self.at_once -= 1
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    """So many runs with a trace each, of which one is bad."""
+    for number in range(TRACES):
+        run = tmp_path / f"run{number}"
+        run.mkdir()
+        shutil.copy(RECORDED, run / "rank0.1.pt.trace.json.gz")
+    (tmp_path / f"run{BAD}" / "rank0.1.pt.trace.json.gz").write_bytes(b"%PDF-1.7")
+    return tmp_path
+
+
+@pytest.fixture
+def readings() -> Readings:
+    return Readings()
+
+
+@pytest.fixture
+def store(readings: Readings, monkeypatch: pytest.MonkeyPatch) -> Iterator[AnalysisStore]:
+    """The store of every application that is made from now on."""
+    kept = FEW * Held().bytes(load(RECORDED))
+    made = AnalysisStore(readings, kept_bytes=kept)
+    monkeypatch.setattr(apps, "AnalysisStore", lambda **_: made)
+    yield made
+    readings.begin.set()
+
+
+@pytest.fixture
+def served(store: AnalysisStore, logdir: Path) -> Iterator[Server]:
+    server = Server(logdir)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield server
+    server.close()
+    thread.join()
+
+
+def ask(server: Server, question: str, run: int) -> tuple[int, Any]:
+    try:
+        with urlopen(
+            f"{server.url}api/{question}?run=run{run}&worker=rank0", timeout=120
+        ) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, json.load(error)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    waited = threading.Event()
+    for _ in range(12_000):
+        if condition():
+            return
+        waited.wait(0.01)
+    raise AssertionError("it never came about")
+
+
+def test_many_traces_at_once_are_read_a_few_at_a_time_and_all_answered(
+    served: Server, readings: Readings, logdir: Path
+) -> None:
+    readings.begin.set()
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        answers = list(clients.map(lambda run: ask(served, "report", run), range(TRACES)))
+    assert Counter(status for status, _ in answers) == {200: TRACES - 1, 422: 1}
+    assert answers[BAD][0] == 422
+    assert len({answer["trace"]["events"] for status, answer in answers if status == 200}) == 1
+    assert 1 <= readings.most <= cores()
+    assert Counter(readings.began).most_common(1)[0][1] == 1, "each is read once"
+    gc.collect()
+    alive = [held for held in gc.get_objects() if isinstance(held, Analysis)]
+    assert 1 <= sum(held.trace.path.startswith(str(logdir)) for held in alive) <= FEW + 1
+
+
+def test_first_come_first_served(served: Server, readings: Readings, store: AnalysisStore) -> None:
+    order = [run for run in range(40, 40 - CLIENTS, -1) if run != BAD]
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        asked = []
+        for place, run in enumerate(order, 1):
+            asked.append(clients.submit(ask, served, "timeline", run))
+            until(lambda place=place: len(readings.began) + store._turns.waiting == place)  # type: ignore[misc]
+        assert len(readings.began) == min(cores(), len(order))
+        assert ask(served, "progress", order[0])[1]["stage"] == "decoding"
+        assert ask(served, "progress", order[-1])[1]["stage"] == "waiting"
+        assert ask(served, "runs", 0)[0] == 200, "others are answered meanwhile"
+        readings.begin.set()
+        assert {answer.result(120)[0] for answer in asked} == {200}
+    # Those that begin at once may tell of it in any order.
+    place = {run: readings.began.index(f"run{run}") for run in order}
+    assert all(abs(place[run] - came) < cores() for came, run in enumerate(order))
