@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "export": {"export", "analysis", "trace", "errors", ""},
     "timeline": {"timeline", "analysis", "trace", *SHARED},
     "server": {"server", "timeline", "analysis", "trace", "cache", *SHARED},
-    "plugin": {"server", *SHARED},
+    "plugin": {"server", "trace", *SHARED},
     "cli": {"cli", "server", "export", "analysis", "trace", "recorder", "cache", *SHARED},
 }
 OUTSIDE = {

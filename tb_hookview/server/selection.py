@@ -6,22 +6,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tb_hookview.errors import NotFoundError, TraceError, UsageError
+from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.server.answers import as_text
 from tb_hookview.trace.discovery import (
     Listing,
     Run,
     TraceFile,
-    Tree,
     is_offered,
-    is_trace_name,
     list_runs,
 )
 
 Named = TypeVar("Named")
-
-FOLDERS_LOOKED_AT = 2000
-"""After so many folders without a trace, none is expected any more."""
 
 
 class RunList:
@@ -64,19 +59,6 @@ class RunList:
             name = as_text(trace.path.name)
             raise NotFoundError(f"{name}: leads out of the log directory; load the list again")
         return trace
-
-
-def has_trace(logdir: Path) -> bool:
-    """Return whether a log directory holds a file named as traces are, at little cost."""
-    try:
-        for looked_at, (_, files) in enumerate(Tree(logdir).walk()):
-            if any(map(is_trace_name, files)):
-                return True
-            if looked_at >= FOLDERS_LOOKED_AT:
-                return False
-    except TraceError:
-        pass  # no log directory yet, or none that can be listed
-    return False
 
 
 def describe_runs(runs: Iterable[Run]) -> list[dict[str, Any]]:

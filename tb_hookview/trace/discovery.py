@@ -21,6 +21,9 @@ _ENDINGS = (".json", ".json.gz")
 FOLLOW_LINKS = "HOOKVIEW_FOLLOW_LINKS"
 """The environment variable that, set to 1, has links out of the log directory followed."""
 
+FOLDERS_LOOKED_AT = 2000
+"""After so many folders without a trace, none is expected any more."""
+
 
 @dataclass(frozen=True)
 class TraceFile:
@@ -211,3 +214,16 @@ def _worker(name: str, stamped: list[tuple[str, Path]]) -> Worker:
 def _stem(path: Path) -> str:
     match = _TRACE.fullmatch(path.name) or _JSON.fullmatch(path.name)
     return (match["worker"] if match else path.name) or path.name
+
+
+def has_trace(logdir: Path) -> bool:
+    """Return whether a log directory holds a file named as traces are, at little cost."""
+    try:
+        for looked_at, (_, files) in enumerate(Tree(logdir).walk()):
+            if any(map(is_trace_name, files)):
+                return True
+            if looked_at >= FOLDERS_LOOKED_AT:
+                return False
+    except TraceError:
+        pass  # no log directory yet, or none that can be listed
+    return False
