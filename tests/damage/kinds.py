@@ -66,6 +66,17 @@ def _as_text(event: bytes) -> bytes:
     return _START.sub(rb'\1"\2"', event, count=1)
 
 
+def _lacking(key: bytes) -> Change:
+    """Without one member, which is not the last."""
+    member = re.compile(rb'"%b"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[^\s,{}"]+)\s*,' % key)
+    return lambda event: member.sub(b"", event, count=1)
+
+
+def _stated(key: bytes, value: bytes) -> Change:
+    """With a member put first that was missing."""
+    return lambda event: _lacking(key)(event).replace(b"{", b'{"%b": %b, ' % (key, value), 1)
+
+
 def _same(event: bytes) -> bytes:
     return event
 
@@ -98,6 +109,11 @@ KINDS = (
     Kind("time-no-number", _started(b'"soon"'), None, "no-timestamp"),
     Kind("nan-time", _started(b"NaN"), None, "no-timestamp"),
     Kind("negative-duration", _lasting(b"-5"), _lasting(b"0"), "negative-duration"),
+    Kind("missing-duration", _lacking(b"dur"), _stated(b"dur", b"0"), "no-duration"),
+    Kind("missing-name", _lacking(b"name"), _stated(b"name", b'""'), "no-name"),
+    Kind("missing-thread", _lacking(b"tid"), _stated(b"tid", b'""'), "no-thread"),
+    Kind("missing-category", _lacking(b"cat"), _stated(b"cat", b'""'), "unknown-category"),
+    Kind("missing-phase", _lacking(b"ph"), None, "no-phase"),
     Kind("number-out-of-range", _telling(b'"x": 1e999'), _telling(b'"x": 0'), ""),
     Kind("gigantic-name", _named(LONG), _named(LONG), ""),
     Kind("nested-without-end", _telling(b'"x": ' + b"[" * 5000 + b"]" * 5000), None, "nested"),
@@ -114,5 +130,5 @@ BETWEEN = {
     "log-line": b',\n12:30:01 [W] kineto: "dropped" 5\n',
 }
 """Damage behind an event: what stands there in place of the comma."""
-COUNTED = ("no-timestamp",)
+COUNTED = ("no-timestamp", "no-phase")
 """Codes of events that the report counts, though nothing else of it knows them."""
