@@ -17,6 +17,7 @@ can be found among the inputs, so that the end of the call is seen in time.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import is_dataclass
@@ -223,7 +224,17 @@ _carrier = Tensor()
 So `Tensor.register_hook` does it in the end, and this is a tenth of its cost. Made here because
 making it while recording would be in the trace.
 """
-_carrier_lock = threading.Lock()
+_carrier_lock = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """Where a process was forked: a thread that it does not have may have held the lock."""
+    global _carrier_lock
+    _carrier_lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _attach(node: Any, hook: Callable[[object], None]) -> None:

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from time import perf_counter_ns
+from types import FrameType
 from typing import Any
 
 import torch
@@ -26,6 +27,7 @@ from tb_hookview.recorder.ranges import (
     Recording,
     ThreadNotes,
     close_above,
+    let_go,
     new_range,
 )
 
@@ -181,9 +183,13 @@ class EnterForward(Hook):
     def __init__(self, marks: CallMarks) -> None:
         self._marks = marks
 
-    def __call__(self, _module: object, _args: object) -> None:
+    def __call__(self, module: nn.Module, _args: object) -> None:
         """Open the range on the calling thread."""
         if not is_compiling():
+            thread = self._marks.open
+            stack = thread.stack
+            if stack and stack[0][0] is self._marks and _calls_under_way(module) == 1:
+                let_go(stack, is_safe=thread.notes is not None)
             self._marks.begin()
 
 
@@ -201,6 +207,22 @@ class LeaveForward(Hook):
             self._marks.end(args, output)
 
 
+def _calls_under_way(module: nn.Module) -> int:
+    """Return how many calls of a module run on this thread, by what Python itself says.
+
+    An interrupt leaves a call without its hooks being called, so the stack may tell of one that is
+    long over. Looked at only where a call seems to be inside of another of the same module.
+    """
+    count = 0
+    frame: FrameType | None = _frame(1)
+    while frame is not None:
+        if frame.f_code is _CALL and frame.f_locals.get("self") is module:
+            count += 1
+        frame = frame.f_back
+    return count
+
+
+_CALL = nn.Module._call_impl.__code__
 _frame = sys._getframe
 _is_traced: Callable[[], object] = torch._C._get_tracing_state
 
@@ -259,17 +281,18 @@ class MarkedCall(Hook):
                 call = module._call_impl
         output = None
         marks = self._marks
-        if marks.is_timed:
-            marks.begin()
-        else:
-            try:
-                mark = new_range(marks.name)
-                mark.__enter__()
-                start = 0 if marks.backward is None else next_number()
-                marks.open.stack.append((marks, mark, start))
-            except Exception as fault:  # noqa: BLE001 - nothing of ours may reach training
-                faults.report("opening a range", fault)
+        # The range is opened in here too: an interrupt may come before the call has begun.
         try:
+            if marks.is_timed:
+                marks.begin()
+            else:
+                try:
+                    mark = new_range(marks.name)
+                    mark.__enter__()
+                    start = 0 if marks.backward is None else next_number()
+                    marks.open.stack.append((marks, mark, start))
+                except Exception as fault:  # noqa: BLE001 - nothing of ours may reach training
+                    faults.report("opening a range", fault)
             output = call(*args, **kwargs)
             return output
         finally:

@@ -186,9 +186,17 @@ def _importable(file: str) -> str:
     Traces are shared, and a whole path tells of someone's home folder. The longest entry counts;
     a file below none keeps its whole path.
     """
-    path = Path(file).absolute()
-    folders = (Path(entry).absolute() for entry in ["", *sys.path])
+    path = _absolute(file) or Path(file)
+    folders = [folder for entry in ["", *sys.path] if (folder := _absolute(entry))]
     holding = [folder for folder in folders if path.is_relative_to(folder)]
     if holding:
         path = path.relative_to(max(holding, key=lambda folder: len(folder.parts)))
     return path.as_posix()
+
+
+def _absolute(entry: str) -> Path | None:
+    """Return a folder's whole path; None where it begins at a working directory that is gone."""
+    try:
+        return Path(entry).absolute()
+    except OSError:
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import logging
 import os
@@ -9,6 +10,7 @@ import shutil
 import socket
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,7 @@ class Profile(torch.profiler.profile):
         self._logdir = logdir
         self._ranks = ranks
         self._chosen: bool | None = None
+        self._stands_by = False
         self._then = on_trace_ready
         self._notes: list[ThreadNotes] = []
         self._file: Path | None = None
@@ -84,23 +87,32 @@ class Profile(torch.profiler.profile):
         super().__init__(on_trace_ready=self._save, **kwargs)
 
     def prepare_trace(self) -> None:
-        """Have torch prepare a recording, where this rank is chosen."""
+        """Have torch prepare a recording, where this rank is chosen and nobody else records."""
         if self._chosen is None:
             self._chosen = records_here(self._ranks)
-        if self._chosen:
-            super().prepare_trace()
+        if not self._chosen:
+            self.stand_by()
+        elif torch.autograd._profiler_enabled():  # type: ignore[attr-defined]
+            # torch would end the other recording, and crash as that is written.
+            faults.warn(
+                "tb_hookview: a profiler is recording already, so this one records nothing; "
+                "training is not affected"
+            )
+            self.stand_by()
         else:
-            self._stand_by()
+            super().prepare_trace()
+            _under_way.add(self)
 
-    def _stand_by(self) -> None:
+    def stand_by(self) -> None:
         """Make every step from now on one in which there is nothing to do."""
+        self._stands_by = True
         self.schedule = lambda _: ProfilerAction.NONE
         self.current_action = self._prev_schedule_action = ProfilerAction.NONE
         self.record_steps = False
 
     def start_trace(self) -> None:
         """Attach the hooks and have torch record."""
-        if self._chosen is False:
+        if self._stands_by:
             return
         self._file = None
         # Before torch starts: attaching is not part of what is recorded.
@@ -113,13 +125,16 @@ class Profile(torch.profiler.profile):
 
     def stop_trace(self) -> None:
         """Have torch stop, the hooks taken off before that."""
-        if self._chosen is False:
+        if self._stands_by:
             return
-        # The profiler takes metadata only while it records.
-        _quietly("describing the model", self._add_manifest)
-        self._notes = session.current_notes()
-        _quietly("removing hooks", session.end)
-        super().stop_trace()
+        _under_way.discard(self)
+        try:
+            # The profiler takes metadata only while it records.
+            _quietly("describing the model", self._add_manifest)
+            self._notes = session.current_notes()
+            _quietly("removing hooks", session.end)
+        finally:  # an interrupt must not keep torch from stopping
+            super().stop_trace()
 
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
         """Write what was recorded last into another file, the marks on the backward pass included.
@@ -149,7 +164,7 @@ class Profile(torch.profiler.profile):
             self.add_metadata_json(manifest.KEY, text)
 
     def _save(self, profiler: torch.profiler.profile) -> None:
-        _quietly("writing the trace", self._write)
+        _quietly(f"writing a trace into {self._logdir}", self._write, faults.LOST)
         if self._then is not None:
             self._then(profiler)
 
@@ -195,6 +210,7 @@ def _write(profiler: Profile, logdir: Path) -> Path:
     logdir.mkdir(parents=True, exist_ok=True)
     path, partial = _reserve(logdir)
     try:
+        _require_recorded(profiler)
         with tempfile.TemporaryDirectory() as scratch:
             plain = Path(scratch, "trace.json")
             torch.profiler.profile.export_chrome_trace(profiler, str(plain))
@@ -226,12 +242,22 @@ def _reserve(logdir: Path) -> tuple[Path, Path]:
         partial.unlink()
 
 
+def _require_recorded(profiler: Profile) -> None:
+    """Raise RuntimeError where torch has nothing to write, which crashes the process."""
+    results: Any = profiler.profiler and profiler.profiler.kineto_results
+    if results is None or not results.trace_start_ns():
+        raise RuntimeError("another profiler ended this recording")
+
+
 def _require_whole(trace: Path) -> None:
-    """Raise OSError for a file that torch could not finish; it only logs that itself."""
-    with trace.open("rb") as file:
-        file.seek(-min(64, trace.stat().st_size), os.SEEK_END)
-        if not file.read().rstrip().endswith(b"}"):
-            raise OSError("torch could not write all of it (is the disk full?)")
+    """Raise OSError for a file that torch could not write, or finish; it only logs that itself."""
+    size = trace.stat().st_size if trace.exists() else 0
+    if size:
+        with trace.open("rb") as file:
+            file.seek(-min(64, size), os.SEEK_END)
+            if file.read().rstrip().endswith(b"}"):
+                return
+    raise OSError(f"torch could not write it into {trace.parents[1]} first (is that disk full?)")
 
 
 def _worker() -> str:
@@ -242,8 +268,30 @@ def _worker() -> str:
     return f"rank{rank:0{len(str(world_size - 1))}d}_{worker}"
 
 
-def _quietly(doing: str, action: Callable[[], None]) -> None:
+def _quietly(doing: str, action: Callable[[], None], costs: str = faults.MARKS) -> None:
     try:
         action()
     except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-        faults.report(doing, fault)
+        faults.report(doing, fault, costs)
+
+
+_under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
+"""Those that torch was told to prepare for and not yet to stop."""
+
+
+def _end_at_exit() -> None:
+    """Stop and write what still records as the interpreter exits, where torch would crash."""
+    for profiler in list(_under_way):
+        _quietly("ending a recording at exit", profiler.stop, faults.LOST)
+
+
+def _leave_to_parent() -> None:
+    """In a process that was forked: the recording is its parent's to end and to write."""
+    for profiler in list(_under_way):
+        profiler.stand_by()
+    _under_way.clear()
+
+
+atexit.register(_end_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

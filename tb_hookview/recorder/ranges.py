@@ -90,3 +90,23 @@ def close_above(stack: list[Entry], opener: object) -> Entry | None:
         if entry[0] is opener:
             return entry
         entry[1].__exit__(None, None, None)
+
+
+_abandoned: list[Entry] = []
+
+
+def let_go(stack: list[Entry], *, is_safe: bool) -> None:
+    """Empty a stack: the calls that opened these ranges ended without a word.
+
+    Args:
+        stack: the open ranges of this thread.
+        is_safe: whether they are surely of the recording that is under way. Under a bare profiler
+            one may be left from an earlier recording (a forward that Ctrl-C ended), and torch
+            writes a range's end into memory that it freed when that recording ended. Then they
+            are neither closed nor dropped, ever.
+    """
+    if not is_safe:
+        _abandoned.extend(stack)
+        stack.clear()
+    while stack:
+        stack.pop()[1].__exit__(None, None, None)

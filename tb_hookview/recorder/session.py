@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections import Counter, defaultdict
@@ -27,7 +28,7 @@ from tb_hookview.recorder.hooks import (
     Timed,
     TimedCallMarks,
 )
-from tb_hookview.recorder.ranges import BackwardNames, Entry, Recording, ThreadNotes
+from tb_hookview.recorder.ranges import BackwardNames, Recording, ThreadNotes, let_go
 from tb_hookview.recorder.roots import Assigned, Root
 from tb_hookview.recorder.tree import Node
 
@@ -58,6 +59,13 @@ class Session:
         self._costs = Costs()
         self._handles: list[_Handle] = []
         self._attached: dict[Root, Counter[str]] = defaultdict(Counter)
+        try:
+            self._attach()
+        except BaseException:  # nobody else knows what is attached by now
+            self.end()
+            raise
+
+    def _attach(self) -> None:
         assigned = roots.assign()
         marked = [each for each in assigned if each.marked]
         for number, each in enumerate(marked):
@@ -84,16 +92,22 @@ class Session:
 
     def end(self) -> None:
         """Take every hook off and close what is open."""
-        for handle in self._handles:
-            self._guard(handle.remove)
-        self._handles.clear()
         self._recording.is_over = True
+        while self._handles:
+            self._guard(self._handles[-1].remove)
+            self._handles.pop()
         for stack in self._recording.stacks:
             if not self.held and autograd_profiler._is_profiler_enabled:
-                _abandoned.extend(stack)
+                let_go(stack, is_safe=False)
             # Calls that still run find nothing to close, and torch ends a range that is dropped; to
             # leave one from another thread than entered it is an error.
             stack.clear()
+
+    def abandon(self) -> None:
+        """Take every hook off and neither close nor drop what is open."""
+        for stack in self._recording.stacks:
+            let_go(stack, is_safe=False)
+        self.end()
 
     def _mark_calls(self, each: Assigned, is_timed: bool) -> None:
         node, counts = each.node, self._attached[each.root]
@@ -201,15 +215,10 @@ class _BackwardHandle:
             module._is_full_backward_hook = self._kind
 
 
-_abandoned: list[Entry] = []
-"""Ranges that must be neither closed nor dropped.
-
-Under a bare profiler one of them may be left from an earlier recording (a forward that Ctrl-C
-ended), and torch writes a range's end into memory that it freed when that recording ended.
-"""
-
 _session: Session | None = None
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: forget_in_child())
 
 
 def begin() -> None:
@@ -224,9 +233,22 @@ def end() -> None:
     """Take all hooks off but the roots' own."""
     global _session
     with _lock:
-        ending, _session = _session, None
-        if ending is not None:
-            ending.end()
+        if _session is not None:
+            _session.end()
+            # Only now: what an interrupt kept from ending can be ended again.
+            _session = None
+
+
+def forget_in_child() -> None:
+    """Take all hooks off in a process that was forked: the recording is its parent's.
+
+    Another thread of the parent may have held the lock. What is open is left as it is.
+    """
+    global _session, _lock
+    _lock = threading.RLock()
+    ending, _session = _session, None
+    if ending is not None:
+        ending.abandon()
 
 
 def renew() -> None:

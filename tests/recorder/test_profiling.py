@@ -205,7 +205,12 @@ def test_a_trace_that_cannot_be_written_is_a_warning(tmp_path, expected_fault):
     model, step = model_and_step()
     seen: list[object] = []
     recording = hookview.profile(blocked / "runs", on_trace_ready=seen.append)
-    with pytest.warns(RuntimeWarning, match="writing the trace failed"), recording as profiler:
+    with (
+        pytest.warns(
+            RuntimeWarning, match="writing a trace into .* failed.*this recording is lost"
+        ),
+        recording as profiler,
+    ):
         step()
     assert seen == [profiler]
     assert model[0].weight.grad is not None
@@ -224,7 +229,7 @@ with warnings.catch_warnings(record=True) as caught:
         for _ in range(50):
             model(torch.ones(1, 4)).sum().backward()
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-ours = [w for w in caught if "writing the trace failed" in str(w.message)]
+ours = [w for w in caught if "writing a trace into" in str(w.message)]
 print(len(ours), list(pathlib.Path({str(tmp_path)!r}).iterdir()))
 """
     done = subprocess.run(
