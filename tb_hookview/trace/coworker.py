@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -47,6 +46,8 @@ class Coworker:
     """The second process. It serves one file, and ends with this process whatever happens."""
 
     def __init__(self) -> None:
+        import subprocess  # four more modules, which small files do without
+
         self.born = monotonic()
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)],

@@ -23,9 +23,9 @@ from tb_hookview.errors import TraceError
 from tb_hookview.trace import limits
 from tb_hookview.trace.damage import Damages
 from tb_hookview.trace.size import BLOCK
-from tb_hookview.trace.zipped import DAMAGED_ZIP, is_zip, open_member
 
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _PACKED = 1 << 18
 """Packed bytes read at a time."""
 _TAIL = 1 << 12
@@ -109,9 +109,12 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
 
 
 def _unpacked(path: Path, raw: BufferedReader, size: int, damages: Damages) -> Iterator[bytes]:
-    if not is_zip(raw.peek(4)[:4]):
+    if raw.peek(4)[:4] != _ZIP:
         yield from _gunzipped(path, raw, size, damages)
         return
+    # Its library imports five more, and few traces are packed so.
+    from tb_hookview.trace.zipped import DAMAGED_ZIP, open_member
+
     try:
         yield from _gunzipped(path, open_member(path, raw), size, damages)
     except DAMAGED_ZIP as error:

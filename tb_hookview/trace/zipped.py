@@ -22,11 +22,6 @@ _NAMED = 3
 """Members that a refusal names."""
 
 
-def is_zip(begin: bytes) -> bool:
-    """Whether a file that begins so is a zip file."""
-    return begin == b"PK\x03\x04"
-
-
 def open_member(path: Path, raw: IO[bytes]) -> IO[bytes]:
     """Open the only file in a zip file, or the only one that is named as a trace.
 
