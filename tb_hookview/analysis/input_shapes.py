@@ -25,13 +25,16 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     key = (module * size + string) * len(texts) + shapes[operator]
     distinct, count = np.unique(key, return_counts=True)
     found: dict[int, list[schema.InputShapes]] = {}
+    decoded: dict[int, list[Any] | None] = {}
     order = np.argsort(-count, kind="stable")
     for place, times in zip(distinct[order].tolist(), count[order].tolist(), strict=True):
         of_module = found.setdefault(place // len(texts) // size, [])
         if len(of_module) == SHOWN:
             continue
-        dims = _decoded(texts[place % len(texts)])
-        if dims is not None:
+        text = place % len(texts)
+        if text not in decoded:
+            decoded[text] = _decoded(texts[text])
+        if (dims := decoded[text]) is not None:
             name = analysis.trace.strings[place // len(texts) % size]
             of_module.append(schema.InputShapes(name, dims, times))
     return found

@@ -16,6 +16,7 @@ from tb_hookview.trace.columns import Bool, Float, Int
 
 LONGEST = 500
 """Rows of the table; traces of compiled models can hold thousands of names."""
+_PHASES = tuple(phase.name.lower() for phase in Phase)
 _EVENTS = {Kind.KERNEL: "kernel", Kind.COPY: "copy", Kind.SET: "set"}
 
 
@@ -122,9 +123,9 @@ def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
         mean_us=total / count / 1000,
         max_us=int(groups.longest[group]) / 1000,
         by_phase={
-            p.name.lower(): t / 1000
-            for p, t in zip(Phase, groups.by_phase[group].tolist(), strict=True)
-            if t
+            phase: time / 1000
+            for phase, time in zip(_PHASES, groups.by_phase[group].tolist(), strict=True)
+            if time
         },
         tensor_core=None if core < 0 else bool(core),
         blocks_per_sm=_known(groups.blocks_per_sm[group]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -17,7 +18,7 @@ from tb_hookview.trace.vocabulary import DEVICE_WORK
 _DEVICE_INDEX = re.compile(r"[0-9]{1,9}")
 
 
-class DeviceWork(Struct, frozen=True):
+class DeviceWork(Struct, frozen=True, dict=True):
     """Kernels, copies and sets; arrays of shape (d,), ordered by start."""
 
     event: Int
@@ -32,7 +33,7 @@ class DeviceWork(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.event)
 
-    @property
+    @cached_property
     def duration(self) -> Int:
         """Nanoseconds."""
         return self.end - self.start

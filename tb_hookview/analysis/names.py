@@ -113,8 +113,9 @@ def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> NDArra
     table = np.zeros(len(trace.strings), np.int8)
     occurs = np.zeros(len(trace.strings), bool)
     occurs[name] = True
+    texts = trace.strings.texts
     for string in np.flatnonzero(occurs).tolist():
-        table[string] = role_of(trace.strings[string])
+        table[string] = role_of(texts[string])
     role = np.zeros(len(rows), np.int8)
     role[rows] = table[name]
     return role
@@ -132,16 +133,17 @@ def _label_role(name: str) -> Role:
 def _host_role(name: str) -> Role:
     if name.startswith(EVALUATE):
         return Role.NODE
-    if _GRADIENT_SINK.fullmatch(name):
+    if name.endswith("AccumulateGrad") and _GRADIENT_SINK.fullmatch(name):
         return Role.GRADIENT_SINK
     if (mark := markers.decode(name)) is not None:
         return _MARK_ROLES[mark.kind]
     if markers.has_our_tail(name):
         return Role.UNKNOWN_MARK
-    if _STEP.fullmatch(name):
+    if name.startswith("ProfilerStep#") and _STEP.fullmatch(name):
         return Role.STEP
     if name.startswith("Optimizer."):
         return Role.OPTIMIZER
     if name.startswith("enumerate(Data"):
         return Role.DATA
-    return Role.LIGHTNING if _LIGHTNING.fullmatch(name) else Role.NONE
+    lightning = name.startswith("[pl]") and _LIGHTNING.fullmatch(name)
+    return Role.LIGHTNING if lightning else Role.NONE
