@@ -98,6 +98,18 @@ def test_the_answer_is_that_of_the_file_as_it_is_now(
     assert fresh(logdir).get(QUESTIONS[3]).status_code == 404
 
 
+def test_an_answer_names_the_file_that_was_asked_about(
+    cache: Cache, written: Written, tmp_path: Path, logdir: Path
+) -> None:
+    other = shutil.copytree(logdir, tmp_path / "other")
+    for question in QUESTIONS:
+        first = fresh(logdir).get(question).text
+        written()
+        second = fresh(other).get(question).text
+        assert str(other) not in first
+        assert second == first.replace(str(logdir), str(other))
+
+
 def test_errors_are_not_kept(cache: Cache, written: Written, logdir: Path, trace: Path) -> None:
     trace.write_bytes(b"no trace")
     nowhere = QUESTIONS[2].replace("BertModel_0", "none")

@@ -14,7 +14,7 @@ import pytest
 from shared_traces import not_a_trace, shared_trace
 
 from tb_hookview.analysis import analyze, kept
-from tb_hookview.cache import Cache
+from tb_hookview.cache import Cache, program
 from tb_hookview.cli import filling
 
 Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -86,6 +86,7 @@ def test_all_traces_are_read_and_the_bad_ones_told_of(
     # Its columns too are kept of the one that is not small.
     assert sorted(path.suffix for path in cache.folder.iterdir()) == [".columns", *[".report"] * 3]
 
+    program.cache_clear()  # somebody may be at work on the sources
     monkeypatch.setattr(kept, "read_anew", None)
     for name in ("hta_mi250_minitoy_training", "tracelens_h100_bert_small", "hta_cpu_only"):
         analyze(runs / f"{name}.json.gz")
@@ -168,6 +169,27 @@ def test_a_worker_that_dies_takes_no_other_trace_along(
     assert "minitoy" in died
     assert "ended by SIGKILL" in died
     assert "no such file" in gone
+
+
+STAYS = """
+import json, pathlib, signal, sys
+signal.signal(signal.SIGALRM, lambda *_: pathlib.Path(json.loads(line)).write_text("late"))
+signal.alarm(30)
+for number, line in enumerate(sys.stdin):
+    if number:
+        signal.pause()
+    print("[true]", flush=True)
+"""
+
+
+def test_a_worker_that_is_at_work_is_ended(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "_WORKER", STAYS)
+    outcomes = filling.filled([tmp_path / "first", tmp_path / "second"], cache.folder, 1)
+    assert next(outcomes) == filling.Outcome(True)
+    outcomes.close()  # type: ignore[attr-defined]
+    assert not (tmp_path / "second").exists()
 
 
 @pytest.mark.skipif(
