@@ -87,7 +87,8 @@ def _answer_http_error(error: HTTPException) -> Response:
 
 
 def _error(kind: str, message: str) -> dict[str, Any]:
-    return {"error": {"kind": kind, "message": as_text(message)}}
+    # What was asked for is in it, line breaks included; a message is one line.
+    return {"error": {"kind": kind, "message": as_text(" ".join(message.splitlines()))}}
 
 
 def _harden(response: Response) -> Response:

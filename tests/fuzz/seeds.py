@@ -107,6 +107,7 @@ ADDRESSES = [
     f"/api/progress?{_TRACE}",
     "/index.html",
     "/assets/none.js",
+    "/two%0Alines",
 ]
 
 

@@ -131,3 +131,9 @@ def test_nothing_but_the_page_is_served(page_folder: Path, url: str) -> None:
     assert answer.status_code == 404
     assert answer.get_json()["error"]["kind"] == "not_found"
     assert "secret" not in answer.text.replace("secret.txt", "")
+
+
+def test_what_is_refused_is_refused_in_one_line(client: FlaskClient) -> None:
+    for url in ("/two%0Alines%0B", "/api/report?run=a%0Ab&worker=c", f"{REPORT}&step=a%E2%80%A8b"):
+        message = client.get(url).get_json()["error"]["message"]
+        assert len(message.splitlines()) == 1
