@@ -16,12 +16,16 @@ MODELS := torchvision==0.28.0 timm==1.0.31
 # A training library under both of its names, and what it imports that is not here already; without
 # the web clients that it would bring for data far away.
 TRAINERS := lightning==2.6.6 pytorch-lightning==2.6.6 lightning-utilities==0.15.3 torchmetrics==1.9.0
+# What explores; only `make fuzz` wants it, and it has wheels for few Pythons.
+ATHERIS := atheris==3.0.0
+FUZZ_MINUTES ?= 60
+FUZZ_FOUND ?= tests/fuzz/found
 
 TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
 
-.PHONY: help setup demo test lint frontend frontend-test browser-test pytest clean
+.PHONY: help setup demo test lint frontend frontend-test browser-test pytest fuzz clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -53,6 +57,10 @@ browser-test: frontend ## the page in a real browser
 
 pytest: setup frontend
 	@$(BIN)/python -m pytest
+
+fuzz: setup ## look for input that breaks something, FUZZ_MINUTES=60 of it (needs no page)
+	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
+	@$(BIN)/python tests/fuzz/explore.py --minutes $(FUZZ_MINUTES) --folder $(FUZZ_FOUND)
 
 clean: ## remove everything that was built, the environments too
 	rm -rf $(VENV) build dist *.egg-info tb_hookview/static frontend/node_modules \
