@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from isal import igzip
@@ -21,6 +22,10 @@ from tb_hookview.trace.pieces import UncuttableError, texts, whole_text
 from tb_hookview.trace.times import LATEST_NS
 
 _LATEST_US = LATEST_NS / 1000
+
+MOST_OPEN = 32
+"""Files that are kept open, each where the last event asked for lies. A process has some hundreds
+at most, and needs them for other things too."""
 
 
 class _Outline(msgspec.Struct, gc=False):
@@ -62,9 +67,11 @@ class EventArguments:
         with self._lock:
             if not self._reaches(row):
                 return None
-        place = bisect_right(self._behind, row)
-        text: bytes = igzip.decompress(self._pieces[place])  # type: ignore[no-untyped-call]
-        number = row - (self._behind[place - 1] if place else 0)
+            _close_others(self)
+            place = bisect_right(self._behind, row)
+            piece, first = self._pieces[place], self._behind[place - 1] if place else 0
+        text: bytes = igzip.decompress(piece)  # type: ignore[no-untyped-call]
+        number = row - first
         try:
             event = msgspec.json.decode(_raw.decode(text)[_complete(text)[number]])
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -87,6 +94,15 @@ class EventArguments:
             self._pieces, self._behind, self._rest = [], [], iter([])
             return False
 
+    def let_go(self) -> bool:
+        """Close the file, and begin at its start with the next question; False where it is in use
+        right now."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        self._pieces, self._behind, self._rest = [], [], texts(self._path)
+        self._lock.release()
+        return True
+
     def _read_on(self, row: int) -> bool:
         count = self._behind[-1] if self._behind else 0
         while count <= row:
@@ -100,6 +116,21 @@ class EventArguments:
             self._pieces.append(igzip.compress(text, 0))
             self._behind.append(count)
         return True
+
+
+_open: WeakKeyDictionary[EventArguments, None] = WeakKeyDictionary()
+"""Who may keep a file open, those asked longest ago first."""
+_counting = Lock()
+
+
+def _close_others(asked: EventArguments) -> None:
+    with _counting:
+        _open.pop(asked, None)
+        too_many = len(_open) + 1 - MOST_OPEN
+        for other in list(_open)[: max(too_many, 0)]:
+            if other.let_go():
+                del _open[other]
+        _open[asked] = None
 
 
 def _complete(text: bytes) -> list[int]:

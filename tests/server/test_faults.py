@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grid
 import pytest
 from flask.testing import FlaskClient
 from support.opened import opened
@@ -20,6 +21,8 @@ from support.web_api import RECORDED, make_logdir
 
 from tb_hookview.plugin import HookviewPlugin
 from tb_hookview.server import create_app
+from tb_hookview.trace import event_args
+from tb_hookview.trace.discovery import has_trace
 
 VIT = {"run": "vit", "worker": "rank0"}
 
@@ -118,6 +121,7 @@ REFUSED = """
 import json, os, sys
 from pathlib import Path
 from tb_hookview.server import create_app
+from tb_hookview.trace import event_args
 def ask(logdir):
     client = create_app(Path(logdir)).test_client()
     answers = [client.get("/api/" + path) for path in sys.argv[3:]]
@@ -197,3 +201,37 @@ def test_the_plugin_says_no_where_the_log_directory_goes_away(tmp_path: Path) ->
     shutil.rmtree(logdir)
     now[0] += 3600
     assert made.is_active() is False
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files here")
+def test_files_read_for_single_events_are_not_kept_open_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_args, "MOST_OPEN", 3)
+    event = {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": "mm",
+        "pid": 1,
+        "tid": 1,
+        "dur": 1,
+        "args": {"a": 7},
+    }
+    source = grid.write(tmp_path / "large", [event | {"ts": 10 * n} for n in range(40_000)])
+    for number in range(8):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "rank0.1.pt.trace.json").hardlink_to(source)
+    client = create_app(tmp_path).test_client()
+
+    def arguments(number: int) -> object:
+        status, told = ask(
+            client, "timeline/event", run=f"run{number}", worker="rank0", trace="1", id="100"
+        )
+        assert status == 200
+        return told["args"]
+
+    first = [arguments(number) for number in range(8)]
+    kept = [fd for fd in Path("/proc/self/fd").iterdir() if str(tmp_path) in os.path.realpath(fd)]
+    assert len(kept) <= 3
+    assert first[0] == {"a": "7"}
+    assert [arguments(number) for number in range(8)] == first == 8 * first[:1]
