@@ -25,7 +25,7 @@ TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
 
-.PHONY: help setup demo test lint frontend frontend-test browser-test pytest fuzz clean
+.PHONY: help setup demo test lint audit frontend frontend-test browser-test pytest fuzz clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -33,7 +33,7 @@ help: ## list what can be made
 demo: setup frontend ## record a small training run and open it in TensorBoard
 	@$(BIN)/hookview demo
 
-test: setup lint frontend frontend-test browser-test pytest ## every check; ends with pytest's closing line
+test: setup lint audit frontend frontend-test browser-test pytest ## every check; ends with pytest's closing line
 
 setup: $(NODE_MODULES) $(INSTALLED) ## the virtual environment and the page's dependencies
 
@@ -42,6 +42,9 @@ lint: setup ## ruff, mypy, tsc, eslint, prettier
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	cd frontend && npm run --silent check
+
+audit: setup ## what is installed, held against known advisories where the registries tell them
+	@$(BIN)/python .ci/audit.py
 
 frontend: setup ## the page's bundle, into tb_hookview/static/
 	@$(BIN)/python setup.py --quiet build_frontend
