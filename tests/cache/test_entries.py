@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -228,3 +229,32 @@ def test_processes_that_share_a_folder_do_not_disturb_each_other(cache: Cache) -
         assert int(out) > 0
     assert 0 < cache.usage().bytes <= 40_000
     assert all(not path.name.endswith(".part") for path in cache.folder.iterdir())
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tb_hookview.cache import Cache
+
+real = os.write
+
+def write(handle, content):
+    real(handle, content[:8])
+    os.kill(os.getpid(), signal.{signal})
+
+os.write = write
+Cache(Path(sys.argv[1]), 1 << 20).put("kind", [b"content"], "a")
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_a_process_killed_while_it_writes_leaves_nothing_to_be_read(
+    cache: Cache, name: str
+) -> None:
+    script = KILLED.replace("{signal}", name)
+    done = subprocess.run([sys.executable, "-c", script, cache.folder], timeout=60)
+    assert done.returncode == -signal.Signals[name]
+    assert len(list(cache.folder.iterdir())) == 1
+    assert (content(cache, "a"), cache.usage().entries) == (None, 0)
+    cache.put("kind", [b"content"], "a")
+    assert content(cache, "a") == b"content"
