@@ -114,8 +114,11 @@ class Context(Struct, frozen=True, dict=True):
 
     def named(self, *names: str) -> Bool:
         """Forest rows of one of these names, in any step."""
-        strings = [self._numbers[name] for name in names if name in self._numbers]
-        return self._among(strings, self.host.string)
+        return self._among(self.numbers(*names), self.host.string)
+
+    def numbers(self, *names: str) -> list[int]:
+        """Those of these names that any forest row has, as strings of the trace by index."""
+        return [self._numbers[name] for name in names if name in self._numbers]
 
     def beginning(self, *words: str) -> Bool:
         """Forest rows whose name begins with one of these words, in any step."""

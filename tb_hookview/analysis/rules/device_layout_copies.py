@@ -36,19 +36,19 @@ def _match(context: Context) -> Iterator[Match]:
         return
     rows = np.flatnonzero(copies & context.work & (work.launch >= 0))
     for (module, place), members in places_of(context, work.launch[rows]).items():
-        mine = np.zeros(len(work), bool)
-        mine[rows[members]] = True
-        wasted = context.device_us(mine)
-        if context.device_share(mine) > _SHARE_OF_PLACE:
+        mine = rows[members]
+        wasted = context.per_step(work.duration[mine].sum())
+        part = wasted / context.busy_us if context.busy_us else 0.0
+        if part > _SHARE_OF_PLACE:
             yield Match(
                 place=place,
                 module=module,
                 evidence=f"{len(members)} copies within the device take {wasted:.1f} us a step, "
-                f"{context.device_share(mine):.1%} of its busy time; all such copies {share:.0%}",
+                f"{part:.1%} of its busy time; all such copies {share:.0%}",
                 count=len(members),
-                wasted=rows[members],
+                wasted=mine,
                 saved=_AVOIDABLE,
-                examples=context.work_starts(mine),
+                examples=work.start[mine],
                 caveats=("Supposes that half of the copies can be avoided.",),
             )
 

@@ -33,9 +33,10 @@ def places_of(
     paths, texts = analysis.modules.path, analysis.trace.strings
     key = analysis.attribution.row_module[rows] * len(texts) + host.string[asked]
     places, group = grouped(key)
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     found = {}
-    for number, place in enumerate(places.tolist()):
+    for place, mine in zip(places.tolist(), members, strict=True):
         module, string = divmod(place, len(texts))
         path = paths[module] if module >= 0 else None
-        found[path, node_name(texts[string])] = np.flatnonzero(group == number)
+        found[path, node_name(texts[string])] = mine
     return found

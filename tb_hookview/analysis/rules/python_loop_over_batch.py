@@ -73,16 +73,16 @@ def _one(context: Context, module: str | None, repeats: int, group: list[_Loop])
 
 
 def _loops(context: Context) -> Iterator[_Loop]:
+    leads, gathered = context.numbers(*_LEADS), set(context.numbers(*_GATHERED))
+    if not leads or not gathered:
+        return
     siblings = _siblings(context)
-    lead = among(siblings.name, context.strings(lambda text: text in _LEADS))
+    lead = among(siblings.name, leads)
     same = siblings.around[1:] == siblings.around[:-1]
     begins = lead.copy()
     begins[1:] &= ~(lead[:-1] & same)  # of several leads in a row the first
     first = np.flatnonzero(begins)
     if len(first) < _REPEATS:
-        return
-    gathered = set(context.strings(lambda text: text in _GATHERED))
-    if not gathered:
         return
     turn, around = _turns(siblings, first), siblings.around[first]
     alike = (turn[1:] == turn[:-1]) & (around[1:] == around[:-1])
