@@ -1,0 +1,49 @@
+"""What no part of the program may do with what it is given: change anything for a request, or run
+what it reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tb_hookview
+from tb_hookview.server import create_app
+
+PACKAGE = Path(tb_hookview.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+UNPICKLING = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+SCRIPT = PACKAGE / "cli" / "script.py"
+"""`hookview run` runs the script that the user names: this is what it is for."""
+
+
+def test_no_route_changes_anything() -> None:
+    for rule in create_app(None).url_map.iter_rules():
+        assert rule.methods
+        assert rule.methods <= {"GET", "HEAD", "OPTIONS"}, rule.rule
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Calls with what is called as it is written."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+)
+def test_nothing_read_is_ever_run(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert not UNPICKLING & {name.partition(".")[0] for name in names}
+    for name, call in calls(tree):
+        assert name not in {"eval", "os.system", "os.popen"}
+        assert name != "exec" or path == SCRIPT
+        assert name != "torch.load"
+        shell = [keyword for keyword in call.keywords if keyword.arg == "shell"]
+        assert not shell, "a shell would read what is written in a path"
