@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
 
-WHOLE = 32 << 20
-"""Files up to so many bytes are hashed whole: a few hundredths of a second at most."""
-STRIPE = 256 << 10
+WHOLE = 16 << 20
+"""Files up to so many bytes are hashed whole: two hundredths of a second at most."""
+STRIPE = 128 << 10
 STRIPES = 64
 """Of larger ones so many stripes of so many bytes are, the head and the tail among them."""
 
@@ -46,19 +44,15 @@ def _of(path: Path, *, again: bool) -> str | None:
 @lru_cache(maxsize=1024)
 def _hash(path: Path, state: tuple[int, int, int, int]) -> str:
     size, modified_ns, *_ = state
+    found = hashlib.blake2b(digest_size=20)
     with path.open("rb", buffering=0) as file:
         if size <= WHOLE:
-            return _blake2b(file.read()).hexdigest()
-        return _sampled(file, size, modified_ns)
-
-
-def _sampled(file: BinaryIO, size: int, modified_ns: int) -> str:
-    sample = _blake2b(f"{size} {modified_ns}".encode())
-    for stripe in range(STRIPES):
-        file.seek((size - STRIPE) * stripe // (STRIPES - 1), os.SEEK_SET)
-        sample.update(file.read(STRIPE))
-    return sample.hexdigest()
-
-
-def _blake2b(content: bytes) -> hashlib.blake2b:
-    return hashlib.blake2b(content, digest_size=20)
+            # Piece by piece: fresh memory for the whole would take as long as the hash.
+            while piece := file.read(STRIPE):
+                found.update(piece)
+        else:
+            found.update(f"{size} {modified_ns}".encode())
+            for stripe in range(STRIPES):
+                file.seek((size - STRIPE) * stripe // (STRIPES - 1))
+                found.update(file.read(STRIPE))
+    return found.hexdigest()

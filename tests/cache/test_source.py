@@ -47,7 +47,7 @@ def test_other_content_of_equal_size_and_time_is_another_file(cache: Cache, path
     assert source_of(path).get("kind") is None
 
 
-@pytest.mark.parametrize("place", [0, 1 << 20, -1], ids=["head", "middle", "tail"])
+@pytest.mark.parametrize("place", [0, 1 << 19, -1], ids=["head", "middle", "tail"])
 def test_of_a_large_file_samples_size_and_time_count(
     cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
