@@ -133,8 +133,11 @@ class Profile(torch.profiler.profile):
             _quietly("describing the model", self._add_manifest)
             self._notes = session.current_notes()
             _quietly("removing hooks", session.end)
-        finally:  # an interrupt must not keep torch from stopping
-            super().stop_trace()
+        finally:  # also where an interrupt came in between
+            try:
+                super().stop_trace()
+            finally:
+                _quietly("removing hooks", session.end)
 
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
         """Write what was recorded last into another file, the marks on the backward pass included.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import warnings
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 import torch
 from support.harmless import one_thread, same
-from support.recording import Span, Trace, record, record_bare
+from support.recording import Span, Trace, hooks_below, only_trace, record, record_bare
 from torch import nn
 
 import tb_hookview as hookview
@@ -117,6 +118,38 @@ def test_a_signal_at_any_line_of_ours_is_the_scripts(recorded_by):
         assert_apart(roots(trace))
         # Every other step is whole: all that its modules leave.
         assert all(trace.paths("after backward")[path] >= lines for path in PATHS)
+    hookview.unwrap(model)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_signal_at_any_line_as_a_recording_ends(tmp_path):
+    """Hooks are off, torch does not record, and there is a whole trace or none."""
+    model, line = small_model(), 0
+    while True:
+        line += 1
+        folder = tmp_path / str(line)
+        profiler = hookview.profile(folder)
+        profiler.start()
+        step(model)
+        with alarm_at_line(line) as passed:
+            try:
+                profiler.stop()
+            except AlarmError:
+                reached = True
+            else:
+                reached = False
+        if passed() < line:
+            break
+        assert reached, f"line {line} of the end of a recording swallows the script's exception"
+        if torch.autograd._profiler_enabled():  # it came before anything was done
+            profiler.stop()
+        assert not torch.autograd._profiler_enabled()
+        assert len(hooks_below(model)) == 1
+        assert all(Trace(path).paths("forward") for path in folder.glob("*.gz"))
+        if line % 10 == 0:
+            shutil.rmtree(tmp_path, ignore_errors=True)
+    assert line > 100
+    assert only_trace(folder).paths("forward") == dict.fromkeys(PATHS, 1)
     hookview.unwrap(model)
 
 
