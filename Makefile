@@ -61,7 +61,7 @@ browser-test: frontend ## the page in a real browser
 pytest: setup frontend
 	@$(BIN)/python -m pytest
 
-fuzz: setup ## look for input that breaks something, FUZZ_MINUTES=60 of it (needs no page)
+fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(FUZZ_MINUTES) --folder $(FUZZ_FOUND)
 
