@@ -42,6 +42,8 @@ _PATIENCE = 8
 """Times the size of a segment that may be parsed before only small events are tried any more: no
 damage takes longer than a time proportional to its size."""
 _SMALL = 1 << 12
+_WINDOW = 1 << 15
+"""Characters that most events are far shorter than."""
 _COST = 4
 """Times as long as to parse a text it takes to mend it."""
 _GARBLED = re.compile(rb"\0|(?:[\x01-\x08\x0e-\x1f][^\x01-\x08\x0e-\x1f]{0,16}){16}", re.DOTALL)
@@ -153,6 +155,16 @@ class _Found(Enum):
     DAMAGED = 4
 
 
+def _extent(text: str) -> tuple[_Found, int]:
+    """What a text begins with, and how far that was parsed."""
+    try:
+        return _Found.WHOLE, _parse(text)[1]
+    except json.JSONDecodeError as error:
+        return (_Found.BEGUN if _is_unfinished(error) else _Found.DAMAGED), error.pos
+    except RecursionError:
+        return _Found.NESTED, _COST * sys.getrecursionlimit()
+
+
 class _Scan:
     """Reads one segment event by event; `run` leaves the result in the attributes.
 
@@ -236,14 +248,15 @@ class _Scan:
         """Tell what begins here; where it is whole, also its end."""
         if self._patience < 0:
             return _Found.DAMAGED, 0
-        try:
-            return _Found.WHOLE, _parse(self._characters, self._at)[1]
-        except json.JSONDecodeError as error:
-            self._patience -= error.pos - self._at
-            return (_Found.BEGUN if _is_unfinished(error) else _Found.DAMAGED), 0
-        except RecursionError:
-            self._patience -= _COST * sys.getrecursionlimit()
-            return _Found.NESTED, 0
+        # An error of the parser takes as long to make as the text before it is long.
+        for text in (self._characters[self._at : self._at + _WINDOW], None):
+            if text is None:
+                text = self._characters[self._at :]
+            found, end = _extent(text)
+            self._patience -= 0 if found is _Found.WHOLE else end
+            if found is not _Found.BEGUN or self._at + len(text) == len(self._text):
+                break
+        return found, self._at + end
 
     def _end_by_sight(self) -> int:
         """Where the event that begins here may end, judged by what follows."""
