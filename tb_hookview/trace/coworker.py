@@ -35,6 +35,9 @@ BYTES_PER_S = 150e6
 SMALLEST_SHARE = 4 << 20
 """Bytes below which the second process has too little to do."""
 
+MAGIC = b"\0hookview\n"
+"""Before each message: what anything else writes to the same output is none."""
+
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from tb_hookview.trace.coworking import main; main()"
@@ -80,8 +83,8 @@ class Coworker:
     def messages(self) -> Iterator[bytes]:
         """What it tells, until it has told all or is gone."""
         stdout = cast(BinaryIO, self._process.stdout)
-        while len(size := stdout.read(8)) == 8:
-            length = int.from_bytes(size, "little")
+        while stdout.read(len(MAGIC)) == MAGIC:
+            length = int.from_bytes(stdout.read(8), "little")
             message = stdout.read(length)
             if len(message) < length:
                 return
@@ -143,7 +146,9 @@ def state_of(path: Path) -> list[int]:
 
 
 def _allowed() -> bool:
-    return _cores() > 1 and bool(sys.executable) and os.environ.get(PROCESSES) != "1"
+    # In a frozen program, `sys.executable` is that program and no Python.
+    is_python = bool(sys.executable) and not getattr(sys, "frozen", False)
+    return is_python and _cores() > 1 and os.environ.get(PROCESSES) != "1"
 
 
 def _cores() -> int:

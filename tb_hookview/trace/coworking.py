@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tb_hookview.trace.builder import Builder
-from tb_hookview.trace.coworker import state_of
+from tb_hookview.trace.coworker import MAGIC, state_of
 from tb_hookview.trace.part import Told
 from tb_hookview.trace.pieces import Root, Share, cut
 from tb_hookview.trace.size import BLOCK, estimated_size
@@ -69,6 +69,6 @@ def _head(root: Root) -> bytes | None:
 
 def _tell(told: Told) -> None:
     message = msgspec.msgpack.encode(told)
-    sys.stdout.buffer.write(len(message).to_bytes(8, "little"))
+    sys.stdout.buffer.write(MAGIC + len(message).to_bytes(8, "little"))
     sys.stdout.buffer.write(message)
     sys.stdout.buffer.flush()

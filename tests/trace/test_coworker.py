@@ -181,6 +181,15 @@ def test_a_damaged_file_is_read_by_one(
     assert not absorbed
 
 
+def test_one_whose_output_others_write_to_is_not_missed(
+    large: Path, absorbed: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('hello')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert_same(read_trace(large), alone(large))
+    assert not absorbed
+
+
 def test_without_a_python_to_start_it_is_read_by_one(
     large: Path, absorbed: list[Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
