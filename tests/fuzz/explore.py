@@ -17,7 +17,7 @@ from random import Random
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("reader", "analyzer", "timeline", "addresses")
-LONGEST = 16_384
+LONGEST = 32_768
 """Bytes of an input; what is packed may be more."""
 HANG_S = 30
 _DONE = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+)")

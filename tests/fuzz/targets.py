@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import shutil
@@ -16,9 +17,12 @@ import numpy as np
 from flask.testing import FlaskClient
 from fuzz import seeds
 from fuzz.damage import damage_address, damage_trace
+from rich.console import Console
 from support.invariants import check
 
+from tb_hookview.analysis import build_report
 from tb_hookview.analysis.analysis import analyze_trace
+from tb_hookview.cli.summary import summarize
 from tb_hookview.errors import TraceError
 from tb_hookview.server import create_app
 from tb_hookview.server.timeline import overview, window
@@ -65,10 +69,17 @@ def feed_reader(data: bytes) -> None:
 
 
 def feed_analyzer(data: bytes) -> None:
-    """Report on a file; what must hold in every report holds in this one."""
+    """Report on a file, on a step of it too, and print it; each holds to what every report does."""
     trace = _read(data)
-    if trace is not None:
-        check(analyze_trace(trace))
+    if trace is None:
+        return
+    analysis = analyze_trace(trace)
+    report = check(analysis)
+    build_report(analysis, [report.steps[-1].name])
+    printed = io.StringIO()
+    Console(file=printed, width=120).print(summarize(report, rows=12))
+    odd = {letter for letter in printed.getvalue() if not letter.isprintable()}
+    assert odd <= {"\n"}, odd
 
 
 def feed_timeline(data: bytes) -> None:
