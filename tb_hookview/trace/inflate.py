@@ -145,6 +145,7 @@ class _Gunzip:
         self._path, self._source, self._size, self._damages = path, source, size, damages
         self._end, self._zeros = _last_byte(source)
         self._given = 0
+        self._wanted = size  # up to the end of a block, so that few bytes are moved again
         self._data = b""
 
     def parts(self) -> Iterator[bytes]:
@@ -174,7 +175,8 @@ class _Gunzip:
                 if not self._data:
                     yield from self._completed(member)
                     return
-            part, self._data = member.decompress(self._data, self._size), b""
+            part, self._data = member.decompress(self._data, self._wanted), b""
+            self._wanted = self._wanted - len(part) or self._size
             if part:
                 self._given += len(part)
                 yield part
