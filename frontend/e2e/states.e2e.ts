@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Browser } from "playwright-core";
@@ -47,6 +47,23 @@ test("a run folder that is emptied while it is served says what to do", async ()
   logdir.addReal("later");
   await page.getByRole("button", { name: "Look again" }).click();
   await row(page, "blocks").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("what is not listed is counted", async () => {
+  const elsewhere = makeLogDir();
+  logdirs.push(elsewhere);
+  elsewhere.addReal("tiny");
+  const { logdir, server } = await serving((dir) => {
+    symlinkSync(join(elsewhere.path, "tiny"), join(dir.path, "linked"));
+  });
+  const { page, faults } = await open(browser, `${server.url}#/backward`);
+  const note = page.getByText("Not listed: 1 link out of the log directory.");
+  await note.waitFor();
+  logdir.addReal("own");
+  await page.getByRole("button", { name: "Look again" }).click();
+  await row(page, "blocks").waitFor();
+  await note.waitFor();
   expect(faults).toEqual([]);
 });
 

@@ -32,6 +32,8 @@ export interface WireRuns {
   logdir: string;
   version: string;
   runs: WireRun[];
+  /** What was not listed: links that lead out of the log directory, folders that cannot be read. */
+  left_out: { links: number; folders: number };
 }
 
 export interface WireProgress {

@@ -5,7 +5,12 @@ import { run } from "../testing/report";
 import { chooseTrace } from "./chooseTrace";
 import { START } from "./place";
 
-const listed = (...runs: WireRun[]): WireRuns => ({ logdir: "runs", version: "0", runs });
+const listed = (...runs: WireRun[]): WireRuns => ({
+  logdir: "runs",
+  version: "0",
+  runs,
+  left_out: { links: 0, folders: 0 },
+});
 const runs = listed(run("old", { w1: ["1"] }, 1), run("new", { w1: ["3", "2"], w2: ["4"] }, 9));
 
 function chosen(place: Partial<typeof START>, remembered: string | null = null): string {

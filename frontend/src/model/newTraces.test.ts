@@ -10,7 +10,7 @@ function runs(named: Record<string, WireTrace[]>): WireRuns {
     name,
     workers: [{ name: "w", traces }],
   }));
-  return { logdir: "runs", version: "0", runs: list };
+  return { logdir: "runs", version: "0", runs: list, left_out: { links: 0, folders: 0 } };
 }
 
 test("nothing new is nothing new, also when a trace has gone", () => {

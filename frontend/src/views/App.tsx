@@ -9,6 +9,7 @@ import { pageTitle } from "../model/title";
 import { BackwardView } from "./backward/BackwardView";
 import { CompareView } from "./compare/CompareView";
 import { FindingsView } from "./findings/FindingsView";
+import { LeftOut } from "./shell/LeftOut";
 import { Navigation } from "./shell/Navigation";
 import { Refresh } from "./shell/Refresh";
 import { TopBar } from "./shell/TopBar";
@@ -48,7 +49,7 @@ export function App(): ReactElement {
   if (value === null && error !== null) return <ErrorCard error={error} onRetry={refresh} />;
   if (value === null) return <div className="state" role="status" aria-label="Loading" />;
   const choice = chooseTrace(value, place, rememberedRun());
-  if (choice === null) return <Empty logdir={value.logdir} onRetry={refresh} />;
+  if (choice === null) return <Empty listed={value} onRetry={refresh} />;
   if (!choice.found) return <Missing choice={choice} />;
   return <TracePage runs={runs} listed={value} choice={choice} />;
 }
@@ -80,6 +81,7 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
     <div className="page">
       <TopBar listed={listed} choice={choice} whole={whole} shown={shown}>
         <Refresh runs={runs} shown={{ run, worker, trace }} />
+        <LeftOut listed={listed} />
       </TopBar>
       <Navigation report={shown} />
       <main className="content">

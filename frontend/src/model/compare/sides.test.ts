@@ -18,6 +18,7 @@ describe("the sides", () => {
   const runs = {
     logdir: "",
     version: "",
+    left_out: { links: 0, folders: 0 },
     runs: [
       run("after", { w: ["3", "2"], v: ["3"] }, 30),
       run("before", { w: ["1"] }, 10),

@@ -1,15 +1,17 @@
 import { useRef, type ReactElement } from "react";
 
+import type { WireRuns } from "../../api/types";
 import { CopyButton } from "../CopyButton";
+import { LeftOut } from "../shell/LeftOut";
 import { RecordSnippet } from "./RecordSnippet";
 
 interface EmptyProps {
-  logdir: string;
+  listed: WireRuns;
   onRetry: () => void;
 }
 
 /** No trace anywhere: what to do, exactly. */
-export function Empty({ logdir, onRetry }: EmptyProps): ReactElement {
+export function Empty({ listed, onRetry }: EmptyProps): ReactElement {
   const source = useRef<HTMLPreElement>(null);
   const command = `tensorboard --logdir runs`;
   return (
@@ -17,7 +19,7 @@ export function Empty({ logdir, onRetry }: EmptyProps): ReactElement {
       <h1>No traces yet</h1>
       <p>
         There is no <code>.pt.trace.json</code> or <code>.pt.trace.json.gz</code> file below{" "}
-        <bdi className="code">{logdir}</bdi>.
+        <bdi className="code">{listed.logdir}</bdi>. <LeftOut listed={listed} />
       </p>
       <ol className="steps-to-do">
         <li>
