@@ -35,7 +35,13 @@ from tb_hookview.trace.columns import (
 from tb_hookview.trace.decode import KEY_FIELDS, NO_TIME, Event
 from tb_hookview.trace.part import Arrow, Part
 from tb_hookview.trace.pieces import Piece
-from tb_hookview.trace.times import LATEST_NS, doubles_are_exact, from_doubles, from_texts
+from tb_hookview.trace.times import (
+    LONGEST_NS,
+    are_starts,
+    doubles_are_exact,
+    from_doubles,
+    from_texts,
+)
 from tb_hookview.trace.vocabulary import (
     CATEGORIES,
     FORWARD_BACKWARD_FLOWS,
@@ -216,7 +222,7 @@ class Builder:
 
     def _columns(self, complete: list[Event], piece: Piece) -> dict[str, Any]:
         starts = np.fromiter([event.ts for event in complete], np.float64, len(complete))
-        timed = np.abs(starts) < LATEST_NS / 1000
+        timed = are_starts(starts)
         if not timed.all():
             self._counts["no-timestamp"] += int(np.count_nonzero(~timed))
             complete = list(compress(complete, timed.tolist()))
@@ -285,7 +291,7 @@ class Builder:
             start, duration = from_texts(texts[0]), from_texts(texts[1])
             self._endless = texts[1].count(NO_TIME)
         self._counts["negative-duration"] += int(np.count_nonzero(duration < 0))
-        return start, np.maximum(duration, 0)
+        return start, np.where((duration > 0) & (duration < LONGEST_NS), duration, 0)
 
     def _place(self, events: list[Event]) -> Index:
         """Number of each event's place: process and thread, as spelled.

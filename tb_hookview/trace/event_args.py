@@ -19,9 +19,9 @@ from isal import igzip
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.decode import decode_events
 from tb_hookview.trace.pieces import UncuttableError, texts, whole_text
-from tb_hookview.trace.times import LATEST_NS
+from tb_hookview.trace.times import EARLIEST_NS, LATEST_NS
 
-_LATEST_US = LATEST_NS / 1000
+_EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
 
 MOST_OPEN = 32
 """Files that are kept open, each where the last event asked for lies. A process has some hundreds
@@ -142,5 +142,5 @@ def _complete(text: bytes) -> list[int]:
     return [
         number
         for number, event in enumerate(events)
-        if event is not None and event.ph == "X" and abs(event.ts) < _LATEST_US
+        if event is not None and event.ph == "X" and _EARLIEST_US < event.ts < _LATEST_US
     ]

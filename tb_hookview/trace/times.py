@@ -14,16 +14,21 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.trace.columns import Int
+from tb_hookview.trace.columns import Bool, Int
 
-LATEST_NS = 2**62
-"""Times beyond this (the year 2116, absolute) are no times; a start and a duration below it still
-add up within 64 bits."""
+LATEST_NS, EARLIEST_NS, LONGEST_NS = 2**62, -(2**61), 2**61
+"""Starts beyond these (the year 2116, absolute) are no times, nor are durations (73 years): 64 bits
+hold what lies between the first start and the last end."""
 
 _LARGEST_EXACT_US = 2.0**53 / 1000
 _WIDEST_NUMBER = 32
 _MOST_DIGITS = 16
 """Digits before the point of a time below `LATEST_NS`; the first of so many is at most 4."""
+
+
+def are_starts(microseconds: NDArray[np.float64]) -> Bool:
+    """Tell which of some doubles are times at which an event may start."""
+    return (microseconds > EARLIEST_NS / 1000) & (microseconds < LATEST_NS / 1000)
 
 
 def doubles_are_exact(microseconds: NDArray[np.float64]) -> bool:

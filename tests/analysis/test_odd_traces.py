@@ -266,3 +266,13 @@ def test_many_arrows_and_many_categories(tmp_path: Path) -> None:
     data = report(tmp_path, *arrows, *odd)
     assert sum(w.count for w in data.trace.warnings if w.code == "unknown-category") == 50
     assert len(data.trace.warnings) == 11
+
+
+def test_times_further_apart_than_64_bits_hold() -> None:
+    """What is out of reach is no time, and counted; the rest is right."""
+    name = "times_further_apart_than_64_bits_hold.json"
+    data = analyze(Path(__file__).parents[1] / "data" / "damage" / name).data
+    assert data.trace.duration_us == 4.6e15 - 1000
+    assert {w.code: w.count for w in data.trace.warnings}["no-timestamp"] == 1
+    assert [step.duration_us for step in data.steps] == [4.6e15 - 1000]
+    assert data.totals.device_busy_us == {"0": 0.0}

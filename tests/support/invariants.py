@@ -41,7 +41,8 @@ def check(analysis: Analysis) -> ReportData:
     check_threads(data)
     if not _rows_cross(analysis):
         check_operators(data)
-        check_phases_of_threads(data)
+        if not analysis.host.device_threads[analysis.forest.thread].any():
+            check_phases_of_threads(data)
     check_kinds(data)
     check_kernels(data)
     check_finite(json.loads(report.to_json()))
