@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,14 +50,20 @@ class Findings:
         return path
 
 
-def smallest(feed: Callable[[bytes], None], data: bytes) -> bytes:
-    """Return a small input with the same kind of fault: less events, less fields, less bytes."""
+def smallest(feed: Callable[[bytes], None], data: bytes, seconds: float = 120) -> bytes:
+    """Return a small input with the same kind of fault: less events, less fields, less bytes.
+
+    After some seconds it is the smallest by then.
+    """
+    end = time.monotonic() + seconds
     fault = fault_of(feed, data)
     if fault is None:
         return data
     wanted = kind_of(fault)
 
     def still(candidate: bytes) -> bool:
+        if time.monotonic() > end:
+            return False
         found = fault_of(feed, candidate)
         return found is not None and kind_of(found) == wanted
 
