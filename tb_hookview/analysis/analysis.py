@@ -12,7 +12,7 @@ from tb_hookview.analysis import forest as forests
 from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute, own_work
 from tb_hookview.analysis.autograd import Nodes, find_nodes
 from tb_hookview.analysis.calls import call_rows
-from tb_hookview.analysis.checks import external_id_conflicts, unusable_marks
+from tb_hookview.analysis.checks import clock_jumps, external_id_conflicts, unusable_marks
 from tb_hookview.analysis.device_time import DeviceTime
 from tb_hookview.analysis.forest import Forest
 from tb_hookview.analysis.gaps import Gaps
@@ -20,7 +20,7 @@ from tb_hookview.analysis.host import Host
 from tb_hookview.analysis.idle import find_gaps
 from tb_hookview.analysis.joins import among
 from tb_hookview.analysis.kinds import COMMUNICATION, WorkKinds, work_kinds
-from tb_hookview.analysis.launches import DeviceWork, device_work
+from tb_hookview.analysis.launches import DeviceWork, device_work, repeated_launches
 from tb_hookview.analysis.module_sources import module_sources
 from tb_hookview.analysis.modules import Modules, Ranges, find_modules
 from tb_hookview.analysis.names import Role, roles
@@ -89,6 +89,14 @@ class Analysis(Struct, frozen=True, dict=True):
 
 
 _CONFLICT = "calls whose External id names another operator than the one around them in time"
+_REPEATED = (
+    "kernels, copies and sets whose correlation id several calls bear, "
+    "counted to the last of these before them"
+)
+_JUMP = (
+    "times at which nothing happened for an hour or more: a clock that jumped, or recordings "
+    "put together; lengths across them mean nothing"
+)
 
 
 def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
@@ -139,6 +147,8 @@ def analyze_trace(trace: Trace) -> Analysis:
         blocked_launches=launches_onto_full_queue(time),
         contradictions={
             _CONFLICT: external_id_conflicts(host),
+            _REPEATED: repeated_launches(trace, forest, work),
+            _JUMP: clock_jumps(trace, *bounds),
             **unusable_marks(host, modules),
         },
     )

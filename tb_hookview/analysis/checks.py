@@ -11,8 +11,11 @@ from tb_hookview.analysis.joins import among
 from tb_hookview.analysis.marks import marked_modules
 from tb_hookview.analysis.modules import Modules
 from tb_hookview.analysis.names import MARK_ROLES, Role
-from tb_hookview.trace import Kind
+from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Int
+
+LONGEST_PAUSE_NS = 3600 * 10**9
+"""No step rests so long; what a profiler records is over within minutes."""
 
 _BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
 
@@ -33,6 +36,18 @@ def external_id_conflicts(host: Host) -> int:
     identified = np.where(kind == Kind.RUNTIME, -1, external)
     asked = np.flatnonzero(calls & ~own & among(external, identified[identified > 0]))
     return int(np.count_nonzero(~_named_around(host.forest, identified, asked, external[asked])))
+
+
+def clock_jumps(trace: Trace, begin: int, end: int) -> int:
+    """Times at which nothing happened for `LONGEST_PAUSE_NS`, between two bounds in nanoseconds."""
+    if end - begin < LONGEST_PAUSE_NS:
+        return 0
+    events = trace.events
+    inside = (events.start >= begin) & (events.end <= end)
+    order = np.argsort(events.start[inside], kind="stable")
+    start, stop = events.start[inside][order], events.end[inside][order]
+    pauses = start[1:] - np.maximum.accumulate(stop)[:-1]
+    return int(np.count_nonzero(pauses >= LONGEST_PAUSE_NS))
 
 
 def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:

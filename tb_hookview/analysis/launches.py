@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.forest import Forest, lookup
-from tb_hookview.analysis.joins import among, match
+from tb_hookview.analysis.joins import among, distinct, last_up_to, match
 from tb_hookview.trace import Kind, Trace
 from tb_hookview.trace.columns import Bool, Int
 from tb_hookview.trace.vocabulary import DEVICE_WORK
@@ -48,19 +48,57 @@ def device_work(trace: Trace, forest: Forest) -> DeviceWork:
     events = trace.events
     rows = np.flatnonzero(among(events.kind, [int(kind) for kind in DEVICE_WORK]))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
-    calls = np.flatnonzero(
-        (events.kind[forest.event] == Kind.RUNTIME) & (events.correlation[forest.event] >= 0)
-    )
-    found = match(events.correlation[forest.event[calls]], events.correlation[rows])
-    found = np.where(events.correlation[rows] >= 0, found, -1)
+    calls = np.flatnonzero(_calls(trace, forest))
     start = events.start[rows]
+    launch = _launches(trace, forest, calls, events.correlation[rows], start)
     return DeviceWork(
         event=rows,
         device=_device(trace, rows),
         start=start,
         end=start + events.duration[rows],
-        launch=lookup(calls, found),
+        launch=launch,
     )
+
+
+def _launches(trace: Trace, forest: Forest, calls: Int, correlation: Int, start: Int) -> Int:
+    """Forest position of the launch of each piece of work, -1 for none.
+
+    An id names one call of the host. Where ids begin anew amid a file (several windows in one,
+    files put together), the call is the last one of its id before the work began.
+    """
+    own = trace.events.correlation[forest.event[calls]]
+    found = match(own, correlation)
+    if len(repeated := _repeated(trace, forest, calls)):
+        host = np.flatnonzero(~device_threads(trace)[forest.thread[calls]])
+        asked = np.flatnonzero(among(correlation, repeated))
+        began = trace.events.start[forest.event[calls[host]]]
+        latest = last_up_to(own[host], began, correlation[asked], start[asked])
+        found[asked[latest >= 0]] = host[latest[latest >= 0]]
+    return lookup(calls, np.where(correlation >= 0, found, -1))
+
+
+def repeated_launches(trace: Trace, forest: Forest, work: DeviceWork) -> int:
+    """Pieces of device work whose correlation id several calls of the host bear."""
+    calls = np.flatnonzero(_calls(trace, forest))
+    repeated = _repeated(trace, forest, calls)
+    return int(np.count_nonzero(among(trace.events.correlation[work.event], repeated)))
+
+
+def _calls(trace: Trace, forest: Forest) -> Bool:
+    """Which forest rows are calls with a correlation id."""
+    events = trace.events
+    return np.asarray(
+        (events.kind[forest.event] == Kind.RUNTIME) & (events.correlation[forest.event] >= 0)
+    )
+
+
+def _repeated(trace: Trace, forest: Forest, calls: Int) -> Int:
+    """Correlation ids that several calls of the host bear."""
+    own = trace.events.correlation[forest.event[calls]]
+    if len(distinct(own)) == len(own):
+        return own[:0]
+    ordered = np.sort(own[~device_threads(trace)[forest.thread[calls]]])
+    return distinct(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
 def device_threads(trace: Trace) -> Bool:

@@ -125,13 +125,16 @@ def cut(
     """
     count = 0
     for part in _Reading(path, progress, size, decode_events).parts(share):
-        if isinstance(part, Root):
-            yield part
-            continue
-        text, (events, loose), damages = part
-        count += len(events)
+        piece = part if isinstance(part, Root) else _piece(*part)
+        count += 0 if isinstance(piece, Root) else len(piece.events)
         limits.EVENTS.hold(path, count)
-        yield Piece(events, loose, text, damages)
+        del part
+        yield piece
+        del piece  # before the next is decoded, which then takes its memory
+
+
+def _piece(text: bytes, decoded: tuple[list[Event], int], damages: Damages) -> Piece:
+    return Piece(*decoded, text, damages)
 
 
 def texts(path: Path) -> Iterator[bytes]:

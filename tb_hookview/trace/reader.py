@@ -101,6 +101,7 @@ def _add(
         damages.add(part.damages, builder.event_count)
         builder.add(part)
         count(builder.event_count)
+        del part  # before the next is decoded, which then takes its memory
     return None
 
 

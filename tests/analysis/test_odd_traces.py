@@ -276,3 +276,40 @@ def test_times_further_apart_than_64_bits_hold() -> None:
     assert {w.code: w.count for w in data.trace.warnings}["no-timestamp"] == 1
     assert [step.duration_us for step in data.steps] == [4.6e15 - 1000]
     assert data.totals.device_busy_us == {"0": 0.0}
+
+
+def test_work_goes_to_the_last_launch_of_its_id_before_it(tmp_path: Path) -> None:
+    """Ids begin anew in a second window; the first call of an id is not that of later work."""
+    rows = [
+        event("aten::mm", 1, 20, **{"Sequence number": 1}),
+        event("cudaLaunchKernel", 2, 5, "cuda_runtime", correlation=7),
+        event("k", 10, 4, "kernel", tid=7, correlation=7, device=0),
+        event(EVALUATE + "MmBackward0", 100, 20, **{"Sequence number": 1, "Fwd thread id": 1}),
+        event("cudaLaunchKernel", 102, 5, "cuda_runtime", correlation=7),
+        event("k", 110, 8, "kernel", tid=7, correlation=7, device=0),
+    ]
+    for told in (rows, rows[::-1]):
+        data = report(tmp_path, *told)
+        assert (data.totals.forward_device_us, data.totals.backward_device_us) == (4, 8)
+        (warning,) = [w for w in data.trace.warnings if "correlation id" in w.message]
+        assert warning.count == 2
+
+
+def test_work_that_begins_before_every_launch_of_its_id_goes_to_the_first(tmp_path: Path) -> None:
+    rows = [
+        event("k", 1, 4, "kernel", tid=7, correlation=7, device=0),
+        event("aten::mm", 5, 20, **{"Sequence number": 1}),
+        event("cudaLaunchKernel", 6, 5, "cuda_runtime", correlation=7),
+        event(EVALUATE + "MmBackward0", 100, 20, **{"Sequence number": 1, "Fwd thread id": 1}),
+        event("cudaLaunchKernel", 102, 5, "cuda_runtime", correlation=7),
+    ]
+    totals = report(tmp_path, *rows).totals
+    assert (totals.forward_device_us, totals.backward_device_us) == (4, 0)
+
+
+@pytest.mark.parametrize(("hours", "jumps"), [(0.9, 0), (1.1, 1), (1e5, 1)])
+def test_a_clock_that_jumps_is_told(tmp_path: Path, hours: float, jumps: int) -> None:
+    later = 3600e6 * hours
+    data = report(tmp_path, event("a", 1, 100), event("b", later, 100), event("c", later + 9, 5))
+    told = [warning.count for warning in data.trace.warnings if "clock" in warning.message]
+    assert told == [1] * jumps
