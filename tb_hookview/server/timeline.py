@@ -24,8 +24,8 @@ PARTS = 1000
 LONGEST_TEXT = 1000
 LONGEST_ID = 16
 """Digits; what JavaScript's numbers hold exactly."""
-LONGEST_US = 1e13
-"""Times beyond this (four months) are in no trace."""
+LONGEST_US = 5e15
+"""Times beyond this (158 years) are none."""
 
 
 def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:

@@ -45,6 +45,11 @@ class Damages:
             if code in self._counts:
                 yield Notice(code, f"{message} ({self._where(code)})", self._counts[code])
 
+    def problem(self) -> str:
+        """What is wrong, without what was done about it: the first of `notices`."""
+        code = next(code for code in MESSAGES if code in self._counts)
+        return f"{MESSAGES[code].partition(';')[0]} ({self._where(code)})"
+
     def _where(self, code: str) -> str:
         byte, event = self._first[code]
         first = "first at" if self._counts[code] > 1 else "at"

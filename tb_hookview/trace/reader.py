@@ -42,8 +42,7 @@ def read_trace(
     except UncuttableError:
         builder, root, damages = _built(whole(Path(path)), count)
     if damages and not builder.event_count:
-        what = next(damages.notices()).message
-        raise TraceError(path, f"damaged or cut off before any event: {what}", _AGAIN)
+        raise TraceError(path, f"damaged or cut off before any event: {damages.problem()}", _AGAIN)
     if not builder.any_phase and (builder.event_count or root.head is None):
         reason = "JSON, but no PyTorch trace: its events have no phase (`ph`)"
         raise TraceError(path, reason, "name a file that torch.profiler wrote")

@@ -31,7 +31,7 @@ from tb_hookview.trace import Trace, read_trace
 
 Damage = Callable[[bytes, Random], bytes]
 
-LONGEST_US = 1e13
+LONGEST_US = 5e15
 """More than a window may span: a clock that jumped by years."""
 FAULTLESS = {200, 400, 404, 405, 422}
 
