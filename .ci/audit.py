@@ -21,6 +21,8 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
 
+from pip._internal.models.index import PyPI
+
 ACCEPTED: dict[str, str] = {}
 """Ids of advisories that do not concern us, each with the reason."""
 OWN = "tb-hookview"
@@ -93,7 +95,7 @@ def page_advisories(frontend: Path) -> Iterator[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Print what is found; 1 if anything is."""
     options = argparse.ArgumentParser(description="known advisories about what is installed")
-    options.add_argument("--index", default="https://pypi.org")
+    options.add_argument("--index", default=PyPI.url.rstrip("/"))
     options.add_argument("--frontend", type=Path, default=Path("frontend"))
     chosen = options.parse_args(arguments)
     count = 0
