@@ -44,7 +44,10 @@ class Rows(int):
 
 
 def hookview(path: str) -> Work:
-    """The complete report as JSON."""
+    """The complete report as JSON. As in `analyze`, the second process starts before the imports."""
+    from tb_hookview.trace import coworker
+
+    coworker.prepare(Path(path))
     from tb_hookview.analysis import analyze
 
     import_all("tb_hookview.trace", "tb_hookview.analysis")
