@@ -44,7 +44,7 @@ class Rows(int):
 
 
 def hookview(path: str) -> Work:
-    """The complete report as JSON. As in `analyze`, the second process starts before the imports."""
+    """The complete report as JSON; as in `analyze`, the second process starts before imports."""
     from tb_hookview.trace import coworker
 
     coworker.prepare(Path(path))
