@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -16,6 +17,9 @@ DAMAGED_ZIP = (
     ValueError,
     NotImplementedError,
     RuntimeError,
+    LookupError,
+    OverflowError,
+    struct.error,
 )
 """What reading a zip file raises that is damaged, or packed in a way not known here."""
 _NAMED = 3
@@ -40,7 +44,7 @@ def _chosen(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     members = [
         member
         for member in archive.infolist()
-        if not member.is_dir() and "__MACOSX" not in PurePosixPath(member.filename).parts
+        if not member.filename.endswith("/") and "__MACOSX" not in PurePosixPath(member.filename).parts
     ]
     traces = [m for m in members if m.filename.endswith((".json", ".json.gz"))]
     chosen = members if len(members) == 1 else traces

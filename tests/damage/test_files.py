@@ -26,6 +26,7 @@ STARTS = {"a": 1000, "b": 5000, "b\ufffd": 5000, "c": 9000}
 REFUSED = {
     "gzip_checksum_wrong.json.gz": "checksum",
     "gzip_zeros_behind_cut.json.gz": "gzip data is damaged",
+    "zip_member_without_a_name.json.zip": "zip file cannot be read",
 }
 
 
