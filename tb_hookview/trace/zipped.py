@@ -44,7 +44,8 @@ def _chosen(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     members = [
         member
         for member in archive.infolist()
-        if not member.filename.endswith("/") and "__MACOSX" not in PurePosixPath(member.filename).parts
+        if not member.filename.endswith("/")
+        and "__MACOSX" not in PurePosixPath(member.filename).parts
     ]
     traces = [m for m in members if m.filename.endswith((".json", ".json.gz"))]
     chosen = members if len(members) == 1 else traces
