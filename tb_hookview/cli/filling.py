@@ -113,7 +113,7 @@ class _Turns:
     def _started(self) -> _Process:
         with self._lock:
             worker = subprocess.Popen(
-                [sys.executable, "-c", _WORKER, *sys.path],
+                [sys.executable, "-c", _WORKER, *filter(None, sys.path)],
                 env=self._environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

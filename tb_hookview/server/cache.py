@@ -184,6 +184,6 @@ def _asked(listed: RunList) -> _Asked | None:
     return _Asked(tag, key, paths)
 
 
-def _state(path: Path) -> tuple[int, int]:
+def _state(path: Path) -> tuple[int, ...]:
     status = path.stat()
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

@@ -72,6 +72,8 @@ class _Key(NamedTuple):
     inode: int
     size: int
     modified_ns: int
+    changed_ns: int
+    """Of the file or what the system knows of it: tells one put in its place with its old time."""
 
 
 @dataclass
@@ -279,4 +281,4 @@ def _key(path: Path) -> _Key:
     except OSError as error:
         name = path.name.encode("utf-8", "replace").decode()
         raise NotFoundError(f"{name}: the file is gone; load the list again") from error
-    return _Key(path, status.st_ino, status.st_size, status.st_mtime_ns)
+    return _Key(path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from itertools import compress, count, groupby
+from itertools import compress, groupby
 from operator import attrgetter
 from typing import Any
 
@@ -33,6 +33,7 @@ from tb_hookview.trace.columns import (
     Thread,
 )
 from tb_hookview.trace.decode import KEY_FIELDS, NO_TIME, Event
+from tb_hookview.trace.interner import Interner, by_appearance, distinct_small
 from tb_hookview.trace.part import Arrow, Part
 from tb_hookview.trace.pieces import Piece
 from tb_hookview.trace.times import (
@@ -54,33 +55,8 @@ _NAMED = 10
 """Unknown categories that get a notice of their own."""
 _LARGEST = 1e15
 """What measures of a kernel stay far below; beyond, a double is no longer whole."""
-_SMALL = 1 << 13
-"""Numbers below need no sorting to be told apart: a table of so many is quicker."""
 _PAIR = 1 << 31
 """More than there are distinct processes or threads: two numbers make one."""
-
-
-class Interner:
-    """Gives equal values equal numbers, in order of first appearance."""
-
-    def __init__(self) -> None:
-        self._numbers: defaultdict[Any, int] = defaultdict(count().__next__)
-
-    def column(self, values: list[Any]) -> Index:
-        """Number of each value."""
-        return np.fromiter(map(self._numbers.__getitem__, values), np.int32, len(values))
-
-    def number(self, value: Any) -> int:
-        """Number of one value."""
-        return self._numbers[value]
-
-    def find(self, value: Any) -> int:
-        """Number of one value; -1 where it has none."""
-        return self._numbers.get(value, -1)
-
-    def values(self) -> list[Any]:
-        """Every distinct value, at the place of its number."""
-        return list(self._numbers)
 
 
 class Builder:
@@ -93,7 +69,7 @@ class Builder:
         self._endless = 0
         self._names = Interner()
         self._collective = self._names.number("record_param_comms")
-        self._complete_count, self._tells_of_collectives = 0, True
+        self._complete_count = 0
         self._categories, self._places = Interner(), Interner()
         self._processes, self._rows = Interner(), Interner()
         self._texts = {a.column: Interner() for a in ARGUMENTS if a.form is Form.TEXT}
@@ -301,9 +277,13 @@ class Builder:
         process = self._processes.column([event.pid for event in events])
         row = self._rows.column([event.tid for event in events])
         width = int(row.max(initial=0)) + 1
-        pairs, place = _distinct(process.astype(np.int64) * width + row)
+        pairs, place = distinct_small(process.astype(np.int64) * width + row)
         processes, rows = np.divmod(pairs, width)
-        return self._places.column((processes * _PAIR + rows).tolist())[place]
+        # In order of appearance: that of their numbers hangs on what was read before.
+        order = by_appearance(place, len(pairs))
+        numbers = np.empty(len(pairs), np.int32)
+        numbers[order] = self._places.column((processes * _PAIR + rows)[order].tolist())
+        return numbers[place]
 
     def _kind_table(self) -> NDArray[np.int8]:
         found = self._categories.values()
@@ -325,11 +305,9 @@ class Builder:
 
     def _add_collectives(self, complete: list[Event], rows: list[int], piece: Piece) -> None:
         """Note what some of the complete events of a piece tell of collective calls."""
-        if rows and self._tells_of_collectives:
-            # What torch wrote in 2023 and before tells nothing, anywhere in a file.
-            self._tells_of_collectives = _TOLD in piece.text
-            chosen = [complete[row] for row in rows] if self._tells_of_collectives else []
-            told = piece.details(chosen) if chosen else []
+        # What torch wrote in 2023 and before tells nothing.
+        if rows and _TOLD in piece.text:
+            told = piece.details([complete[row] for row in rows])
             for row, args in zip(rows, told, strict=False):
                 self._collectives.append((self._complete_count + row, *_COLLECTIVE_OF(args)))
         self._complete_count += len(complete)
@@ -463,17 +441,6 @@ def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
 
 def _kinds_of(argument: Argument) -> tuple[int, ...]:
     return tuple(sorted(argument.kinds))
-
-
-def _distinct(numbers: Int) -> tuple[Int, Int]:
-    """As `np.unique` with `return_inverse`, for small numbers of 0 and more without sorting."""
-    if int(numbers.max(initial=0)) >= _SMALL:
-        return np.unique(numbers, return_inverse=True)
-    place = np.zeros(_SMALL, np.int64)
-    place[numbers] = 1
-    distinct = np.flatnonzero(place)
-    place[distinct] = np.arange(len(distinct))
-    return distinct, place[numbers]
 
 
 def _measured(found: list[Any]) -> Float:

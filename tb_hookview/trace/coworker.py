@@ -39,10 +39,10 @@ MAGIC = b"\0hookview\n"
 """Before each message: what anything else writes to the same output is none."""
 
 _PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from tb_hookview.trace.coworking import main; main()"
+    "import sys; sys.path[:] = sys.argv[1:]; from tb_hookview.trace.coworking import main; main()"
 )
-# Our own search path, and never the folder that the user happens to stand in.
+# Our own search path before anything is imported, and never the folder that the user stands in,
+# which may be that of a stranger's trace.
 
 
 class Coworker:
@@ -53,7 +53,7 @@ class Coworker:
 
         self.born = monotonic()
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)],
+            [sys.executable, "-c", _PROGRAM, *(p for p in sys.path if isinstance(p, str) and p)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -68,8 +68,9 @@ class Coworker:
     def ready_in(self) -> float:
         """Seconds until it can begin, about: it tells when it can, where we can listen."""
         stdout = cast(BinaryIO, self._process.stdout)
-        if os.name == "posix" and select([stdout], [], [], 0)[0]:
-            return 0.0
+        with suppress(ValueError):  # more files are open than it can tell of
+            if os.name == "posix" and select([stdout], [], [], 0)[0]:
+                return 0.0
         return max(0.05, START_S - (monotonic() - self.born))
 
     def begin(self, path: Path, first: int) -> None:
@@ -104,9 +105,13 @@ _busy = Lock()
 def prepare(path: Path) -> None:
     """Start the second process now, for a file that will be read within the next minute, if it is
     worth that: what must be imported first takes both processes as long."""
-    with _busy:
-        if _allowed() and not any(coworker.is_alive for coworker in _waiting):
+    if not _allowed() or not _busy.acquire(blocking=False):
+        return
+    try:
+        if not any(coworker.is_alive for coworker in _waiting):
             _waiting[:] = _started() if _size(path) >= 2 * SMALLEST_SHARE else ()
+    finally:
+        _busy.release()
 
 
 @contextmanager
@@ -142,7 +147,7 @@ def state_of(path: Path) -> list[int]:
         OSError: it is gone.
     """
     status = path.stat()
-    return [status.st_size, status.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _allowed() -> bool:

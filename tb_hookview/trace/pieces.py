@@ -224,6 +224,8 @@ class _Reading(Generic[_Decoded]):
                 self._damages.note("text-behind", begin + 1)
             return Root("chrome-list", None, self._damages)
         head = mend_head(opening, tail, begin, self._damages)
+        if len(head.traceEvents) > len(b"[]"):  # another list than the one that was cut
+            raise UncuttableError
         return Root("chrome-object", head, self._damages)
 
 

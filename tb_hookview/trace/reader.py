@@ -69,10 +69,15 @@ def _read_together(
     def say_own(stage: str, done: float | None) -> None:
         say(stage, min(done or 0.0, first / blocks))
 
-    _add(cut(path, say_own, share=Share(0, first)), builder, damages, count)
+    root = _add(cut(path, say_own, share=Share(0, first)), builder, damages, count)
+    if root:  # it is shorter than it looked
+        return None if damages else (builder, root)
     own = builder.event_count
     for message in () if damages else coworker.messages():
-        told = msgspec.msgpack.decode(message, type=Told)
+        try:
+            told = msgspec.msgpack.decode(message, type=Told)
+        except msgspec.DecodeError:
+            return None
         say("decoding", min(1.0, (first + (blocks - first) * told.done) / blocks))
         count(own + told.events)
         if told.part:

@@ -14,6 +14,8 @@ it for fresh memory."""
 INFLATION = 16
 """How many times larger a trace is than its gzip file, about (torch's: 13 to 29)."""
 
+_GZIP = b"\x1f\x8b"
+_SHORTEST_GZIP = 18
 _TRAILER = 4
 
 
@@ -25,9 +27,11 @@ def estimated_size(path: Path) -> int:
         OSError: the file cannot be read.
     """
     size = path.stat().st_size
-    if path.suffix != ".gz" or size < _TRAILER:
+    if path.suffix != ".gz" or size < _SHORTEST_GZIP:
         return size
     with path.open("rb") as raw:
+        if raw.read(len(_GZIP)) != _GZIP:
+            return size
         raw.seek(-_TRAILER, os.SEEK_END)
         told = int.from_bytes(raw.read(_TRAILER), "little")
     return told + max(0, round((size * INFLATION - told) / (1 << 32))) * (1 << 32)

@@ -190,6 +190,40 @@ def test_one_whose_output_others_write_to_is_not_missed(
     assert not absorbed
 
 
+@pytest.mark.parametrize("end", ["]}\n", "]}    \n", "]}"])
+def test_a_file_that_is_shorter_than_it_looks(
+    tmp_path: Path, absorbed: list[Part], end: str
+) -> None:
+    """A plain text under the name of a gzip file; one that ends before the other's share."""
+    path = tmp_path / "w.pt.trace.json.gz"
+    rows = ",".join(json.dumps(event) for event in events(2000))
+    path.write_text('{"traceEvents": [' + rows + end)
+    assert_same(read_trace(path), alone(path))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coworker, "estimated_size", lambda _path: 1 << 30)
+        assert_same(read_trace(path), alone(path))
+    assert not absorbed
+
+
+def test_nothing_of_the_folder_one_stands_in_is_run(
+    large: Path, absorbed: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be that of a stranger's trace."""
+    for name in ("json", "msgspec", "numpy", "threading", "tb_hookview"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path, Path("odd")])
+    read_trace(large)
+    assert absorbed
+    assert not (tmp_path / "run").exists()
+
+
+def test_preparing_within_a_reading_does_nothing(large: Path, absorbed: list[Part]) -> None:
+    read_trace(large, count=lambda _events: coworker.prepare(large))
+    assert absorbed
+    assert not coworker._waiting
+
+
 def test_without_a_python_to_start_it_is_read_by_one(
     large: Path, absorbed: list[Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:

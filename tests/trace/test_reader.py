@@ -286,3 +286,26 @@ def test_what_devices_can_do(tmp_path: Path) -> None:
     trace = read(tmp_path, event(), deviceProperties=[full, {"id": 1, "numSms": "many"}])
     assert trace.devices[0][2:] == ((8, 6), 9, None)
     assert trace.devices[1] == (1, "", None, None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"meta": {"traceEvents": []}, "traceEvents": [%s]}',
+        '{"traceEvents": [], "traceEvents": [%s]}',
+    ],
+)
+@pytest.mark.parametrize("count", [10, 30_000])
+def test_a_list_of_the_same_name_before_that_of_the_events(
+    tmp_path: Path, text: str, count: int
+) -> None:
+    path = tmp_path / "a.pt.trace.json"
+    path.write_text(text % ",".join([json.dumps(event())] * count))
+    assert len(read_trace(path).events) == count
+
+
+def test_collectives_behind_one_that_tells_nothing(tmp_path: Path) -> None:
+    silent = event(name="record_param_comms")
+    telling = event(name="record_param_comms", args={"Group size": 2})
+    trace = read(tmp_path, silent, *[event()] * 30_000, telling)
+    assert trace.collectives.group_size.tolist()[-1] == 2
