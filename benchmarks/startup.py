@@ -131,7 +131,7 @@ def _aims(times: Times) -> list[Aim]:
         Aim(
             f"TensorBoard ready less than {1000 * TENSORBOARD_AIM:.0f} ms later with our plugin",
             found,
-            high < TENSORBOARD_AIM,
+            None if low < TENSORBOARD_AIM <= high else high < TENSORBOARD_AIM,
         ),
     ]
 

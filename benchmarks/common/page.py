@@ -23,7 +23,7 @@ class Aim(NamedTuple):
     wanted: str
     found: str
     holds: bool | None
-    """None where it could not be measured."""
+    """None where it could not be measured, or what was measured leaves it open."""
 
 
 def arguments_of(description: str | None) -> argparse.ArgumentParser:
@@ -76,7 +76,7 @@ def publish(program: str, parts: Sequence[str], aims: Sequence[Aim], path: Path 
 
 def rows(program: str, aims: Sequence[Aim]) -> list[list[str]]:
     """The aims as cells."""
-    verdicts = {True: "holds", False: "**does not hold**", None: "not measured"}
+    verdicts = {True: "holds", False: "**does not hold**", None: "open"}
     by = f"`{program}.py`"
     return [[text(aim.wanted), text(aim.found), verdicts[aim.holds], by] for aim in aims]
 
