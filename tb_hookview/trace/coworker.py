@@ -33,8 +33,8 @@ BYTES_PER_S = 150e6
 """Bytes of JSON that one process decodes in a second, about. Only the shares depend on it."""
 
 SMALLEST_SHARE = 24 << 20
-"""Bytes below which the second process has too little to do: at 16 it gained nothing, and cost twice
-the processor's time and memory."""
+"""Bytes below which the second process has too little to do: at 16 MB it gained nothing, and cost
+twice the processor's time and memory."""
 
 MAGIC = b"\0hookview\n"
 """Before each message: what anything else writes to the same output is none."""
