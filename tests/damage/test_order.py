@@ -1,0 +1,58 @@
+"""Events out of order: the file may tell them in any.
+
+Only what the order decides by itself is left out: which of two names of a thread holds, which of
+two rows of one extent is around the other, which of many alike is the example.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import shared_traces
+
+from tb_hookview.analysis import analyze
+
+NAMES = (
+    "hta_a100_nccl_training",
+    "hta_mi250_minitoy_training",
+    "hta_a100_event_sync",
+    "hta_cpu_only",
+    "tracelens_h100_bert_small",
+    "tracelens_mi300_compile_triton",
+)
+
+
+def told(path: Path) -> dict[str, Any]:
+    """The report without what tells of the file; rows of equal rank may come in any order."""
+    data: dict[str, Any] = json.loads(analyze(path).to_json())
+    for table in ("kernels", "operators", "nodes", "threads", "streams", "devices", "modules"):
+        data[table] = sorted(data[table], key=lambda row: json.dumps(row, sort_keys=True))
+    for finding in data["findings"]:
+        del finding["examples"]
+    data["trace"] = {
+        key: value for key, value in data["trace"].items() if key not in ("path", "format")
+    }
+    return data
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("order", ["reversed", "shuffled", "by end"])
+def test_the_report_does_not_hang_on_the_order(tmp_path: Path, name: str, order: str) -> None:
+    path = shared_traces.shared_trace(name)
+    trace = json.loads(gzip.decompress(path.read_bytes()))
+    names = [event for event in trace["traceEvents"] if event["ph"] == "M"]
+    events = [event for event in trace["traceEvents"] if event["ph"] != "M"]
+    if order == "reversed":
+        events.reverse()
+    elif order == "shuffled":
+        random.Random(7).shuffle(events)
+    else:
+        events.sort(key=lambda event: float(event.get("ts", 0)) + float(event.get("dur", 0)))
+    moved = tmp_path / "moved.pt.trace.json"
+    moved.write_text(json.dumps({**trace, "traceEvents": [*events, *names]}))
+    assert told(moved) == told(path)
