@@ -56,3 +56,22 @@ def test_the_report_does_not_hang_on_the_order(tmp_path: Path, name: str, order:
     moved = tmp_path / "moved.pt.trace.json"
     moved.write_text(json.dumps({**trace, "traceEvents": [*events, *names]}))
     assert told(moved) == told(path)
+
+
+@pytest.mark.parametrize("name", ["hta_mi250_minitoy_training", "hta_a100_nccl_training"])
+def test_of_two_windows_in_one_file_each_counts(tmp_path: Path, name: str) -> None:
+    """All numbers begin anew in the second one: correlations, sequence numbers, ids."""
+    path = shared_traces.shared_trace(name)
+    trace = json.loads(gzip.decompress(path.read_bytes()))
+    later = [
+        {**event, "ts": float(event["ts"]) + 60e6}
+        for event in trace["traceEvents"]
+        if event["ph"] == "X" and "ts" in event
+    ]
+    both = tmp_path / "both.pt.trace.json"
+    both.write_text(json.dumps({**trace, "traceEvents": [*trace["traceEvents"], *later]}))
+    once, twice = analyze(path).data.totals, analyze(both).data.totals
+    assert once.backward_device_us
+    assert twice.backward_device_us == pytest.approx(2 * once.backward_device_us, rel=1e-6)
+    assert twice.forward_device_us == pytest.approx(2 * (once.forward_device_us or 0), rel=1e-6)
+    assert twice.sync_count == 2 * once.sync_count
