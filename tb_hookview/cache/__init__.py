@@ -9,5 +9,18 @@ from tb_hookview.cache.entries import Cache, Usage
 from tb_hookview.cache.location import OFF, VARIABLE, opened
 from tb_hookview.cache.program import program
 from tb_hookview.cache.source import Source, about
+from tb_hookview.cache.state import FileState, file_state
 
-__all__ = ["OFF", "VARIABLE", "Cache", "Source", "Usage", "about", "later", "opened", "program"]
+__all__ = [
+    "OFF",
+    "VARIABLE",
+    "Cache",
+    "FileState",
+    "Source",
+    "Usage",
+    "about",
+    "file_state",
+    "later",
+    "opened",
+    "program",
+]

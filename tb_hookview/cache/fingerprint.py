@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import stat
 from functools import lru_cache
 from pathlib import Path
+
+from tb_hookview.cache.state import FileState, file_state
 
 WHOLE = 16 << 20
 """Files up to so many bytes are hashed whole: two hundredths of a second at most."""
@@ -32,17 +33,15 @@ def fingerprint_now(path: Path) -> str | None:
 
 def _of(path: Path, *, again: bool) -> str | None:
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
+        if not path.is_file():
             return None
-        state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-        return (_hash.__wrapped__ if again else _hash)(path, state)
+        return (_hash.__wrapped__ if again else _hash)(path, file_state(path))
     except (OSError, ValueError):  # a path with a zero byte is a ValueError
         return None
 
 
 @lru_cache(maxsize=1024)
-def _hash(path: Path, state: tuple[int, int, int, int]) -> str:
+def _hash(path: Path, state: FileState) -> str:
     size, modified_ns, *_ = state
     found = hashlib.blake2b(digest_size=20)
     with path.open("rb", buffering=0) as file:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from flask import Flask, Response, g, request
 from isal import igzip
 
-from tb_hookview.cache import Source, about, later, program
+from tb_hookview.cache import Source, about, file_state, later, program
 from tb_hookview.errors import HookviewError
 from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
@@ -173,7 +173,7 @@ def _asked(listed: RunList) -> _Asked | None:
     sides = [prefix for prefix in ("", OTHER) if f"{prefix}run" in query]
     try:
         paths = tuple(listed.choose(query, side).path for side in sides)
-        states = [_state(path) for path in paths]
+        states = [tuple(file_state(path)) for path in paths]
     except (HookviewError, OSError):
         return None  # the route says what is wrong
     if not states or (request.path == COMPARE and len(states) < 2):
@@ -182,8 +182,3 @@ def _asked(listed: RunList) -> _Asked | None:
     key = (request.path, repr(request.query_string), *map(str, paths))
     tag = hashlib.sha256(repr((key, states, program())).encode()).hexdigest()[:32]
     return _Asked(tag, key, paths)
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

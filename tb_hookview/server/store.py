@@ -16,6 +16,7 @@ from weakref import WeakSet
 import msgspec
 
 from tb_hookview.analysis import Analysis, load
+from tb_hookview.cache import FileState, file_state
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.server.held import Held
 from tb_hookview.server.turns import Turns, cores
@@ -69,11 +70,7 @@ class _Key(NamedTuple):
     """One state of one file; a file that is written anew is another trace."""
 
     path: Path
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-    """Of the file or what the system knows of it: tells one put in its place with its old time."""
+    state: FileState
 
 
 @dataclass
@@ -201,7 +198,7 @@ class AnalysisStore:
 
         def show(stage: str, done: float | None) -> None:
             nonlocal asked
-            read = round(key.size * (done or 0.0)) if stage == "decoding" else key.size
+            read = round(key.state.size * (done or 0.0)) if stage == "decoding" else key.state.size
             entry.progress = Progress(stage, done, read, events)
             if monotonic() - asked >= ASKED_EVERY_S:
                 asked = monotonic()
@@ -223,7 +220,7 @@ class AnalysisStore:
             self._forget(key, entry)
             entry.analysis.set_exception(error)
         else:
-            entry.progress = Progress("done", 1.0, key.size, analysis.trace.event_count)
+            entry.progress = Progress("done", 1.0, key.state.size, analysis.trace.event_count)
             entry.analysis.set_result(analysis)
             with self._lock:
                 entry.measure()
@@ -277,8 +274,7 @@ def _close_all() -> None:
 
 def _key(path: Path) -> _Key:
     try:
-        status = path.stat()
+        return _Key(path, file_state(path))
     except OSError as error:
         name = path.name.encode("utf-8", "replace").decode()
         raise NotFoundError(f"{name}: the file is gone; load the list again") from error
-    return _Key(path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

@@ -21,6 +21,7 @@ from threading import Lock
 from time import monotonic
 from typing import BinaryIO, cast
 
+from tb_hookview.cache import file_state
 from tb_hookview.trace.size import BLOCK, estimated_size
 
 PROCESSES = "HOOKVIEW_PROCESSES"
@@ -77,7 +78,7 @@ class Coworker:
     def begin(self, path: Path, first: int) -> None:
         """Let it decode a file from the block `first` on."""
         with suppress(OSError):
-            job = {"path": str(path.absolute()), "first": first, "state": state_of(path)}
+            job = {"path": str(path.absolute()), "first": first, "state": file_state(path)}
             stdin = cast(BinaryIO, self._process.stdin)
             stdin.write(json.dumps(job).encode() + b"\n")
             stdin.flush()
@@ -139,16 +140,6 @@ def coworker_for(path: Path) -> Iterator[tuple[Coworker, int, int] | None]:
         if helper:
             helper.stop()
         _busy.release()
-
-
-def state_of(path: Path) -> list[int]:
-    """What tells one state of a file from another.
-
-    Raises:
-        OSError: it is gone.
-    """
-    status = path.stat()
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _allowed() -> bool:

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from tb_hookview.cache import file_state
 from tb_hookview.trace.builder import Builder
-from tb_hookview.trace.coworker import MAGIC, state_of
+from tb_hookview.trace.coworker import MAGIC
 from tb_hookview.trace.part import Told
 from tb_hookview.trace.pieces import Root, Share, cut
 from tb_hookview.trace.size import BLOCK, estimated_size
@@ -45,7 +46,7 @@ def _end_with_the_other() -> None:
 
 def _work(job: dict[str, Any]) -> None:
     path, first = Path(job["path"]), int(job["first"])
-    if state_of(path) != job["state"]:
+    if list(file_state(path)) != job["state"]:
         return
     blocks = max(1, estimated_size(path) // BLOCK - first)
     builder = Builder()
@@ -53,7 +54,7 @@ def _work(job: dict[str, Any]) -> None:
         if part.damages:  # where it is, and what it does to its neighbours, only one can tell
             return
         if isinstance(part, Root):
-            if state_of(path) == job["state"]:
+            if list(file_state(path)) == job["state"]:
                 _tell(Told(1.0, builder.event_count, builder.part(), _head(part)))
             return
         builder.add(part)

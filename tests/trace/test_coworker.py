@@ -16,6 +16,7 @@ import pytest
 import shared_traces
 from support.same_trace import assert_same
 
+from tb_hookview.cache import FileState, file_state
 from tb_hookview.trace import Trace, coworker, read_trace
 from tb_hookview.trace.builder import Builder
 from tb_hookview.trace.coworker import Coworker
@@ -159,10 +160,10 @@ def test_one_that_is_killed_is_not_missed(
 def test_a_file_that_changes_between_the_two_is_read_by_one(
     large: Path, absorbed: list[Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stale(path: Path) -> list[int]:
-        return [path.stat().st_size, 0]
+    def stale(path: Path) -> FileState:
+        return file_state(path)._replace(modified_ns=0)
 
-    monkeypatch.setattr(coworker, "state_of", stale)
+    monkeypatch.setattr(coworker, "file_state", stale)
     assert_same(read_trace(large), alone(large))
     assert not absorbed
 
