@@ -56,7 +56,8 @@ def fill(paths: tuple[str, ...], workers: int | None) -> None:
     A trace that cannot be read is a line on standard error, and the exit code is 2; the others are
     kept all the same.
     """
-    from tb_hookview.cli.filling import cores, filled
+    from tb_hookview.cli.filling import filled
+    from tb_hookview.trace.coworker import cores
 
     kept = _opened()
     found, problems = _traces(paths)

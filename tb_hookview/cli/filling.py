@@ -42,12 +42,6 @@ class Outcome(NamedTuple):
     """One line that names the file, where there was one."""
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 def filled(paths: Sequence[Path], folder: Path, workers: int) -> Iterator[Outcome]:
     """Keep columns and report of traces, several at once; yield as they are done.
 

@@ -19,8 +19,9 @@ from tb_hookview.analysis import Analysis, load
 from tb_hookview.cache import FileState, file_state
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.server.held import Held
-from tb_hookview.server.turns import Turns, cores
+from tb_hookview.server.turns import Turns
 from tb_hookview.server.waiting import UnwantedError, Wanted, always
+from tb_hookview.trace.coworker import cores
 
 KEPT_BYTES = 2 << 30
 """How many bytes of columns, and of what was made of them, are kept. What is larger than that is

@@ -145,11 +145,11 @@ def coworker_for(path: Path) -> Iterator[tuple[Coworker, int, int] | None]:
 def _allowed() -> bool:
     # In a frozen program, `sys.executable` is that program and no Python.
     is_python = bool(sys.executable) and not getattr(sys, "frozen", False)
-    return is_python and _cores() > 1 and os.environ.get(PROCESSES) != "1"
+    return is_python and cores() > 1 and os.environ.get(PROCESSES) != "1"
 
 
-def _cores() -> int:
-    """Cores that this process may use."""
+def cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from support.web_api import RECORDED
 
-from tb_hookview.server.turns import cores
+from tb_hookview.trace.coworker import cores
 
 PROGRAM = """
 import sys, threading

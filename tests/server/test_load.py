@@ -22,7 +22,7 @@ from tb_hookview.server import Server
 from tb_hookview.server import app as apps
 from tb_hookview.server.held import Held
 from tb_hookview.server.store import AnalysisStore, Count, Show
-from tb_hookview.server.turns import cores
+from tb_hookview.trace.coworker import cores
 
 TRACES, CLIENTS, BAD = 64, 16, 7
 FEW = 5

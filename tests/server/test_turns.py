@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_hookview.server.turns import Turns, cores
+from tb_hookview.server.turns import Turns
+from tb_hookview.trace.coworker import cores
 
 SOON = 0.01
 """Seconds between two looks; nothing hangs on it."""

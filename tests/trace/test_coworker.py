@@ -30,7 +30,7 @@ def two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second process for files of any size, on a machine of any size."""
     monkeypatch.setattr(coworker, "START_S", 0.0)
     monkeypatch.setattr(coworker, "SMALLEST_SHARE", 1)
-    monkeypatch.setattr(coworker, "_cores", lambda: 2)
+    monkeypatch.setattr(coworker, "cores", lambda: 2)
     monkeypatch.delenv(coworker.PROCESSES, raising=False)
 
 
@@ -256,7 +256,7 @@ def test_none_is_left_when_the_reading_is_given_up(
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Killed outright, with no time to clean up: its standard input closes."""
     program = (
-        "import os, signal; from tb_hookview.trace import coworker as c; c._cores = lambda: 2; "
+        "import os, signal; from tb_hookview.trace import coworker as c; c.cores = lambda: 2; "
         "c._size = lambda path: 1 << 30; c.prepare(''); "
         "print(c._waiting[0]._process.pid, flush=True); "
         "os.kill(os.getpid(), signal.SIGKILL)"
