@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
 
 if TYPE_CHECKING:
-    from tb_hookview.analysis import Report, analyze
+    from tb_hookview.loading import analyze
     from tb_hookview.recorder import profile, unwrap, wrap
+    from tb_hookview.report.result import Report
 
 __version__ = "0.1.0"
 
@@ -37,8 +38,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Report": "tb_hookview.analysis",
-    "analyze": "tb_hookview.analysis",
+    "Report": "tb_hookview.report.result",
+    "analyze": "tb_hookview.loading",
     "profile": "tb_hookview.recorder",
     "unwrap": "tb_hookview.recorder",
     "wrap": "tb_hookview.recorder",

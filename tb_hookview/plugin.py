@@ -79,7 +79,7 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
     def _has_trace(self) -> bool:
         if self._logdir is None:
             return False
-        from tb_hookview.trace.discovery import has_trace
+        from tb_hookview.trace.source.discovery import has_trace
 
         return has_trace(self._logdir)
 

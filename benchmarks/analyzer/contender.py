@@ -48,7 +48,7 @@ def hookview(path: str) -> Work:
     from tb_hookview.trace import coworker
 
     coworker.prepare(Path(path))
-    from tb_hookview.analysis import analyze
+    from tb_hookview.loading import analyze
 
     import_all("tb_hookview.trace", "tb_hookview.analysis")
     return lambda: analyze(path).to_json()
@@ -104,7 +104,8 @@ def floor(path: str) -> Work:
 
 def stages(path: str) -> Work:
     """The way to our report, with the seconds spent in each stage."""
-    from tb_hookview.analysis import build_report, load
+    from tb_hookview.loading.cached import load
+    from tb_hookview.report.build import build_report
 
     import_all("tb_hookview.trace", "tb_hookview.analysis")
     marks: list[tuple[str, float]] = []

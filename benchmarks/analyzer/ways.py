@@ -45,8 +45,8 @@ def hookview(path: str) -> Work:
 
 def records(path: str) -> Work:
     """The typed records that our reader makes columns of, all of them at once."""
-    from tb_hookview.trace.decode import decode_events
-    from tb_hookview.trace.pieces import whole_text
+    from tb_hookview.trace.format.decode import decode_events
+    from tb_hookview.trace.text.pieces import whole_text
 
     return lambda: Rows(len(decode_events(whole_text(Path(path)))[0]))
 

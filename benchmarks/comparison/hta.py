@@ -20,13 +20,14 @@ import numpy as np
 from common.traces import label
 
 from comparison.asking import NEAR, ask, same, shown, table
-from tb_hookview.analysis import intervals, load
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.device_table import find_use
-from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.queue_length import QueueLength, queue_length
-from tb_hookview.analysis.stream_table import SHORT_NS, find_pauses
-from tb_hookview.trace.columns import Bool
+from tb_hookview.analysis.device.queue_length import QueueLength, queue_length
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.loading.cached import load
+from tb_hookview.report.tables.devices import find_use
+from tb_hookview.report.tables.streams import SHORT_NS, find_pauses
 
 HEAD = ("trace", "figure", "HolisticTraceAnalysis", "hookview", "difference")
 LAUNCHES = (

@@ -9,9 +9,9 @@ from typing import Any
 from common.traces import label
 
 from comparison.asking import ask, same, shown, table
-from tb_hookview.analysis import analyze
 from tb_hookview.analysis.breakdown import CATEGORIES
-from tb_hookview.analysis.schema import ReportData
+from tb_hookview.loading import analyze
+from tb_hookview.schema import ReportData
 
 HEAD = ("sample", "figure", "torch_tb_profiler", "hookview", "difference")
 

@@ -8,28 +8,28 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis import forest as forests
-from tb_hookview.analysis.attribution import Attribution, WorkOwners, attribute, own_work
-from tb_hookview.analysis.autograd import Nodes, find_nodes
-from tb_hookview.analysis.calls import call_rows
-from tb_hookview.analysis.checks import clock_jumps, external_id_conflicts, unusable_marks
-from tb_hookview.analysis.device_time import DeviceTime
-from tb_hookview.analysis.forest import Forest
-from tb_hookview.analysis.gaps import Gaps
-from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.idle import find_gaps
-from tb_hookview.analysis.joins import among
-from tb_hookview.analysis.kinds import COMMUNICATION, WorkKinds, work_kinds
-from tb_hookview.analysis.launches import DeviceWork, device_work, repeated_launches
-from tb_hookview.analysis.module_sources import module_sources
-from tb_hookview.analysis.modules import Modules, Ranges, find_modules
-from tb_hookview.analysis.names import Role, roles
+from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
+from tb_hookview.analysis.consistency import clock_jumps, external_id_conflicts, unusable_marks
+from tb_hookview.analysis.device.events import DeviceWork, device_work, repeated_launches
+from tb_hookview.analysis.device.kinds import COMMUNICATION, WorkKinds, work_kinds
+from tb_hookview.analysis.host.roles import Role, roles
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.host.runtime_calls import call_rows
+from tb_hookview.analysis.idle.causes import find_gaps
+from tb_hookview.analysis.idle.full_queue import launches_onto_full_queue
+from tb_hookview.analysis.idle.gaps import Gaps
+from tb_hookview.analysis.idle.launch_timing import DeviceTime
+from tb_hookview.analysis.modules.attribution import Attribution, WorkOwners, attribute, own_work
+from tb_hookview.analysis.modules.sources import module_sources
+from tb_hookview.analysis.modules.tree import Modules, Ranges, find_modules
 from tb_hookview.analysis.phases import Phases, Steps, find_phases, find_steps
-from tb_hookview.analysis.queue import launches_onto_full_queue
-from tb_hookview.analysis.syncs import Syncs, find_syncs
+from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
+from tb_hookview.arrays import nesting as forests
+from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.nesting import Forest
+from tb_hookview.arrays.types import Int
+from tb_hookview.progress import Count, Progress, uncounted
 from tb_hookview.trace import Kind, Trace, read_trace
-from tb_hookview.trace.columns import Int
-from tb_hookview.trace.progress import Count, Progress, uncounted
 
 
 class Analysis(Struct, frozen=True, dict=True):

@@ -18,14 +18,14 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.joins import among
-from tb_hookview.analysis.kinds import COMMUNICATION
-from tb_hookview.analysis.names import Role
+from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.trace import Kind
-from tb_hookview.trace.columns import Bool, Int
 
 CATEGORIES = ("kernel", "copy", "set", "communication", "runtime", "data", "host", "other")
 """Categories, first claim first; the last is what none of the others holds."""

@@ -14,14 +14,14 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis import intervals
-from tb_hookview.analysis.host import Host
-from tb_hookview.analysis.joins import among, distinct
-from tb_hookview.analysis.modules import Ranges
-from tb_hookview.analysis.names import Role
-from tb_hookview.analysis.terms import Phase as Phase
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.modules.tree import Ranges
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import among, distinct
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import Kind, Trace
-from tb_hookview.trace.columns import Bool, Int
 
 _UPDATING = (Role.OPTIMIZER, Role.FUNCTION_MARK)
 REASONS = (

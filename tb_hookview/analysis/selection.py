@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.joins import among
+from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.errors import NotFoundError
-from tb_hookview.trace.columns import Bool, Int
 
 
 class Selection(Struct, frozen=True, dict=True):

@@ -9,7 +9,7 @@ import click
 from tb_hookview.cli.terminal import output, progress
 
 if TYPE_CHECKING:
-    from tb_hookview.analysis import Report
+    from tb_hookview.report.result import Report
 
 worker_option = click.option(
     "--worker", metavar="NAME", help="The worker to look at, where PATH holds several."
@@ -49,7 +49,7 @@ def read(path: str, *, worker: str | None = None, steps: tuple[str, ...] = ()) -
         TraceError: the path cannot be read as a trace.
         NotFoundError: the trace has no such worker or step.
     """
-    from tb_hookview.analysis import analyze
+    from tb_hookview.loading import analyze
 
     with progress() as show:
         return analyze(path, worker=worker, steps=steps or None, progress=show)

@@ -88,7 +88,7 @@ def _traces(paths: tuple[str, ...]) -> tuple[list[Path], list[str]]:
 
 
 def _below(path: Path) -> tuple[dict[Path, int], str | None]:
-    from tb_hookview.trace.discovery import find_runs
+    from tb_hookview.trace.source.discovery import find_runs
 
     try:
         workers = [worker for run in find_runs(path) for worker in run.workers]

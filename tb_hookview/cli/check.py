@@ -11,8 +11,8 @@ from tb_hookview.cli.text import duration, printable
 from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
-    from tb_hookview.analysis.schema import Sync
     from tb_hookview.cli.limits import Outcome
+    from tb_hookview.schema import Sync
 
 PLACES_SHOWN = 5
 

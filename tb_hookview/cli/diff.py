@@ -12,7 +12,7 @@ from tb_hookview.cli.terminal import output
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tb_hookview.analysis.comparison_schema import Comparison, ModuleChange, Pair
+    from tb_hookview.schema import Comparison, ModuleChange, Pair
 
 
 @click.command(short_help="Compare two traces, module by module.")
@@ -29,7 +29,7 @@ def diff(
 ) -> None:
     """Compare the trace OTHER with the trace BASE, module by module, per step."""
     reports = [read(path, worker=worker, steps=steps).data for path in (base, other)]
-    from tb_hookview.analysis.comparison import compare
+    from tb_hookview.comparison.compare import compare
 
     comparison = compare(*reports)
     if as_json:

@@ -152,7 +152,7 @@ def work() -> None:
 
 
 def _kept(path: Path) -> Outcome:
-    from tb_hookview.analysis.kept import fill
+    from tb_hookview.loading.cached import fill
 
     try:
         return Outcome(fill(path))

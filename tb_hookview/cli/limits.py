@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tb_hookview.analysis.schema import Coverage, ReportData, Sync
-from tb_hookview.analysis.sync_table import own_syncs
 from tb_hookview.errors import UsageError
+from tb_hookview.report.tables.syncs import own_syncs
+from tb_hookview.schema import Coverage, ReportData, Sync
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tb_hookview.errors import NotFoundError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tb_hookview.analysis.rules.rule import Rule
+    from tb_hookview.rules.engine.rule import Rule
 
 
 @click.command(short_help="List the rules behind findings.")
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON instead.")
 def rules(rule_id: str | None, as_json: bool) -> None:
     """List every rule that a trace is held against, or print the rule ID in full."""
-    from tb_hookview.analysis.rules import RULES
+    from tb_hookview.rules.catalogue import RULES
 
     chosen = [rule for rule in RULES if rule_id in (None, rule.id)]
     if not chosen:

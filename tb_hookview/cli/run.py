@@ -22,7 +22,7 @@ from tb_hookview.cli.text import printable
 from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
-    from tb_hookview.recorder.training import TrainingRecorder
+    from tb_hookview.recorder.auto_record import TrainingRecorder
 
 INTERRUPTED = 130
 
@@ -156,7 +156,7 @@ class _Recording:
 
     def begin(self) -> None:
         try:
-            from tb_hookview.recorder.training import Plan, TrainingRecorder
+            from tb_hookview.recorder.auto_record import Plan, TrainingRecorder
 
             self._recorder = TrainingRecorder(Plan(**self._plan), say=_say)
             self._recorder.begin()

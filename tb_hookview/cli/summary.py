@@ -14,7 +14,7 @@ from rich.text import Text
 from tb_hookview.cli.text import MISSING, count, duration, plural, printable, share
 
 if TYPE_CHECKING:
-    from tb_hookview.analysis.schema import (
+    from tb_hookview.schema import (
         Coverage,
         Finding,
         Module,

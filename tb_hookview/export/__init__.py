@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from tb_hookview.analysis import choose_trace, load
-from tb_hookview.analysis.report import Report, build_report
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.errors import UsageError
 from tb_hookview.export import csv_files, parquet_files
@@ -15,7 +13,11 @@ from tb_hookview.export.counting import Counter
 from tb_hookview.export.destination import check, new_file, new_folder
 from tb_hookview.export.event_rows import event_rows
 from tb_hookview.export.tables import Batch, Table, events_table, report_tables
-from tb_hookview.trace.progress import Progress, silent
+from tb_hookview.loading.cached import load
+from tb_hookview.loading.choose import choose_trace
+from tb_hookview.progress import Progress, silent
+from tb_hookview.report.build import build_report
+from tb_hookview.report.result import Report
 
 FORMATS = ("perfetto", "parquet", "csv")
 _SUFFIXES = {

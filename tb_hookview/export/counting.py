@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_hookview.trace.progress import Progress
+from tb_hookview.progress import Progress
 
 
 class Counter:

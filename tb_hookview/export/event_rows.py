@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import lookup
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.trace.columns import Bool, Int
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.gaps import Cause
+from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
 from tb_hookview.export.packets import Slice, Value
 
 IDLE = "hookview.idle"

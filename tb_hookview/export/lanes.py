@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_hookview.analysis import intervals
-from tb_hookview.analysis.phases import Phase
-from tb_hookview.analysis.report import Report
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.types import Int
 from tb_hookview.export.idle_lane import idle_slices
 from tb_hookview.export.nested_backward import backward_slices, module_label
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice, Value
 from tb_hookview.export.threads import thread_label
-from tb_hookview.trace.columns import Int
+from tb_hookview.report.result import Report
+from tb_hookview.schema import Phase
 
 HEADING = "HOOKVIEW"
 STEP, PHASE, FORWARD, SYNC = (f"hookview.{k}" for k in ("step", "phase", "forward", "sync"))

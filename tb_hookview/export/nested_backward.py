@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.attribution import EVIDENCE, REASONS
-from tb_hookview.analysis.forest import lookup, nearest_above
-from tb_hookview.analysis.names import node_name
-from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.nesting import lookup, nearest_above
+from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.export.packets import Slice
-from tb_hookview.trace.columns import Bool, Int
+from tb_hookview.schema import Phase
 
 MODULE, NODE, RECOMPUTE = "hookview.backward", "hookview.node", "hookview.recompute"
 

@@ -15,14 +15,13 @@ import msgspec
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.attribution import EVIDENCE, REASONS
-from tb_hookview.analysis.kinds import KINDS
-from tb_hookview.analysis.names import node_name
-from tb_hookview.analysis.phases import Phase
-from tb_hookview.analysis.report import Report
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
+from tb_hookview.arrays.types import Int
 from tb_hookview.export.event_rows import EventRows
+from tb_hookview.report.result import Report
+from tb_hookview.schema import KINDS, Phase
 from tb_hookview.trace import Kind
-from tb_hookview.trace.columns import Int
 
 BATCH = 20_000
 """Rows of a batch."""

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.attribution import EVIDENCE, REASONS
-from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.kinds import KINDS
-from tb_hookview.analysis.phases import Phase
+from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
 from tb_hookview.export.event_rows import EventRows
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
+from tb_hookview.schema import KINDS, Phase
 from tb_hookview.trace import Kind, Trace
-from tb_hookview.trace.columns import Int, Thread
-from tb_hookview.trace.vocabulary import DEVICE_WORK
+from tb_hookview.trace.columns.trace import Thread
+from tb_hookview.trace.format.vocabulary import DEVICE_WORK
 
 _CHUNK = 10_000
 """Rows that are Python objects at one time."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tb_hookview.analysis.report import Report
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.export.counting import Counter
 from tb_hookview.export.event_rows import event_rows
 from tb_hookview.export.lanes import write_lanes
 from tb_hookview.export.packets import PacketWriter
 from tb_hookview.export.threads import write_threads
-from tb_hookview.trace.progress import Progress
+from tb_hookview.progress import Progress
+from tb_hookview.report.result import Report
 
 
 def write_perfetto(path: Path, selection: Selection, report: Report, progress: Progress) -> None:

@@ -18,7 +18,7 @@ from torch.nn.modules import module as torch_module
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults
-from tb_hookview.recorder.backward import HookedNodes, next_number
+from tb_hookview.recorder.backward_marks_from_hooks import HookedNodes, next_number
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.ranges import (
     BackwardNames,

@@ -20,7 +20,7 @@ from torch.profiler import ProfilerAction
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, manifest, session, trace_file
-from tb_hookview.recorder.afterwards import Mark, find_backward_marks
+from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
 from tb_hookview.recorder.ranges import ThreadNotes
 
 _log = logging.getLogger(__name__)

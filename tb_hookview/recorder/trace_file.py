@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterable
 from typing import Any
 
-from tb_hookview.recorder.afterwards import Mark
+from tb_hookview.recorder.backward_marks_from_trace import Mark
 
 _BEGIN = b'"traceEvents": ['
 _BASE = re.compile(rb'\s*"baseTimeNanoseconds": (\d+),')

@@ -8,8 +8,8 @@ from pathlib import Path
 from flask import Flask, Response, request
 
 import tb_hookview
-from tb_hookview.analysis import kept
-from tb_hookview.analysis.rules import RULES
+from tb_hookview.loading import cached_report
+from tb_hookview.rules.catalogue import RULES
 from tb_hookview.server import answers, cache, comparison, modules, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
@@ -47,7 +47,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     @app.get("/api/report")
     def report() -> Response:
         path, steps = listed.choose(request.args).path, request.args.getlist("step") or None
-        return answers.json(kept.report(path, steps, store.get).data)
+        return answers.json(cached_report.report(path, steps, store.get).data)
 
     @app.get("/api/rules")
     def rules() -> Response:

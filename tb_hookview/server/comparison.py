@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 
-from tb_hookview.analysis import build_report
-from tb_hookview.analysis.comparison import compare
-from tb_hookview.analysis.schema import ReportData
+from tb_hookview.comparison.compare import compare
+from tb_hookview.report.build import build_report
+from tb_hookview.schema import ReportData
 from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore

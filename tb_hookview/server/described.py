@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_hookview.analysis.comparison_schema import Comparison
+from tb_hookview.schema import Comparison
 
 Texts = list[str]
 Numbers = list[int]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 
-from tb_hookview.analysis import Analysis
-from tb_hookview.analysis.module_detail import module_bars, module_detail
-from tb_hookview.analysis.module_search import search_kernels
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.errors import UsageError
+from tb_hookview.report.module.detail import module_bars, module_detail
+from tb_hookview.report.module.search import search_kernels
 from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore

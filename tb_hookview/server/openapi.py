@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 import tb_hookview
-from tb_hookview.analysis.module_calls import MEASURES
-from tb_hookview.analysis.module_detail import MOST_PATHS, ModuleDetail
-from tb_hookview.analysis.module_search import MOST_TEXT, KernelSearch
-from tb_hookview.analysis.schema import ReportData
+from tb_hookview.report.module.calls import MEASURES
+from tb_hookview.report.module.detail import MOST_PATHS, ModuleDetail
+from tb_hookview.report.module.search import MOST_TEXT, KernelSearch
+from tb_hookview.schema import ReportData
 from tb_hookview.server import described
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.store import Progress

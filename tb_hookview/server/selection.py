@@ -8,13 +8,7 @@ from typing import Any, TypeVar
 
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.server.answers import as_text
-from tb_hookview.trace.discovery import (
-    Listing,
-    Run,
-    TraceFile,
-    is_offered,
-    list_runs,
-)
+from tb_hookview.trace.source.discovery import Listing, Run, TraceFile, is_offered, list_runs
 
 Named = TypeVar("Named")
 

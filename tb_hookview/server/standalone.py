@@ -11,7 +11,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tb_hookview.errors import UsageError
 from tb_hookview.server.app import create_app
-from tb_hookview.trace.discovery import find_runs
+from tb_hookview.trace.source.discovery import find_runs
 
 ADDRESS = "127.0.0.1"
 

@@ -15,9 +15,10 @@ from weakref import WeakSet
 
 import msgspec
 
-from tb_hookview.analysis import Analysis, load
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.cache import FileState, file_state
 from tb_hookview.errors import NotFoundError, TraceError
+from tb_hookview.loading.cached import load
 from tb_hookview.server.held import Held
 from tb_hookview.server.turns import Turns
 from tb_hookview.server.waiting import UnwantedError, Wanted, always

@@ -13,9 +13,9 @@ from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.timeline import Timeline, wire
-from tb_hookview.timeline.detail import detail
-from tb_hookview.timeline.search import Question, search
-from tb_hookview.timeline.statistics import statistics
+from tb_hookview.timeline.event.detail import detail
+from tb_hookview.timeline.statistics.search import Question, search
+from tb_hookview.timeline.statistics.statistics import statistics
 
 WIDEST = 16_384
 """Pixels; more than any screen has."""

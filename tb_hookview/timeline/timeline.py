@@ -10,22 +10,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.analysis import intervals
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.forest import lookup
-from tb_hookview.analysis.gaps import Cause
-from tb_hookview.analysis.joins import distinct
-from tb_hookview.analysis.operator_table import OperatorRows, find_rows
-from tb_hookview.analysis.waited_for import waited_for
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.syncs.blocking_event import waited_for
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
 from tb_hookview.errors import NotFoundError
-from tb_hookview.timeline.catalogue import Entry, lane_of_rows, list_lanes
-from tb_hookview.timeline.curves import Curve
-from tb_hookview.timeline.lanes import Lane
-from tb_hookview.timeline.merging import Blocks, Window, blocks, resolution_of
-from tb_hookview.timeline.names import Names
-from tb_hookview.timeline.trace_lanes import Sort, TraceRows
-from tb_hookview.trace.columns import Int
-from tb_hookview.trace.event_args import EventArguments
+from tb_hookview.report.tables.operators import OperatorRows, find_rows
+from tb_hookview.timeline.lanes.catalogue import Entry, lane_of_rows, list_lanes
+from tb_hookview.timeline.lanes.curves import Curve
+from tb_hookview.timeline.lanes.lane import Lane
+from tb_hookview.timeline.lanes.names import Names
+from tb_hookview.timeline.lanes.trace_lanes import Sort, TraceRows
+from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resolution_of
+from tb_hookview.trace.columns.event_args import EventArguments
 
 _SHIFT = 32
 """An id below 2**32 is a row of the trace. Beyond are items of our own: the number of their lane,

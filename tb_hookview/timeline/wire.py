@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tb_hookview.timeline import colours
-from tb_hookview.timeline.spots import microseconds
+from tb_hookview.arrays.types import Int
+from tb_hookview.timeline.event.summary import microseconds
+from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.timeline import LaneBlocks, Timeline
-from tb_hookview.trace.columns import Int
 
 
 def overview(timeline: Timeline) -> dict[str, Any]:

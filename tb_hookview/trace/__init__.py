@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tb_hookview.trace.columns import Events, Flows, StringTable, Thread, Trace
-    from tb_hookview.trace.discovery import Run, TraceFile, Worker, find_runs
+    from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread, Trace
+    from tb_hookview.trace.format.vocabulary import Kind
     from tb_hookview.trace.reader import read_trace
-    from tb_hookview.trace.vocabulary import Kind
+    from tb_hookview.trace.source.discovery import Run, TraceFile, Worker, find_runs
 
 __all__ = [
     "Events",
@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("Events", "Flows", "StringTable", "Thread", "Trace"), "columns"),
-    **dict.fromkeys(("Run", "TraceFile", "Worker", "find_runs"), "discovery"),
-    "Kind": "vocabulary",
+    **dict.fromkeys(("Events", "Flows", "StringTable", "Thread", "Trace"), "columns.trace"),
+    **dict.fromkeys(("Run", "TraceFile", "Worker", "find_runs"), "source.discovery"),
+    "Kind": "format.vocabulary",
     "read_trace": "reader",
 }
 

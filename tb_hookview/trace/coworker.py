@@ -22,7 +22,7 @@ from time import monotonic
 from typing import BinaryIO, cast
 
 from tb_hookview.cache import file_state
-from tb_hookview.trace.size import BLOCK, estimated_size
+from tb_hookview.trace.source.size import BLOCK, estimated_size
 
 PROCESSES = "HOOKVIEW_PROCESSES"
 """Environment variable: 1 keeps reading within this process."""

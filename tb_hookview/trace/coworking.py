@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from tb_hookview.cache import file_state
-from tb_hookview.trace.builder import Builder
+from tb_hookview.trace.columns.builder import Builder
+from tb_hookview.trace.columns.part import Told
 from tb_hookview.trace.coworker import MAGIC
-from tb_hookview.trace.part import Told
-from tb_hookview.trace.pieces import Root, Share, cut
-from tb_hookview.trace.size import BLOCK, estimated_size
+from tb_hookview.trace.source.size import BLOCK, estimated_size
+from tb_hookview.trace.text.pieces import Root, Share, cut
 
 WAITS_S = 60.0
 """Seconds after which a process that nobody gave a file to ends."""

@@ -11,15 +11,15 @@ import msgspec
 
 from tb_hookview.errors import TraceError
 from tb_hookview.markers import decode_manifest
-from tb_hookview.trace import limits
-from tb_hookview.trace.builder import Builder
-from tb_hookview.trace.columns import DeviceProperties, StringTable, Trace
+from tb_hookview.progress import Count, Progress, silent, uncounted
+from tb_hookview.trace.columns.builder import Builder
+from tb_hookview.trace.columns.part import Told
+from tb_hookview.trace.columns.trace import DeviceProperties, StringTable, Trace
 from tb_hookview.trace.coworker import Coworker, coworker_for
-from tb_hookview.trace.damage import Damages
-from tb_hookview.trace.decode import Head
-from tb_hookview.trace.part import Told
-from tb_hookview.trace.pieces import Piece, Root, Share, UncuttableError, cut, root_of, whole
-from tb_hookview.trace.progress import Count, Progress, silent, uncounted
+from tb_hookview.trace.format.decode import Head
+from tb_hookview.trace.source import limits
+from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.text.pieces import Piece, Root, Share, UncuttableError, cut, root_of, whole
 
 _AGAIN = "record the run again"
 _RUNTIME_CALL = re.compile(r"(?P<runtime>cuda|hip|ze|ur)[A-Z]\w+")

@@ -10,8 +10,9 @@ import grid
 import pytest
 
 from tb_hookview import markers
-from tb_hookview.analysis import build_report, load
-from tb_hookview.analysis.schema import Module, ReportData
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+from tb_hookview.schema import Module, ReportData
 
 EVALUATE = "autograd::engine::evaluate_function: "
 NAMES = {

@@ -21,8 +21,9 @@ from shared_traces import shared_trace
 from support.inflated import write_training_trace
 
 import tb_hookview.analysis
-from tb_hookview.analysis import Report, build_report
 from tb_hookview.analysis.analysis import analyze_trace
+from tb_hookview.report.build import build_report
+from tb_hookview.report.result import Report
 from tb_hookview.trace import Kind, StringTable, Trace, read_trace
 
 COPIES = 4

@@ -6,8 +6,9 @@ import grid
 import pytest
 
 from tb_hookview import markers
-from tb_hookview.analysis import build_report, load
 from tb_hookview.errors import NotFoundError
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
 
 EVALUATE = "autograd::engine::evaluate_function: "
 NAMES = {

@@ -10,8 +10,9 @@ import pytest
 from flask.testing import FlaskClient
 from shared_traces import shared_trace
 
-from tb_hookview.analysis import analyze, kept
 from tb_hookview.cache import Cache
+from tb_hookview.loading import analyze
+from tb_hookview.loading import cached as kept
 from tb_hookview.server import create_app
 
 Written = Callable[[], None]

@@ -13,7 +13,8 @@ from shared_traces import all_traces
 from support.same_trace import assert_same
 
 from tb_hookview.cache import Cache, Source, about
-from tb_hookview.trace import Trace, kept, read_trace
+from tb_hookview.loading import cached_columns as kept
+from tb_hookview.trace import Trace, read_trace
 
 ODD: dict[str, Any] = {
     "no events": [],

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from shared_traces import not_a_trace, shared_trace
 
-from tb_hookview.analysis import analyze, kept
 from tb_hookview.cache import Cache, program
 from tb_hookview.cli import filling
+from tb_hookview.loading import analyze
+from tb_hookview.loading import cached as kept
 
 Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
 

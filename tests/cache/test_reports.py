@@ -15,10 +15,12 @@ import pytest
 from shared_traces import all_traces, shared_trace
 
 import tb_hookview as hookview
-from tb_hookview.analysis import kept, kept_report, load
 from tb_hookview.cache import Cache
 from tb_hookview.errors import NotFoundError, TraceError
-from tb_hookview.trace import kept as columns
+from tb_hookview.loading import cached as kept
+from tb_hookview.loading import cached_columns as columns
+from tb_hookview.loading import cached_report as kept_report
+from tb_hookview.loading.cached import load
 
 Written = Callable[[], None]
 

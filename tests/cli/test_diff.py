@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 import tb_hookview
-from tb_hookview.analysis.comparison import compare
-from tb_hookview.analysis.schema import Module, ReportData
+from tb_hookview.comparison.compare import compare
+from tb_hookview.schema import Module, ReportData
 
 if TYPE_CHECKING:
     from conftest import Hookview

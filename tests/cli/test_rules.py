@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tb_hookview.analysis.rules import RULES
+from tb_hookview.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from conftest import Hookview

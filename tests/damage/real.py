@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import shared_traces
 
-from tb_hookview.analysis import analyze
+from tb_hookview.loading import analyze
 
 NAMES = (
     "hta_a100_alexnet_sync_events",

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tb_hookview.errors import TraceError, UsageError
-from tb_hookview.trace import limits, read_trace
-from tb_hookview.trace.inflate import BLOCK
-from tb_hookview.trace.pieces import Piece, cut
+from tb_hookview.trace import read_trace
+from tb_hookview.trace.source import limits
+from tb_hookview.trace.source.inflate import BLOCK
+from tb_hookview.trace.text.pieces import Piece, cut
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import shared_traces
 
-from tb_hookview.analysis import analyze
+from tb_hookview.loading import analyze
 
 NAMES = (
     "hta_a100_nccl_training",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from shared_traces import shared_trace
 
-from tb_hookview.analysis import build_report, load
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
 
 if TYPE_CHECKING:
     from conftest import Export, PerfettoFile

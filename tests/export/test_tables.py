@@ -12,11 +12,13 @@ import msgspec
 import pytest
 from shared_traces import shared_trace
 
-from tb_hookview.analysis import Report, build_report, load
 from tb_hookview.errors import UsageError
 from tb_hookview.export import export, parquet_files
 from tb_hookview.export.csv_files import CsvWriter, cell
 from tb_hookview.export.tables import Table, report_tables
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+from tb_hookview.report.result import Report
 
 TABLES = {"steps", "modules", "nodes", "syncs", "findings"}
 SHARED = ["hta_mi250_minitoy_training", "hta_v100_training", "hta_cpu_only", "tracelens_h100_qwen"]

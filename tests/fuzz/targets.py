@@ -20,10 +20,10 @@ from fuzz.damage import damage_address, damage_trace
 from rich.console import Console
 from support.invariants import check
 
-from tb_hookview.analysis import build_report
 from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.cli.summary import summarize
 from tb_hookview.errors import TraceError
+from tb_hookview.report.build import build_report
 from tb_hookview.server import create_app
 from tb_hookview.server.timeline import overview, window
 from tb_hookview.timeline import Timeline

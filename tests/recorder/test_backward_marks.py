@@ -18,7 +18,7 @@ from support.recording import Span, Trace, count_calls, record, record_bare
 from torch import nn
 
 import tb_hookview as hookview
-from tb_hookview.recorder import backward
+from tb_hookview.recorder import backward_marks_from_hooks as backward
 
 EVALUATE = "autograd::engine::evaluate_function: "
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sample_traces import measured, validate
-from tb_hookview.analysis.rules import RULES
+from tb_hookview.rules.catalogue import RULES
 
 FOLDER = Path(validate.__file__).parent
 KNOWN = {rule.id for rule in RULES}

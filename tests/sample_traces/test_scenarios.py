@@ -10,7 +10,7 @@ from sample_traces.scenario import Scenario, Setting, UnavailableError
 from sample_traces.scenarios import data, sampler, waits
 from sample_traces.scenarios.patch_dropout import IndexedPatchDropout
 from sample_traces.worker import agree
-from tb_hookview.analysis.rules import RULES
+from tb_hookview.rules.catalogue import RULES
 
 SMALL = Setting(torch.device("cpu"), small=True)
 # Compiling takes longer than everything else together; worker processes are the next test's.

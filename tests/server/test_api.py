@@ -12,7 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 
 import tb_hookview
-from tb_hookview.analysis.rules import RULES
+from tb_hookview.rules.catalogue import RULES
 from tb_hookview.server import create_app
 
 NEWEST = {"run": "rank2", "worker": "host_1"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shared_traces import shared_trace
 from support.opened import opened
 
-from tb_hookview.analysis import report as reports
+from tb_hookview.report import build as reports
 from tb_hookview.server import create_app
 from tb_hookview.server.cache import AnswerCache, Kept
 

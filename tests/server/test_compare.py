@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 import tb_hookview
-from tb_hookview.analysis.comparison import compare
+from tb_hookview.comparison.compare import compare
 
 SIDES = {"run": "rank2", "worker": "host_1", "other_run": "rank10", "other_worker": "host_2"}
 

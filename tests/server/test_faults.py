@@ -21,8 +21,8 @@ from support.web_api import RECORDED, make_logdir
 
 from tb_hookview.plugin import HookviewPlugin
 from tb_hookview.server import create_app
-from tb_hookview.trace import event_args
-from tb_hookview.trace.discovery import has_trace
+from tb_hookview.trace.columns import event_args
+from tb_hookview.trace.source.discovery import has_trace
 
 VIT = {"run": "vit", "worker": "rank0"}
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from shared_traces import shared_trace
 
-from tb_hookview.analysis import Analysis, build_report, load
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
 from tb_hookview.server.held import Held
 from tb_hookview.timeline import Timeline, wire
 

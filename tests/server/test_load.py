@@ -17,7 +17,8 @@ from urllib.request import urlopen
 import pytest
 from support.web_api import RECORDED
 
-from tb_hookview.analysis import Analysis, load
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.loading.cached import load
 from tb_hookview.server import Server
 from tb_hookview.server import app as apps
 from tb_hookview.server.held import Held

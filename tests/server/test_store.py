@@ -12,7 +12,8 @@ import pytest
 from shared_traces import shared_trace
 
 from tb_hookview import NotFoundError, TraceError
-from tb_hookview.analysis import Analysis, load
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.loading.cached import load
 from tb_hookview.server import store as stores
 from tb_hookview.server.held import Held
 from tb_hookview.server.store import AnalysisStore, Count, Progress, Show

@@ -23,9 +23,9 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 import tb_hookview as hookview
-from tb_hookview.analysis import load
-from tb_hookview.analysis.names import node_name
-from tb_hookview.analysis.schema import Module
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.loading.cached import load
+from tb_hookview.schema import Module
 
 EVALUATE = "autograd::engine::evaluate_function: "
 NOBODYS = {f"{EVALUATE}torch::autograd::{name}" for name in ("AccumulateGrad", "GraphRoot")}

@@ -10,9 +10,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from tb_hookview.analysis import Analysis, build_report, intervals
-from tb_hookview.analysis.gaps import Cause
-from tb_hookview.analysis.schema import ReportData
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
+from tb_hookview.report.build import build_report
+from tb_hookview.schema import ReportData
 
 NEAR = 1e-3
 """Sums of exact nanoseconds, each divided into microseconds: off by far less than this."""

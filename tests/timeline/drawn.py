@@ -10,10 +10,10 @@ import grid
 import numpy as np
 from analysis.owners import NAMES
 
-from tb_hookview.analysis import load
+from tb_hookview.loading.cached import load
 from tb_hookview.timeline import Timeline
-from tb_hookview.timeline.colours import Colour
-from tb_hookview.timeline.detail import detail
+from tb_hookview.timeline.event.detail import detail
+from tb_hookview.timeline.lanes.colours import Colour
 
 STEP_OF_TRAINING = """
     main notes [step                                                                 ]

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_hookview.analysis import load
+from tb_hookview.loading.cached import load
 from tb_hookview.timeline import Timeline, wire
-from tb_hookview.timeline.detail import detail
-from tb_hookview.timeline.search import Question, search
-from tb_hookview.timeline.statistics import statistics
+from tb_hookview.timeline.event.detail import detail
+from tb_hookview.timeline.statistics.search import Question, search
+from tb_hookview.timeline.statistics.statistics import statistics
 
 CATEGORIES = (
     "cpu_op",

@@ -18,9 +18,9 @@ from support.same_trace import assert_same
 
 from tb_hookview.cache import FileState, file_state
 from tb_hookview.trace import Trace, coworker, read_trace
-from tb_hookview.trace.builder import Builder
+from tb_hookview.trace.columns.builder import Builder
+from tb_hookview.trace.columns.part import Part
 from tb_hookview.trace.coworker import Coworker
-from tb_hookview.trace.part import Part
 
 LARGE = 20_000
 

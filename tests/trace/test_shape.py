@@ -17,7 +17,7 @@ import pytest
 from support.inflated import write_training_trace
 
 from tb_hookview.trace import Trace, read_trace
-from tb_hookview.trace import inflate as inflating
+from tb_hookview.trace.source import inflate as inflating
 
 STEPS = 30
 TIMES = 4

@@ -1,0 +1,1 @@
+"""Autograd nodes, and the forward operators that made them."""

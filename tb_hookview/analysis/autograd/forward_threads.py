@@ -1,0 +1,120 @@
+"""Which host thread a `Fwd thread id` stands for.
+
+It is a number of the profiler's own, and no field maps it. A forward-backward arrow from a thread
+to a node with the number settles it. Without arrows, each thread is judged by how many of the
+nodes' sequence numbers its operators cover, then by how many nodes bear the name of the operator
+found for them, then by whether the nodes ran on that thread itself. Every number is another thread
+of the same process; where two threads are judged alike for a number, nothing is decided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.arrays.joins import among, distinct, last_up_to, pair_key
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+
+Score = tuple[int, int, bool]
+
+
+class Arrows(Struct, frozen=True):
+    """Ends of the forward-backward arrows that were found in the forest, shape (a,)."""
+
+    forward: Int
+    backward: Int
+
+
+class Links(Struct, frozen=True):
+    """What there is to judge by."""
+
+    host: Host
+    forward: Int
+    """Positions of the operators that record a sequence number."""
+    process: Int
+    """Process of each forest row."""
+    arrows: Arrows
+
+    def makers(self, nodes: Int, thread: int) -> Int:
+        """The last operator of a thread to start with each node's number before the node ran."""
+        sequence, start = self.host.sequence, self.host.forest.start
+        made = self.forward[self.host.forest.thread[self.forward] == thread]
+        row = last_up_to(sequence[made], start[made], sequence[nodes], start[nodes])
+        return lookup(made, row)
+
+    def pointed(self, nodes: Int) -> int | None:
+        """The thread from which most arrows to the nodes start."""
+        inner = self.host.forest.parent[self.arrows.backward]
+        to_nodes = among(self.arrows.backward, nodes) | among(inner, nodes)
+        if not to_nodes.any():
+            return None
+        source = self.host.forest.thread[self.arrows.forward[to_nodes]]
+        threads, votes = np.unique(source, return_counts=True)
+        return int(threads[np.argmax(votes)])
+
+    def scores(self, nodes: Int) -> dict[int, Score]:
+        """How well each thread of the nodes' process fits; those that cover nothing do not."""
+        same_process = self.process[self.forward] == self.process[nodes[0]]
+        threads = distinct(self.host.forest.thread[self.forward[same_process]]).tolist()
+        scores = {}
+        for thread in threads:
+            makers = self.makers(nodes, thread)
+            covered = int(np.count_nonzero(makers >= 0))
+            if covered:
+                own = bool(np.any(self.host.forest.thread[nodes] == thread))
+                scores[thread] = (covered, self._alike(nodes, makers), own)
+        return scores
+
+    def _alike(self, nodes: Int, makers: Int) -> int:
+        """How many nodes bear the name of the operator found for them."""
+        linked = makers >= 0
+        names = self.host.string
+        pairs = pair_key(names[nodes[linked]], names[makers[linked]])
+        distinct, times = np.unique(pairs, return_counts=True)
+        texts = self.host.trace.strings
+        return sum(
+            count
+            for pair, count in zip(distinct.tolist(), times.tolist(), strict=True)
+            if _stem(node_name(texts[pair >> 32])) == _stem(texts[pair & 0xFFFFFFFF])
+        )
+
+
+def forward_threads(links: Links, nodes: Mapping[int, Int]) -> dict[int, int]:
+    """Decide the thread of each group of nodes (those of one process and number).
+
+    Args:
+        links: what to judge by.
+        nodes: positions of each group's nodes.
+
+    Returns:
+        Thread by group; groups for which nothing could be decided are left out.
+    """
+    decided = {
+        group: thread
+        for group, positions in nodes.items()
+        if (thread := links.pointed(positions)) is not None
+    }
+    open_groups = {group: links.scores(nodes[group]) for group in nodes if group not in decided}
+    while open_groups:
+        taken = set(decided.values())
+        for scores in open_groups.values():
+            for thread in taken & scores.keys():
+                del scores[thread]
+        group = max(open_groups, key=lambda g: max(open_groups[g].values(), default=(0, 0, False)))
+        scores = open_groups.pop(group)
+        best = max(scores.values(), default=None)
+        fitting = [thread for thread, score in scores.items() if score == best]
+        if len(fitting) == 1:
+            decided[group] = fitting[0]
+    return decided
+
+
+def _stem(name: str) -> str:
+    last = name.rsplit("::", 1)[-1]
+    return re.sub(r"Backward\d*$|_", "", last).lower()

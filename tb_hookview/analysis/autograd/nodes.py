@@ -1,0 +1,128 @@
+"""Autograd nodes, and the forward operator that made each of them.
+
+torch numbers nodes per forward thread. An operator records the number the *next* node will get, so
+of all operators with a node's number the one that made it is the last to start before the node
+runs. Which thread is meant is another question: `forward_threads.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.autograd.forward_threads import Arrows, Links, forward_threads
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.arrays.joins import distinct, pair_key
+from tb_hookview.arrays.nesting import Forest, innermost_at, lookup, self_time
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.trace import Trace
+
+
+class Nodes(Struct, frozen=True):
+    """Evaluations of autograd nodes; arrays of shape (m,), in forest order."""
+
+    position: Int
+    """Forest position of the evaluation."""
+    self_host: Int
+    """Host time less that of evaluations nested in it (a re-entrant backward's), nanoseconds."""
+    around: Int
+    """Index of the evaluation in which it is nested, -1 for none."""
+    by_sequence: Int
+    """Forest position of the forward operator found by sequence number, -1 for none."""
+    by_flow: Int
+    """The same, found by a forward-backward arrow."""
+    of_row: Int
+    """Index of the innermost evaluation around each forest row, shape (n,); -1 for none."""
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+
+def find_nodes(host: Host) -> Nodes:
+    """Find all node evaluations."""
+    position = np.flatnonzero(host.role == Role.NODE)
+    node = _indices(host.forest, position)
+    repeats = _repeats(host, position, node)
+    if repeats.any():
+        position = position[~repeats]
+        node = _indices(host.forest, position)
+    around = lookup(node, host.forest.parent[position])
+    arrows = _arrows(host)
+    return Nodes(
+        position=position,
+        self_host=self_time(host.forest.start[position], host.forest.end[position], around),
+        around=around,
+        by_sequence=_by_sequence(host, position, arrows),
+        by_flow=_by_flow(node, len(position), arrows),
+        of_row=node,
+    )
+
+
+def _repeats(host: Host, rows: Int, node: Int) -> Bool:
+    """Rows nested in a row of the same node (old traces number the inner operators too)."""
+    sequence = host.sequence[rows]
+    above = lookup(node, host.forest.parent[rows])
+    return np.asarray((above >= 0) & (sequence >= 0) & (sequence == lookup(sequence, above)))
+
+
+def _indices(forest: Forest, rows: Int) -> Int:
+    """Index of the innermost of some rows, in forest order, that is or is around each row."""
+    wanted = np.zeros(len(forest), bool)
+    wanted[rows] = True
+    index = np.full(len(forest), -1, np.int64)
+    index[rows] = np.arange(len(rows))
+    return lookup(index, forest.nearest(wanted))
+
+
+def _arrows(host: Host) -> Arrows:
+    flows = host.trace.flows
+    tail = innermost_at(host.forest, flows.from_thread.astype(np.int64), flows.from_time)
+    head = innermost_at(host.forest, flows.to_thread.astype(np.int64), flows.to_time)
+    whole = (tail >= 0) & (head >= 0)
+    return Arrows(tail[whole], head[whole])
+
+
+def _by_flow(node: Int, count: int, arrows: Arrows) -> Int:
+    found = np.full(count, -1, np.int64)
+    target = node[arrows.backward]
+    found[target[target >= 0]] = arrows.forward[target >= 0]
+    return found
+
+
+def _by_sequence(host: Host, position: Int, arrows: Arrows) -> Int:
+    sequence, number = host.sequence, host.forward_thread
+    forward = np.flatnonzero((sequence >= 0) & (number <= 0))
+    numbered = np.flatnonzero((number[position] > 0) & (sequence[position] >= 0))
+    process = _process(host.trace)[host.forest.thread]
+    groups = pair_key(process[position[numbered]], number[position[numbered]])
+    found = np.full(len(position), -1, np.int64)
+    members = {int(group): numbered[groups == group] for group in distinct(groups)}
+    nodes = {group: position[rows] for group, rows in members.items()}
+    links = Links(host, forward, process, arrows)
+    for group, thread in forward_threads(links, nodes).items():
+        found[members[group]] = links.makers(nodes[group], thread)
+    return found
+
+
+def _process(trace: Trace) -> Int:
+    """A number for the process of each thread of the trace."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(t.pid, len(numbers)) for t in trace.threads], np.int64)
+
+
+def recomputed_operators(host: Host, nodes: Nodes, row_node: Int) -> Bool:
+    """Say of each forest row whether it is inside a forward operator that runs within a node.
+
+    Only a forward that builds a graph has sequence numbers: one run again for a checkpoint, or a
+    backward that is itself to be differentiated. The latter makes nodes that are evaluated later,
+    outside of the one it ran in; in a trace that has any of these, nothing is called recomputed.
+    """
+    forward = (row_node >= 0) & (host.sequence >= 0) & (host.forward_thread <= 0)
+    makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+    inside = lookup(row_node, makers)
+    if not forward.any() or np.any((inside >= 0) & (nodes.around != inside)):
+        return np.zeros(len(host), bool)
+    is_node = np.zeros(len(host), bool)
+    is_node[nodes.position] = True
+    return np.asarray(lookup(~is_node, host.forest.nearest(forward | is_node)) > 0)

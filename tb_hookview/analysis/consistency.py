@@ -1,0 +1,91 @@
+"""Where a trace contradicts itself: counted and shown, never guessed away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview import markers
+from tb_hookview.analysis.host.roles import MARK_ROLES, Role
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.modules.marks import marked_modules
+from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.trace import Kind, Trace
+
+LONGEST_PAUSE_NS = 3600 * 10**9
+"""No step rests so long; what a profiler records is over within minutes."""
+
+_BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
+
+
+def external_id_conflicts(host: Host) -> int:
+    """Calls whose `External id` names another operator than those around them on their thread.
+
+    Between late 2021 and early 2024 the field held the call's own correlation id, and collides
+    with operators' ids by chance: a file in which most calls do so is not checked, nor any single
+    call that does.
+    """
+    events, kind = host.trace.events, host.kind
+    external = events.external[host.forest.event]
+    own = external == events.correlation[host.forest.event]
+    calls = (kind == Kind.RUNTIME) & (external > 0)
+    if 2 * np.count_nonzero(calls & own) > np.count_nonzero(calls):
+        return 0
+    identified = np.where(kind == Kind.RUNTIME, -1, external)
+    asked = np.flatnonzero(calls & ~own & among(external, identified[identified > 0]))
+    return int(np.count_nonzero(~_named_around(host.forest, identified, asked, external[asked])))
+
+
+def clock_jumps(trace: Trace, begin: int, end: int) -> int:
+    """Times at which nothing happened for `LONGEST_PAUSE_NS`, between two bounds in nanoseconds."""
+    if end - begin < LONGEST_PAUSE_NS:
+        return 0
+    events = trace.events
+    inside = (events.start >= begin) & (events.end <= end)
+    order = np.argsort(events.start[inside], kind="stable")
+    start, stop = events.start[inside][order], events.end[inside][order]
+    pauses = start[1:] - np.maximum.accumulate(stop)[:-1]
+    return int(np.count_nonzero(pauses >= LONGEST_PAUSE_NS))
+
+
+def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:
+    """Marks of the recorder that say nothing, or perhaps not all, by what is wrong with them."""
+    marks = np.flatnonzero(among(host.role, [int(r) for r in _BACKWARD_MARKS]))
+    unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
+    before = np.count_nonzero(host.role == Role.BEFORE_MARK)
+    after = np.count_nonzero(host.role == Role.AFTER_MARK)
+    return {
+        "marks of modules that are not in the tree": unknown,
+        "marks before or after a backward without their counterpart": int(abs(before - after)),
+        "marks of a later version than this analyzer knows": _later_marks(host),
+        "marks of a kind that this analyzer does not know": int(
+            np.count_nonzero(host.role == Role.UNKNOWN_MARK)
+        ),
+        "manifest of a later version than this analyzer knows": _later_manifest(host),
+    }
+
+
+def _later_marks(host: Host) -> int:
+    """Marks of a known kind and a later version, which are taken for what they look like."""
+    strings = host.string[among(host.role, [int(role) for role in MARK_ROLES])]
+    distinct, count = np.unique(strings, return_counts=True)
+    decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
+    later = [mark is not None and mark.version > markers.VERSION for mark in decoded]
+    return int(count[np.array(later, bool)].sum())
+
+
+def _later_manifest(host: Host) -> int:
+    version = (host.trace.manifest or {}).get("version")
+    return int(isinstance(version, int) and version > markers.VERSION)
+
+
+def _named_around(forest: Forest, identified: Int, rows: Int, wanted: Int) -> Int:
+    """Whether any row around each of the given rows bears the wanted id."""
+    found = np.zeros(len(rows), bool)
+    around = forest.parent[rows]
+    while (around >= 0).any():
+        found |= (around >= 0) & (identified[around] == wanted)
+        around = lookup(forest.parent, around)
+    return found

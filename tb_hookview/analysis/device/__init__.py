@@ -1,0 +1,1 @@
+"""Device events: their launches, kinds, tensor cores, occupancy and queue."""

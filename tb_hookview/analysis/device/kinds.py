@@ -1,0 +1,186 @@
+"""What kind of work each kernel, copy and set is, told by its name.
+
+Names are compared with the patterns of `data/kernel_kinds.json`, where new ones are to be added.
+A pattern is text that the name, in lower case, holds; `^` at its beginning means that the name
+begins so, and `*` stands for anything in between. The first pattern that fits decides. Where the
+name of a kernel tells nothing, the operators that launched it are asked, innermost first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from tb_hookview.analysis.device.events import DeviceWork
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.arrays.joins import among, grouped
+from tb_hookview.arrays.types import Int
+from tb_hookview.schema.terms import KINDS
+from tb_hookview.trace import Kind
+
+COMMUNICATION = KINDS.index("communication")
+OTHER = KINDS.index("other")
+_ON_TENSOR_CORES = frozenset({"matrix", "convolution", "attention"})
+"""Kinds that tensor cores can do; the others never run on them."""
+_REMEMBERED = 4096
+"""Names; the traces of one run hold the same ones."""
+_TOLD_WITHIN = 200
+"""Characters of a name that are looked at: what follows is types of arguments."""
+
+
+class WorkKinds(Struct, frozen=True):
+    """Kind of each piece of device work, shape (d,)."""
+
+    kind: Int
+    """Index into KINDS."""
+    tensor_core: NDArray[np.int8]
+    """1 on tensor (matrix) cores, 0 not on them, -1 where the name does not tell."""
+
+
+class _Rule(Struct, frozen=True):
+    """The patterns of one verdict."""
+
+    verdict: Any
+    anywhere: tuple[str, ...]
+    """Plain texts: nearly all patterns are, and these are the quickest to look for."""
+    at_start: tuple[str, ...]
+    in_order: tuple[re.Pattern[str], ...]
+
+    def fits(self, name: str) -> bool:
+        """Whether a name in lower case is meant."""
+        if name.startswith(self.at_start):
+            return True
+        for text in self.anywhere:  # a loop, at half the time of any()
+            if text in name:
+                return True
+        return any(pattern.search(name) for pattern in self.in_order)
+
+
+class _Knowledge(Struct, frozen=True):
+    kernels: tuple[_Rule, ...]
+    operators: tuple[_Rule, ...]
+    tensor_core: tuple[_Rule, ...]
+
+
+@cache
+def _knowledge() -> _Knowledge:
+    text = (Path(__file__).parent / "kernel_kinds.json").read_text(encoding="utf-8")
+    return _Knowledge(
+        **{
+            name: tuple(_rule(*entry) for entry in listed)
+            for name, listed in json.loads(text).items()
+        }
+    )
+
+
+def _rule(verdict: Any, patterns: Sequence[str]) -> _Rule:
+    plain = [pattern for pattern in patterns if "*" not in pattern]
+    return _Rule(
+        verdict,
+        anywhere=tuple(pattern for pattern in plain if pattern[0] != "^"),
+        at_start=tuple(pattern[1:] for pattern in plain if pattern[0] == "^"),
+        in_order=tuple(re.compile(_expression(p)) for p in patterns if "*" in p),
+    )
+
+
+def _expression(pattern: str) -> str:
+    start = "^" if pattern[0] == "^" else ""
+    return start + ".*".join(map(re.escape, pattern.removeprefix("^").split("*")))
+
+
+def _verdict(rules: Sequence[_Rule], name: str) -> Any:
+    return next((rule.verdict for rule in rules if rule.fits(name)), None)
+
+
+@lru_cache(_REMEMBERED)
+def kind_of_kernel(name: str) -> str | None:
+    """Kind by the name of a kernel; None where it tells nothing."""
+    kind = _verdict(_knowledge().kernels, _plain(name))
+    return None if kind is None else str(kind)
+
+
+@lru_cache(_REMEMBERED)
+def kind_of_operator(name: str) -> str | None:
+    """Kind by the name of an operator or annotation; None where it tells nothing."""
+    kind = _verdict(_knowledge().operators, name.lower())
+    return None if kind is None else str(kind)
+
+
+@lru_cache(_REMEMBERED)
+def on_tensor_cores(name: str, kind: str) -> bool | None:
+    """Whether a kernel of this name and kind runs on tensor cores; None where neither tells."""
+    if kind == "other":
+        return None
+    if kind not in _ON_TENSOR_CORES:
+        return False
+    verdict = _verdict(_knowledge().tensor_core, name.lower().removeprefix("void "))
+    return None if verdict is None else bool(verdict)
+
+
+def _plain(name: str) -> str:
+    return name[:_TOLD_WITHIN].lower().removeprefix("void ")
+
+
+def work_kinds(host: Host, work: DeviceWork) -> WorkKinds:
+    """Tell the kind of every piece of device work; each distinct name is looked up once."""
+    names, events = host.trace.strings, host.trace.events
+    pair = events.name[work.event].astype(np.int64) * len(Kind) + events.kind[work.event]
+    distinct, place = grouped(pair)
+    told = [_kind_of(names[p // len(Kind)], Kind(p % len(Kind))) for p in distinct.tolist()]
+    kind = np.array([KINDS.index(name) for name in told], np.int64)[place]
+    cores = [
+        on_tensor_cores(names[p // len(Kind)], name)
+        for p, name in zip(distinct.tolist(), told, strict=True)
+    ]
+    tensor_core = np.array([-1 if core is None else int(core) for core in cores], np.int8)[place]
+    _ask_operators(host, work, kind, tensor_core)
+    return WorkKinds(kind, tensor_core)
+
+
+def _kind_of(name: str, event_kind: Kind) -> str:
+    if event_kind is Kind.COPY:
+        return "copy"
+    if event_kind is Kind.SET:
+        return "set"
+    return kind_of_kernel(name) or "other"
+
+
+def _ask_operators(host: Host, work: DeviceWork, kind: Int, tensor_core: NDArray[np.int8]) -> None:
+    """Fill in what names do not tell: kernels without a known name, and a collective's copies."""
+    unknown = np.flatnonzero((kind == OTHER) & (work.launch >= 0))
+    kind[unknown] = found = _told_around(host, work.launch[unknown], kind_of_operator)
+    cores = among(found, [KINDS.index(name) for name in _ON_TENSOR_CORES])
+    tensor_core[unknown] = np.where(cores | (found == OTHER), -1, 0)
+    kinds = host.trace.events.kind[work.event]
+    moved = np.flatnonzero(among(kinds, [int(Kind.COPY), int(Kind.SET)]) & (work.launch >= 0))
+    found = _told_around(host, work.launch[moved], _communication)
+    kind[moved[found == COMMUNICATION]] = COMMUNICATION
+
+
+def _communication(name: str) -> str | None:
+    return "communication" if kind_of_operator(name) == "communication" else None
+
+
+def _told_around(host: Host, launch: Int, ask: Callable[[str], str | None]) -> Int:
+    """Kind told by the innermost telling operator around each launch, OTHER where there is none."""
+    row, place = grouped(launch)
+    kind = np.full(len(row), OTHER, np.int64)
+    texts = host.trace.strings
+    open_rows = np.arange(len(row))
+    while len(open_rows):
+        calling = host.kind[row] == Kind.RUNTIME
+        strings, name = grouped(np.where(calling, -1, host.string[row]))
+        told = [ask(texts[string]) if string >= 0 else None for string in strings.tolist()]
+        kind[open_rows] = np.array([KINDS.index(each or "other") for each in told])[name]
+        row = host.forest.parent[row]
+        going = (kind[open_rows] == OTHER) & (row >= 0)
+        open_rows, row = open_rows[going], row[going]
+    return kind[place]

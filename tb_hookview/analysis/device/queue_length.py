@@ -1,0 +1,50 @@
+"""How much launched work waits for its turn on each stream of a device.
+
+    host     [launch 1] [launch 2]     [launch 3]
+    stream           [work 1         ] [work 2  ] [work 3]
+    length   1       0  1              0          ...
+
+One more with each launch's start, one less with each start of work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+
+
+class QueueLength(Struct, frozen=True):
+    """Length of one stream's queue from each moment to the next; shape (2 n,) for n launches."""
+
+    time: Int
+    """Nanoseconds, ascending; of a launch and a start at one moment the launch is first."""
+    length: Int
+
+    @property
+    def longest(self) -> int:
+        """Most that ever waited."""
+        return int(self.length.max(initial=0))
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the time from first to last moment; None where no time passed."""
+        passed = np.diff(self.time)
+        whole = int(passed.sum())
+        return float((self.length[:-1] * passed).sum() / whole) if whole else None
+
+
+def queue_length(analysis: Analysis, work: Bool) -> QueueLength:
+    """Length of the queue of the work chosen (shape (d,)), as far as its launches are known.
+
+    What of it lies on several streams counts as if it were on one.
+    """
+    rows = np.flatnonzero(work & (analysis.work.launch >= 0))
+    launched = lookup(analysis.forest.start, analysis.work.launch[rows])
+    time = np.concatenate([launched, analysis.work.start[rows]])
+    change = np.repeat([1, -1], len(rows))
+    order = np.lexsort((-change, time))
+    return QueueLength(time[order], np.cumsum(change[order]))

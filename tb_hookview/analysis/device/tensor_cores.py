@@ -1,0 +1,61 @@
+"""Which device work was launched by operators that tensor cores could serve."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.trace import Kind
+
+_OF_TORCH_TB_PROFILER = (
+    "aten::_convolution aten::conv1d aten::conv2d aten::conv3d aten::conv_tbc"
+    " aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d aten::convolution"
+    " aten::cudnn_convolution aten::cudnn_convolution_transpose aten::prelu aten::addmm aten::addmv"
+    " aten::addr aten::matmul aten::mm aten::mv aten::linear aten::addbmm aten::baddbmm aten::bmm"
+    " aten::chain_matmul aten::linalg_multi_dot aten::_thnn_fused_lstm_cell"
+    " aten::_thnn_fused_gru_cell aten::lstm_cell aten::gru_cell aten::rnn_tanh_cell"
+    " aten::rnn_relu_cell CudnnConvolutionBackward BmmBackward0"
+    " aten::cudnn_convolution_transpose_backward CudnnConvolutionTransposeBackward MmBackward"
+    " aten::cudnn_convolution_backward_weight aten::addmm_ AddmvBackward MvBackward"
+    " aten::cudnn_convolution_transpose_backward_weight"
+    " aten::cudnn_convolution_transpose_backward_input AddmmBackward"
+    " aten::cudnn_convolution_backward_input AddbmmBackward aten::cudnn_convolution_backward"
+)
+_SINCE = (
+    "aten::convolution_backward aten::convolution_overrideable aten::miopen_convolution"
+    " aten::miopen_convolution_add_relu aten::cudnn_convolution_relu"
+    " aten::cudnn_convolution_add_relu aten::_addmm_activation aten::_scaled_mm aten::_grouped_mm"
+    " aten::_scaled_dot_product_flash_attention aten::_scaled_dot_product_efficient_attention"
+    " aten::_scaled_dot_product_cudnn_attention aten::_flash_attention_forward"
+    " aten::_efficient_attention_forward aten::_flash_attention_backward"
+    " aten::_efficient_attention_backward aten::_cudnn_attention_forward"
+    " aten::_cudnn_attention_backward aten::_cudnn_rnn aten::_cudnn_rnn_backward"
+    " aten::_thnn_fused_lstm_cell_backward_impl"
+)
+OPERATORS = frozenset(f"{_OF_TORCH_TB_PROFILER} {_SINCE}".split())
+"""Operators that tensor cores can serve: torch_tb_profiler's, and those that torch has since."""
+
+
+def eligible_work(analysis: Analysis) -> Bool:
+    """Which work an eligible operator launched itself, no eligible one lying inside it; (d,).
+
+    Eligible is also an operator that launched a kernel on tensor cores, whatever its name.
+    """
+    host, work, parent = analysis.host, analysis.work, analysis.forest.parent
+    operator = host.kind == Kind.OPERATOR
+    listed = np.array([text in OPERATORS for text in analysis.trace.strings.texts] or [False])
+    eligible = operator & listed[host.string]
+    launcher = lookup(analysis.forest.nearest_above(operator), work.launch)
+    on_cores = (analysis.kinds.tensor_core == 1) & (launcher >= 0)
+    eligible[launcher[on_cores]] = True
+    outer = np.zeros(len(host), bool)
+    row = np.flatnonzero(eligible)
+    while len(row):
+        row = distinct(parent[row])
+        row = row[(row >= 0) & ~lookup(outer, row).astype(bool)]
+        outer[row] = True
+    innermost = eligible & ~outer
+    return np.asarray(lookup(innermost.astype(np.int64), launcher) > 0)

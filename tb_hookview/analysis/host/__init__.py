@@ -1,0 +1,1 @@
+"""Host rows: their nesting, roles, runtime calls and Python stacks."""

@@ -1,0 +1,92 @@
+"""What a call into a device's runtime does to the host, told by its name, of every vendor.
+
+Looked at once per distinct name. The names are those of the vendors' interfaces: CUDA and HIP
+runtime and driver, MUSA, Level Zero and Unified Runtime (XPU), SynapseAI (HPU), CANN (NPU), and
+the stream calls of MTIA. A suffix (`_ptsz`, `_spt`, `_v2`) is another entry to the same call.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+import numpy as np
+
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.types import Int
+from tb_hookview.trace import Kind
+
+
+class Call(IntEnum):
+    """What a call may do to the host."""
+
+    NONE = 0
+    """A launch, a poll, an asynchronous copy between pinned memory and device, anything else."""
+    WAIT = 1
+    """Returns when the device has done what it was given."""
+    COPY = 2
+    """A copy that returns when it is done."""
+    ASYNC_COPY = 3
+    """A copy that may wait, by the memory at its ends and by its size."""
+    ALLOCATE = 4
+    """Takes or gives back memory: slow, and some stop the device."""
+    DEVICE_WAIT = 5
+    """Orders streams on the device; the host goes on."""
+
+
+_RUNTIME = "(?:cuda|hip|mu|musa)"
+_PATTERNS = (
+    (
+        Call.WAIT,
+        rf"(?:{_RUNTIME}|cu)(?:Device|Stream|Event|Ctx|Thread)Synchronize(?:_\w+)?"
+        r"|zeCommandQueueSynchronize|ze(?:CommandList|Event|Fence)HostSynchronize"
+        r"|(?:ur|pi)QueueFinish|urEventWait|piEventsWait"
+        r"|synchronize(?:Stream|Device|Event)?"
+        r"|syn(?:Stream|Event|Device)Synchronize"
+        r"|aclrtSynchronize(?:Device|Stream|Event)(?:WithTimeout)?",
+    ),
+    (Call.COPY, rf"(?:(?:{_RUNTIME}|cu)Memcpy|aclrtMemcpy)(?!.*Async)\w*"),
+    (
+        Call.ASYNC_COPY,
+        rf"(?:(?:{_RUNTIME}|cu)Memcpy|aclrtMemcpy)\w*Async\w*"
+        r"|zeCommandListAppendMemoryCopy\w*|urEnqueue(?:USMMemcpy|USM2DMemcpy|MemBuffer)\w*",
+    ),
+    (
+        Call.ALLOCATE,
+        rf"{_RUNTIME}(?:Ext)?(?:Host)?(?:Malloc|Free|Alloc)(?!.*Async)\w*"
+        rf"|{_RUNTIME}Host(?:Register|Unregister)\w*"
+        rf"|{_RUNTIME}Ipc(?:Open|Close)MemHandle\w*|{_RUNTIME}(?:Device)?MemPoolTrimTo\w*"
+        rf"|(?:{_RUNTIME}|cu)Mem(?:Create|Map|Unmap|Release|SetAccess"
+        r"|AddressReserve|AddressFree)(?:_\w+)?"
+        r"|cuMem(?:Alloc|Free|Host(?:Alloc|Register|Unregister))(?!.*Async)\w*"
+        r"|zeMem(?:Alloc|Free)\w*|urUSM(?:\w+Alloc|Free)\w*|aclrt(?:Malloc|Free)\w*",
+    ),
+    (
+        Call.DEVICE_WAIT,
+        rf"(?:{_RUNTIME}|cu)StreamWaitEvent\w*|zeCommandListAppend(?:Barrier|WaitOnEvents)\w*"
+        r"|urEnqueueEventsWait\w*|synStreamWaitEvent|aclrtStreamWaitEvent\w*"
+        r"|enqueueCommand waitOnEvent|event_wait",
+    ),
+)
+_COMPILED = tuple((call, re.compile(pattern)) for call, pattern in _PATTERNS)
+_MAY_MATCH = re.compile(r"cuda|cu[A-Z]|hip|mu|ze[A-Z]|ur[A-Z]|pi[A-Z]|syn|aclrt|enqueue|event_wait")
+
+
+def call_of(name: str) -> Call:
+    """What the call of this name may do to the host."""
+    if _MAY_MATCH.match(name):
+        for call, pattern in _COMPILED:
+            if pattern.fullmatch(name):
+                return call
+    return Call.NONE
+
+
+def call_rows(host: Host) -> Int:
+    """`Call` of each forest row, shape (n,); rows on a device's threads only mirror calls."""
+    texts, calls = host.trace.strings, np.flatnonzero(host.kind == Kind.RUNTIME)
+    call = np.full(len(host), Call.NONE, np.int64)
+    name, place = grouped(host.string[calls])
+    call[calls] = np.array([call_of(texts[string]) for string in name.tolist()], np.int64)[place]
+    call[host.device_threads[host.forest.thread]] = Call.NONE
+    return np.asarray(call)

@@ -1,0 +1,48 @@
+"""Python frames around a moment, from traces recorded with stacks."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tb_hookview.arrays.nesting import build, innermost_at
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.trace import Kind, Trace
+
+_FRAME = re.compile(r".+\(\d+\): .+")
+
+
+def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
+    """Frames open on a thread at each moment, innermost first; empty lists without stacks.
+
+    Built-in calls and module rows are left out: a frame is `file.py(line): function`.
+    """
+    events = trace.events
+    python = np.flatnonzero(events.kind == Kind.PYTHON)
+    rows = python[_around_any(events.start[python], events.end[python], time)]
+    forest = build(events, rows)
+    innermost = innermost_at(forest, thread, time)
+    strings = events.name[forest.event].astype(np.int64)
+    return [_frames(trace, forest.parent, strings, int(row)) for row in innermost]
+
+
+def is_frame(name: str) -> bool:
+    """Whether a Python row's name is that of a frame, and not of a built-in or a module."""
+    return _FRAME.fullmatch(name) is not None
+
+
+def _around_any(start: Int, end: Int, moments: Int) -> Bool:
+    """Which intervals hold any of the moments."""
+    ordered = np.sort(moments)
+    return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, end))
+
+
+def _frames(trace: Trace, parent: Int, strings: Int, row: int) -> list[str]:
+    frames = []
+    while row >= 0:
+        text = trace.strings[strings[row]]
+        if is_frame(text):
+            frames.append(text)
+        row = int(parent[row])
+    return frames

@@ -1,0 +1,1 @@
+"""Idle time of the devices, cut by cause."""

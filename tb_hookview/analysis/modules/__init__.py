@@ -1,0 +1,1 @@
+"""Modules: their tree, calls, sources and marks, and what is attributed to them."""

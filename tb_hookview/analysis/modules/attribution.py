@@ -1,0 +1,214 @@
+"""To which module each autograd node, and each piece of device work, belongs, and how we know.
+
+Evidence, strongest first; what none explains is unattributed, with a reason:
+
+1. `sequence`: the node's sequence number leads to the operator that made it, which ran inside a
+   forward range of our recorder.
+2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter),
+   then `backward_mark`: the node, if an operator made it, ran between its marks before and after
+   a module's backward.
+3. `lightning`, `python_stack`: as 1., with a Lightning annotation or an `nn.Module` row.
+4. `fwdbwd`: an arrow of the trace leads to the operator, where the number does not.
+5. `annotation`: the operator ran inside somebody's annotation.
+6. `follows`: where our recorder left no marks for it, an `AccumulateGrad` belongs to the module of
+   the node it follows. The engine accumulates a gradient before anything else, so that is the node
+   which completed it. A parameter used by several modules goes to the first of them to run.
+
+Device work launched inside a module's forward range *within* a node is recomputation (activation
+checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node. Forward
+operators within a node, outside every such range, are recomputation of the node's own module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.autograd.nodes import Nodes, recomputed_operators
+from tb_hookview.analysis.device.events import DeviceWork
+from tb_hookview.analysis.host.roles import Role, node_name
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.modules.marks import marked_modules, module_between_marks
+from tb_hookview.analysis.modules.tree import Modules, Ranges
+from tb_hookview.arrays.joins import among, distinct, last_up_to, pair_key
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+
+EVIDENCE = (
+    "sequence",
+    "mark",
+    "backward_mark",
+    "lightning",
+    "python_stack",
+    "fwdbwd",
+    "annotation",
+    "follows",
+    "recompute",
+)
+REASONS = (
+    "gradient accumulation, parameter unknown",
+    "no forward operator found",
+    "made outside every module",
+    "the trace names no modules",
+)
+RECOMPUTE = EVIDENCE.index("recompute")
+
+
+class Attribution(Struct, frozen=True):
+    """Owners of nodes and host rows. Modules, evidence and reasons are indices, -1 for none."""
+
+    node_module: Int
+    """Per node, shape (m,)."""
+    node_evidence: Int
+    """Per node; index into EVIDENCE, or -1."""
+    node_reason: Int
+    """Per node without a module; index into REASONS, else -1."""
+    row_module: Int
+    """Per forest row, shape (n,): the module to which work launched there belongs."""
+    row_evidence: Int
+    """Per forest row: how that is known; -1 outside the backward pass."""
+    row_recompute: Bool
+    """Per forest row: inside a forward that runs again within a node."""
+
+
+def attribute(
+    host: Host,
+    nodes: Nodes,
+    row_node: Int,
+    modules: Modules,
+    ranges: Ranges,
+) -> Attribution:
+    """Attribute nodes by the evidence above, then every host row by its node or its module."""
+    node_module, node_evidence = _first_evidence(
+        len(nodes), _candidates(host, nodes, row_node, modules, ranges)
+    )
+    follows = _followed(host, nodes, node_module)
+    node_module = np.where(follows >= 0, follows, node_module)
+    node_evidence[follows >= 0] = EVIDENCE.index("follows")
+    call = ranges.innermost(host.forest)
+    evaluation = lookup(nodes.position, row_node)
+    called_again = (evaluation >= 0) & (call > evaluation)
+    by_node = lookup(node_module, row_node)
+    return Attribution(
+        node_module=node_module,
+        node_evidence=node_evidence,
+        node_reason=_reasons(host, nodes, modules, node_module),
+        row_module=np.where(
+            (evaluation >= 0) & ~called_again, by_node, lookup(ranges.module, call)
+        ),
+        row_evidence=np.where(called_again, RECOMPUTE, lookup(node_evidence, row_node)),
+        row_recompute=called_again | recomputed_operators(host, nodes, row_node),
+    )
+
+
+def _candidates(
+    host: Host,
+    nodes: Nodes,
+    row_node: Int,
+    modules: Modules,
+    ranges: Ranges,
+) -> Iterable[tuple[str, Int]]:
+    """Module of each node by each kind of evidence, strongest first."""
+
+    def around(maker: Int, source: Role) -> Int:
+        return lookup(ranges.module, lookup(ranges.innermost(host.forest, source), maker))
+
+    made_by = nodes.by_sequence
+    yield "sequence", around(made_by, Role.FORWARD_MARK)
+    yield "mark", _marked(host, len(nodes), row_node, modules)
+    # What was made outside of every module runs between a module's marks too, if it flows into it:
+    # another's gradient, a weight computed elsewhere. A maker inside a node is a recomputation.
+    sink = _named(host, nodes, "AccumulateGrad", "GraphRoot")
+    elsewhere = sink | ((made_by >= 0) & (lookup(row_node, made_by) < 0))
+    between = module_between_marks(host, modules, nodes.position)
+    yield "backward_mark", np.where(elsewhere, -1, between)
+    yield "lightning", around(made_by, Role.LIGHTNING)
+    yield "python_stack", around(made_by, Role.MODULE_LABEL)
+    # No operator made a sink, though torch may draw an arrow to one, by another node's number.
+    pointed = np.where((made_by < 0) & ~sink, nodes.by_flow, -1)
+    yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(host.forest), pointed))
+    yield "annotation", around(made_by, Role.LABEL)
+
+
+def _first_evidence(count: int, candidates: Iterable[tuple[str, Int]]) -> tuple[Int, Int]:
+    module = np.full(count, -1, np.int64)
+    evidence = np.full(count, -1, np.int64)
+    for name, candidate in candidates:
+        new = (module < 0) & (candidate >= 0)
+        module[new] = candidate[new]
+        evidence[new] = EVIDENCE.index(name)
+    return module, evidence
+
+
+def _marked(host: Host, count: int, row_node: Int, modules: Modules) -> Int:
+    """Module named by a gradient mark inside each node."""
+    rows = np.flatnonzero((host.role == Role.GRADIENT_MARK) & (row_node >= 0))
+    found = np.full(count, -1, np.int64)
+    module = marked_modules(host, modules, rows)
+    found[row_node[rows[module >= 0]]] = module[module >= 0]
+    return found
+
+
+def _followed(host: Host, nodes: Nodes, node_module: Int) -> Int:
+    """Module of the node that each unattributed `AccumulateGrad` follows on its thread."""
+    found = np.full(len(nodes), -1, np.int64)
+    if _marks_gradients(host):
+        return found  # one without a mark is then nobody's: that of an input, say
+    sink = _named(host, nodes, "AccumulateGrad")
+    asked, others = np.flatnonzero(sink & (node_module < 0)), np.flatnonzero(~sink)
+    level = pair_key(host.forest.thread[nodes.position], nodes.around + 1)
+    start = host.forest.start[nodes.position]
+    before = last_up_to(level[others], start[others], level[asked], start[asked])
+    found[asked] = lookup(node_module, lookup(others, before))
+    return found
+
+
+def _marks_gradients(host: Host) -> bool:
+    """Whether our recorder marked, or may have marked, the gradients of parameters."""
+    if not among(host.role, [int(Role.FORWARD_MARK), int(Role.GRADIENT_MARK)]).any():
+        return False
+    return (host.trace.manifest or {}).get("markers") != ["forward"]
+
+
+def _reasons(host: Host, nodes: Nodes, modules: Modules, node_module: Int) -> Int:
+    made = (nodes.by_sequence >= 0) | (nodes.by_flow >= 0)
+    reason = np.where(_named(host, nodes, "AccumulateGrad"), 0, np.where(made, 2, 1))
+    if not len(modules):
+        reason[:] = 3
+    return np.where(node_module < 0, reason, -1)
+
+
+def _named(host: Host, nodes: Nodes, *names: str) -> Bool:
+    """Say of each node whether its name, without namespaces, is one of these."""
+    strings = host.string[nodes.position]
+    texts = {s: node_name(host.trace.strings[s]) for s in distinct(strings).tolist()}
+    wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
+    return among(strings, wanted)
+
+
+class WorkOwners(Struct, frozen=True):
+    """Owner of each piece of device work, shape (d,)."""
+
+    node: Int
+    """Node inside which it was launched, -1 outside the backward pass."""
+    module: Int
+    evidence: Int
+    """Backward work only; index into EVIDENCE, or -1."""
+    reason: Int
+    recompute: Bool
+
+
+def own_work(work: DeviceWork, row_node: Int, attribution: Attribution) -> WorkOwners:
+    """Attribute device work through the call that launched it."""
+    node = lookup(row_node, work.launch)
+    module = lookup(attribution.row_module, work.launch)
+    evidence = lookup(attribution.row_evidence, work.launch)
+    return WorkOwners(
+        node=node,
+        module=module,
+        evidence=evidence,
+        reason=np.where(evidence < 0, lookup(attribution.node_reason, node), -1),
+        recompute=lookup(attribution.row_recompute.astype(np.int64), work.launch) == 1,
+    )

@@ -1,0 +1,96 @@
+"""Where each module's source stands: as our recorder wrote it down, else as Python stacks show it.
+
+The recorder's manifest tells where a module's class is defined. Without it, the first frame called
+`forward` in the module's first call, before a module inside is called, tells where that begins.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.modules.tree import Modules, Ranges
+from tb_hookview.arrays.joins import last_up_to
+from tb_hookview.arrays.types import Int
+from tb_hookview.trace import Kind
+
+_FORWARD = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): forward")
+
+
+def module_sources(host: Host, modules: Modules, ranges: Ranges) -> tuple[str | None, ...]:
+    """`file.py:line` of each module, `file.py` where the line is unknown; None where neither is."""
+    shown = _in_stacks(host, ranges, len(modules))
+    listed = _listed(host.trace.manifest)
+    return tuple(
+        listed.get(path) or in_stack for path, in_stack in zip(modules.path, shown, strict=True)
+    )
+
+
+def _listed(manifest: dict[str, Any] | None) -> dict[str, str]:
+    """Source by the module's path, as far as the manifest has the shape that we know."""
+    entries = (manifest or {}).get("modules")
+    found: dict[str, str] = {}
+    for entry in entries if isinstance(entries, list) else []:
+        path, file, line = (
+            entry.get(key) if isinstance(entry, dict) else None for key in ("path", "file", "line")
+        )
+        if isinstance(path, str) and isinstance(file, str) and file:
+            known = isinstance(line, int) and not isinstance(line, bool)
+            found.setdefault(path, f"{file}:{line}" if known else file)
+    return found
+
+
+def _in_stacks(host: Host, ranges: Ranges, count: int) -> list[str | None]:
+    """Where the `forward` of each module begins, None where no stack shows it."""
+    found: list[str | None] = [None] * count
+    frames = _forward_frames(host)
+    if not len(frames):
+        return found
+    is_call = (ranges.module >= 0) & (ranges.role != Role.LABEL)
+    calls = np.flatnonzero(is_call)
+    first = calls[_first_of_each(ranges.module[calls], host.forest.start[calls])]
+    events, texts = host.trace.events, host.trace.strings
+    frame = _first_inside(host, first, calls, frames)
+    for module, row in zip(ranges.module[first].tolist(), frame.tolist(), strict=True):
+        if row >= 0 and (match := _FORWARD.fullmatch(texts[int(events.name[row])])):
+            found[module] = f"{match['file']}:{match['line']}"
+    return found
+
+
+def _forward_frames(host: Host) -> Int:
+    """Rows of the trace that are Python frames of a function called `forward`."""
+    events, texts = host.trace.events, host.trace.strings.texts
+    named = np.array([text.endswith("): forward") for text in texts] or [False], bool)
+    return np.flatnonzero((events.kind == Kind.PYTHON) & named[events.name])
+
+
+def _first_of_each(module: Int, start: Int) -> Int:
+    """Place of the earliest call of each module."""
+    by_time = np.argsort(start, kind="stable")
+    return np.asarray(by_time[np.unique(module[by_time], return_index=True)[1]])
+
+
+def _first_inside(host: Host, asked: Int, calls: Int, frames: Int) -> Int:
+    """Row of the first frame inside each call that was asked for and in no call further in; or -1.
+
+    Args:
+        host: host rows.
+        asked, calls: forest rows; `calls` are those of all modules.
+        frames: rows of the trace.
+    """
+    events, forest = host.trace.events, host.forest
+    thread, start = forest.thread[asked], forest.start[asked]
+    # In time that runs backwards, the last one up to a moment is the first one from it on.
+    nearest = last_up_to(
+        events.thread[frames].astype(np.int64), -events.start[frames], thread, -start
+    )
+    row = np.where(nearest >= 0, frames[nearest], -1)
+    following = np.append(calls, len(forest))[np.searchsorted(calls, asked) + 1]
+    within = np.append(forest.thread, -1)[following] == thread
+    until = np.where(within, np.append(forest.start, 0)[following], forest.end[asked])
+    inside = (row >= 0) & (events.start[row] <= np.minimum(until, forest.end[asked]))
+    return np.where(inside, row, -1)

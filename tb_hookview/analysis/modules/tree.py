@@ -1,0 +1,243 @@
+"""The module tree of a trace, and the ranges in which each module ran.
+
+Names come from the strongest source a trace has: our recorder's forward marks (exact instances),
+Lightning's annotations, the `nn.Module: Class_k` rows of Python stacks, and last of all any
+annotation somebody put around the forward. A weaker source speaks only where no stronger one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.host.roles import MODULE_ROLES, ModuleName, Role, module_name
+from tb_hookview.analysis.host.rows import Host
+from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.arrays.types import Int
+
+_WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
+"""Roles whose names are qualified paths, so that the tree can be read out of them."""
+
+
+class Modules(Struct, frozen=True, dict=True):
+    """Modules as a flat tree: parents stand before their children."""
+
+    path: tuple[str, ...]
+    module_class: tuple[str, ...]
+    parent: Int
+    """Index of the module above, -1 for a root."""
+
+    def __len__(self) -> int:
+        return len(self.path)
+
+    @cached_property
+    def end(self) -> Int:
+        """Index behind the last module below each: those of a subtree stand together."""
+        end, parent = list(range(1, len(self) + 1)), self.parent.tolist()
+        for module in range(len(self) - 1, -1, -1):
+            if parent[module] >= 0:
+                end[parent[module]] = max(end[parent[module]], end[module])
+        return np.array(end, np.int64)
+
+    def rolled_up(self, column: Int) -> Int:
+        """Each module's own value plus those of all modules below it; shape (m,) or (m, k)."""
+        before = np.zeros((len(column) + 1, *column.shape[1:]), np.int64)
+        np.cumsum(column, axis=0, out=before[1:])
+        return np.asarray(before[self.end] - before[:-1])
+
+
+class Ranges(Struct, frozen=True):
+    """Which forest rows are calls of modules; arrays over the forest's rows, shape (n,)."""
+
+    module: Int
+    """Module whose call the row is, -1 for rows that are none."""
+    role: Int
+    """Role of that row, -1 for rows that are none."""
+
+    def innermost(self, forest: Forest, role: Role | None = None) -> Int:
+        """Position of the innermost module call around each row (of one role, or of any)."""
+        return forest.nearest(self.module >= 0 if role is None else self.role == role)
+
+
+def find_modules(host: Host, makers: Int) -> tuple[Modules, Ranges]:
+    """Find the modules of a trace and their calls.
+
+    Args:
+        host: host rows.
+        makers: positions of the operators that made autograd nodes; an annotation counts as a
+            module only where it is around one of these.
+    """
+    rows = _speaking(host, makers)
+    names, of_row = _named(host, rows)
+    path_like = [host.role_of(row) in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
+    listed = _listed(host.trace.manifest)
+    known = {name.path for name in names}
+    extra = [name for name in listed if name.path not in known]
+    all_names = names + extra
+    parents = _parents(host, rows, of_row, all_names, path_like + [True] * len(extra))
+    order = _tree_order(all_names, parents, [name.path for name in listed])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    modules = Modules(
+        path=tuple(all_names[number].path for number in order),
+        module_class=tuple(all_names[number].module_class for number in order),
+        parent=np.array([place[p] if (p := parents[n]) >= 0 else -1 for n in order], np.int64),
+    )
+    module = np.full(len(host), -1, np.int64)
+    module[rows] = place[of_row] if len(rows) else of_row
+    return modules, Ranges(module, np.where(module >= 0, host.role, -1))
+
+
+def _speaking(host: Host, makers: Int) -> Int:
+    """Positions of the rows that tell of a module's call, each source silenced by stronger ones."""
+    strong = np.zeros(len(host), bool)
+    for source in MODULE_ROLES:
+        rows = host.role == source
+        if source is Role.LABEL:
+            rows &= _around(host.forest, rows, makers)
+        if not rows.any():
+            continue
+        rows &= host.forest.nearest_above(strong) < 0
+        rows[_same_call(host, rows, strong)] = False
+        strong |= rows
+    return np.flatnonzero(strong)
+
+
+def _around(forest: Forest, rows: Any, makers: Int) -> Any:
+    innermost = forest.nearest_above(rows)[makers[makers >= 0]]
+    result = np.zeros(len(forest), bool)
+    result[innermost[innermost >= 0]] = True
+    return result
+
+
+def _same_call(host: Host, weak: Any, strong: Any) -> Int:
+    """Weak rows that are the very call a stronger row inside them tells of (same class)."""
+    inside = np.flatnonzero(strong)
+    above = host.forest.nearest_above(weak)[inside]
+    inside, above = inside[above >= 0], above[above >= 0]
+    classes = _class_numbers(host, np.concatenate([inside, above]))
+    return np.asarray(above[classes[: len(inside)] == classes[len(inside) :]])
+
+
+def _class_numbers(host: Host, rows: Int) -> Int:
+    """A number for the class each row's name tells; looked up once per distinct name."""
+    _, first, inverse = np.unique(host.string[rows], return_index=True, return_inverse=True)
+    classes = [_name_of(host, row).module_class for row in rows[first].tolist()]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(classes))}
+    return np.array([numbers[name] for name in classes], np.int64)[inverse]
+
+
+def _name_of(host: Host, row: int) -> ModuleName:
+    return module_name(host.name(row), host.role_of(row))
+
+
+def _named(host: Host, rows: Int) -> tuple[list[ModuleName], Int]:
+    """Distinct modules of the rows, by first appearance in time, and the module of each row."""
+    strings, place = grouped(host.string[rows])
+    by_time = np.argsort(host.forest.start[rows], kind="stable")
+    first = np.empty(len(strings), np.int64)
+    first[place[by_time[::-1]]] = np.arange(len(rows))[::-1]  # the last one written stays
+    numbers: dict[str, int] = {}
+    names: list[ModuleName] = []
+    of_string = np.empty(len(strings), np.int64)
+    for string in np.argsort(first).tolist():
+        name = _name_of(host, int(rows[by_time[first[string]]]))
+        if name.path not in numbers:
+            numbers[name.path] = len(names)
+            names.append(name)
+        of_string[string] = numbers[name.path]
+    return names, of_string[place]
+
+
+def _first_rows(rows: Int, of_row: Int, count: int) -> list[int]:
+    first = np.zeros(count, np.int64)
+    first[of_row[::-1]] = rows[::-1]
+    return [int(row) for row in first]
+
+
+def _listed(manifest: dict[str, Any] | None) -> list[ModuleName]:
+    """Modules the recorder's manifest lists, in `named_modules()` order."""
+    entries = (manifest or {}).get("modules")
+    listed: dict[str, ModuleName] = {}
+    for entry in entries if isinstance(entries, list) else []:
+        path = entry.get("path") if isinstance(entry, dict) else None
+        if isinstance(path, str):
+            module_class = entry.get("class")
+            name = ModuleName(path, module_class if isinstance(module_class, str) else "")
+            listed.setdefault(path, name)
+    return list(listed.values())
+
+
+def _parents(
+    host: Host,
+    rows: Int,
+    of_row: Int,
+    names: Sequence[ModuleName],
+    path_like: Sequence[bool],
+) -> list[int]:
+    by_path = {n.path: i for i, n in enumerate(names) if path_like[i]}
+    roots = _roots(host.trace.manifest)
+    enclosing = _enclosing_modules(host.forest, rows, of_row, len(names))
+    parents = []
+    for number, name in enumerate(names):
+        if not path_like[number]:
+            parents.append(enclosing[number])
+        elif name.path in roots or (not roots and enclosing[number] == -1):
+            parents.append(-1)
+        else:
+            parents.append(_prefix_parent(name.path, by_path))
+    return parents
+
+
+def _roots(manifest: dict[str, Any] | None) -> frozenset[str]:
+    roots = (manifest or {}).get("roots")
+    return frozenset(str(root) for root in roots) if isinstance(roots, list) else frozenset()
+
+
+def _enclosing_modules(forest: Forest, rows: Int, of_row: Int, count: int) -> list[int]:
+    """Module whose call is around each module's first call; -1 for none, -2 if never called.
+
+    A call around a first call began earlier, so no two modules enclose each other here, even where
+    later calls do.
+    """
+    is_range = np.zeros(len(forest), bool)
+    is_range[rows] = True
+    module = np.full(len(forest), -1, np.int64)
+    module[rows] = of_row
+    above = lookup(module, forest.nearest_above(is_range)[rows])
+    first = np.full(count, -1, np.int64)
+    by_time = np.lexsort((rows, forest.start[rows]))[::-1]
+    first[of_row[by_time]] = by_time
+    return [int(above[row]) if row >= 0 else -2 for row in first.tolist()]
+
+
+def _prefix_parent(path: str, by_path: dict[str, int]) -> int:
+    while path:
+        path = path.rpartition(".")[0]
+        if path in by_path:
+            return by_path[path]
+    return -1
+
+
+def _tree_order(names: Sequence[ModuleName], parents: list[int], listed: list[str]) -> list[int]:
+    """Depth-first order; siblings as the manifest lists them, else by first call."""
+    rank = {path: number for number, path in enumerate(listed)}
+    children: dict[int, list[int]] = {}
+    for number, parent in enumerate(parents):
+        children.setdefault(max(parent, -1), []).append(number)
+    order: list[int] = []
+    waiting = _ranked(children.get(-1, []), names, rank)[::-1]
+    while waiting:
+        number = waiting.pop()
+        order.append(number)
+        waiting.extend(_ranked(children.pop(number, []), names, rank)[::-1])
+    return order
+
+
+def _ranked(numbers: list[int], names: Sequence[ModuleName], rank: dict[str, int]) -> list[int]:
+    return sorted(numbers, key=lambda number: rank.get(names[number].path, len(rank)))

@@ -1,0 +1,1 @@
+"""Calls in which the host waits for a device, and the device event each waited for."""

@@ -1,0 +1,1 @@
+"""Algebra of arrays: sets of time, joins, nesting. Knows nothing of traces."""

@@ -1,0 +1,89 @@
+"""Algebra of sets of time. A set is an array of shape (n, 2): start and end, nanoseconds.
+
+A *normal* set is sorted, its intervals disjoint and not empty; `normal` makes one of any array,
+all else takes and returns normal sets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.arrays.types import Int
+
+EMPTY: Int = np.zeros((0, 2), np.int64)
+_LEFT, _RIGHT = 1, 2
+
+
+def of(start: Int, end: Int) -> Int:
+    """Normal set of the intervals [start, end)."""
+    return _joined(start, end)
+
+
+def normal(intervals: Int) -> Int:
+    """Union of any intervals, sorted and disjoint; touching ones are joined."""
+    return _joined(intervals[:, 0], intervals[:, 1])
+
+
+def _joined(start: Int, end: Int) -> Int:
+    some = end > start
+    if not some.all():
+        start, end = start[some], end[some]
+    if not len(start):
+        return EMPTY
+    if (start[1:] < start[:-1]).any():
+        # Of those that start together the furthest end counts, in whatever order; stable sorting is
+        # the quicker where stretches are in order already.
+        order = np.argsort(start, kind="stable")
+        start, end = start[order], end[order]
+    reach = np.maximum.accumulate(end)
+    opens = np.flatnonzero(start[1:] > reach[:-1]) + 1
+    first, last = np.append(0, opens), np.append(opens - 1, len(start) - 1)
+    return np.stack([start[first], reach[last]], axis=1)
+
+
+def length(intervals: Int) -> int:
+    """Total time covered, nanoseconds."""
+    return int((intervals[:, 1] - intervals[:, 0]).sum())
+
+
+def intersect(left: Int, right: Int) -> Int:
+    """Time in both sets."""
+    return _where(left, right, _LEFT + _RIGHT)
+
+
+def subtract(left: Int, right: Int) -> Int:
+    """Time in `left` and not in `right`."""
+    return _where(left, right, _LEFT) if len(left) and len(right) else left
+
+
+def complement(intervals: Int, within: Int) -> Int:
+    """Time of the single interval `within` (shape (1, 2)) that the set does not cover."""
+    return subtract(normal(within), intervals)
+
+
+def lengths_within(intervals: Int, windows: Int) -> Int:
+    """Time covered inside each window; windows of shape (w, 2) may overlap. Shape (w,)."""
+    return _covered_until(intervals, windows[:, 1]) - _covered_until(intervals, windows[:, 0])
+
+
+def _covered_until(intervals: Int, time: Int) -> Int:
+    if not len(intervals):
+        return np.zeros(len(time), np.int64)
+    sizes = intervals[:, 1] - intervals[:, 0]
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    place = np.searchsorted(intervals[:, 0], time, side="right")
+    last = np.maximum(place - 1, 0)
+    partial = np.clip(time - intervals[last, 0], 0, sizes[last])
+    return np.where(place > 0, before[last] + partial, 0)
+
+
+def _where(left: Int, right: Int, wanted: int) -> Int:
+    """Time in the sets that are wanted, and in no other: the sum of `_LEFT` and `_RIGHT`."""
+    if not len(left) or not len(right):
+        return EMPTY
+    times = np.concatenate([left[:, 0], right[:, 0], left[:, 1], right[:, 1]])
+    sizes = [len(left), len(right)] * 2
+    change = np.repeat([_LEFT, _RIGHT, -_LEFT, -_RIGHT], sizes)
+    order = np.argsort(times, kind="stable")
+    times, inside = times[order], np.cumsum(change[order])[:-1] == wanted
+    return _joined(times[:-1][inside], times[1:][inside])

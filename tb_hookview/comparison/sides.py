@@ -1,0 +1,144 @@
+"""Numbers of a row or of a whole report, held against those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from tb_hookview.comparison.pairing import Match
+from tb_hookview.schema import Module, Pair, ReportData, Status, Work
+
+Row = TypeVar("Row")
+LEAST_US = 1e-6
+"""Less than this is rounding: a trace's clock counts nanoseconds, and steps divide them."""
+
+
+class Reading:
+    """One report's numbers per step, in the measure both sides share."""
+
+    def __init__(self, report: ReportData, measure: str) -> None:
+        self.report = report
+        self.measure = measure
+        self.steps = max(len(report.steps), 1)
+
+    def per_step(self, value: float | None) -> float | None:
+        """A sum over the steps as their mean."""
+        return None if value is None else value / self.steps
+
+    def mean(self, field: str) -> float | None:
+        """Mean of a number of the steps; None where a step does not hold it."""
+        numbers: list[float | None] = [getattr(step, field) for step in self.report.steps]
+        known = [number for number in numbers if number is not None]
+        return sum(known) / self.steps if known and len(known) == len(numbers) else None
+
+    def idle(self) -> dict[str, float] | None:
+        """Mean idle time of the devices by cause; None where a step does not hold it."""
+        parts = [msgspec.structs.asdict(step.idle) for step in self.report.steps if step.idle]
+        if not parts or len(parts) < len(self.report.steps):
+            return None
+        return {cause: sum(part[cause] for part in parts) / self.steps for cause in parts[0]}
+
+    def work(self, work: Work) -> float | None:
+        """A module's own time, microseconds a step."""
+        return self.per_step(work.self_device_us if self.measure == "device" else work.self_host_us)
+
+    def backward(self) -> float | None:
+        """Time of the backward pass, microseconds a step."""
+        coverage = self.report.coverage
+        device = self.measure == "device"
+        return self.per_step(coverage.backward_device_us if device else coverage.backward_host_us)
+
+    def unattributed(self) -> float | None:
+        """The part of it that belongs to no module."""
+        coverage = self.report.coverage
+        device = self.measure == "device"
+        return self.per_step(coverage.unattributed_us if device else coverage.unattributed_host_us)
+
+    def forward(self) -> float | None:
+        """Time of the forward pass, microseconds a step."""
+        if self.measure == "device":
+            return self.per_step(self.report.totals.forward_device_us)
+        return self.mean("forward_us")
+
+    def omitted_kernels(self) -> float | None:
+        """Device time of the names that the table of kernels leaves out; None without any work."""
+        omitted = self.report.kernels_omitted
+        if omitted is not None:
+            return self.per_step(omitted.total_us)
+        return 0.0 if self.report.kernels else None
+
+    def by_kind(self) -> dict[str, float]:
+        """Device time by kind of work; kinds without any are left out."""
+        return {k: us / self.steps for k, us in self.report.totals.device_us_by_kind.items()}
+
+
+def rows_of(
+    base: Sequence[Row], other: Sequence[Row], match: Match
+) -> tuple[Row | None, Row | None]:
+    """The rows of a match."""
+    left, right = match
+    return (
+        None if left is None else base[left],
+        None if right is None else other[right],
+    )
+
+
+def each(
+    key: Callable[[Row], Hashable | None],
+) -> Callable[[Sequence[Row]], list[Hashable | None]]:
+    """Keys of rows, from the key of one."""
+    return lambda rows: [key(row) for row in rows]
+
+
+def status_of(
+    base: object | None, other: object | None, *, moved: bool, pairs: Iterable[Pair]
+) -> Status:
+    """What became of a row; `moved` counts where both sides have it."""
+    if base is None:
+        return "appeared"
+    if other is None:
+        return "vanished"
+    if moved:
+        return "moved"
+    return "changed" if any(abs(pair.change or 0.0) >= LEAST_US for pair in pairs) else "same"
+
+
+def on_both(
+    left: Reading,
+    right: Reading,
+    base: Row | None,
+    other: Row | None,
+    number: Callable[[Reading, Row], float | None],
+) -> Pair:
+    """A number of a row on both sides; what is on one side alone costs nothing on the other."""
+    before = None if base is None else number(left, base)
+    after = None if other is None else number(right, other)
+    if base is None:
+        return Pair(None, after, after)
+    if other is None:
+        return Pair(before, None, None if before is None else -before)
+    return pair(before, after)
+
+
+def totals(left: Reading, right: Reading, number: Callable[[Reading], float | None]) -> Pair:
+    """A number of the whole report on both sides."""
+    return pair(number(left), number(right))
+
+
+def pair(base: float | None, other: float | None) -> Pair:
+    """Two numbers; the change is known where both are."""
+    return Pair(base, other, None if base is None or other is None else other - base)
+
+
+def module_numbers(
+    base: Sequence[Module], other: Sequence[Module], matches: Sequence[Match]
+) -> tuple[dict[str | None, Hashable], dict[str | None, Hashable]]:
+    """The number of the match that each path of a side is in, the same for both of a match."""
+    numbers: tuple[dict[str | None, Hashable], dict[str | None, Hashable]] = ({}, {})
+    for number, match in enumerate(matches):
+        for side, row in enumerate(rows_of(base, other, match)):
+            if row is not None:
+                numbers[side].setdefault(row.path, number)
+    return numbers

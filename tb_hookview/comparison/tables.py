@@ -1,0 +1,187 @@
+"""What changed of waits, device work and findings between two reports."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from tb_hookview.comparison.pairing import Keys, Match, pair_up
+from tb_hookview.comparison.sides import Reading, each, module_numbers, on_both, rows_of, status_of
+from tb_hookview.report.tables.syncs import own_syncs
+from tb_hookview.schema import (
+    Finding,
+    FindingChange,
+    Kernel,
+    KernelChange,
+    Pair,
+    Site,
+    Sync,
+    SyncChange,
+)
+
+_FRAMEWORK = re.compile(r"(.*[/\\])?(torch|functorch)[/\\]")
+_LINE = re.compile(r"\(\d+\)")
+
+
+class _Waits(Struct, frozen=True):
+    """Waits of one cause and call site."""
+
+    cause: str
+    site: Site
+    place: tuple[Hashable, ...]
+    """Node, operator, file and function."""
+    module: Hashable
+    """The number of its module's match; None outside every module."""
+    syncs: list[Sync]
+
+    def blocked_us(self) -> float:
+        return sum(sync.duration_us for sync in self.syncs)
+
+    def device_idle_us(self) -> float | None:
+        idle = [sync.device_idle_us for sync in self.syncs if sync.device_idle_us is not None]
+        return sum(idle) if idle else None
+
+
+def sync_changes(left: Reading, right: Reading, modules: Sequence[Match]) -> list[SyncChange]:
+    """Match waits by cause and call site, then by what of the site has not moved."""
+    numbers = module_numbers(left.report.modules, right.report.modules, modules)
+    base, other = (
+        _waits(side.report.syncs, known) for side, known in zip((left, right), numbers, strict=True)
+    )
+    keys: list[Keys[_Waits]] = [
+        each(lambda waits: (waits.cause, waits.module, waits.place)),
+        each(lambda waits: (waits.cause, waits.place)),
+        each(lambda waits: (waits.cause, waits.site.node, waits.site.operator)),
+    ]
+    matches = pair_up(base, other, keys)
+    changes = [_sync_change(left, right, *rows_of(base, other, match)) for match in matches]
+    return sorted(
+        changes, key=lambda row: (-abs(row.blocked_us.change or 0.0), -abs(row.count.change or 0.0))
+    )
+
+
+def _waits(syncs: Sequence[Sync], numbers: dict[str | None, Hashable]) -> list[_Waits]:
+    groups: defaultdict[tuple[Hashable, ...], list[Sync]] = defaultdict(list)
+    for sync in own_syncs(syncs):
+        groups[(sync.cause, sync.module, *_place(_site(sync)))].append(sync)
+    return [
+        _Waits(
+            cause=group[0].cause,
+            site=(site := _site(group[0])),
+            place=_place(site),
+            module=numbers.get(site.module),
+            syncs=group,
+        )
+        for group in groups.values()
+    ]
+
+
+def _site(sync: Sync) -> Site:
+    frames = (frame for frame in sync.stack if not _FRAMEWORK.match(frame))
+    innermost = sync.stack[0] if sync.stack else None
+    return Site(sync.module, sync.node, sync.operator, next(frames, innermost))
+
+
+def _place(site: Site) -> tuple[Hashable, ...]:
+    # Without its line: whatever is added above a call moves it down.
+    frame = None if site.frame is None else _LINE.sub("", site.frame)
+    return (site.node, site.operator, frame)
+
+
+def _sync_change(
+    left: Reading, right: Reading, base: _Waits | None, other: _Waits | None
+) -> SyncChange:
+    present = other or base
+    assert present is not None  # a match has a row on one side at least
+
+    def both(number: Callable[[_Waits], float | None]) -> Pair:
+        return on_both(left, right, base, other, lambda r, waits: r.per_step(number(waits)))
+
+    count = both(lambda waits: len(waits.syncs))
+    blocked = both(_Waits.blocked_us)
+    idle = both(_Waits.device_idle_us)
+    stayed = bool(base and other and (base.module, base.place) == (other.module, other.place))
+    return SyncChange(
+        cause=present.cause,
+        status=status_of(base, other, moved=not stayed, pairs=(count, blocked, idle)),
+        base_site=base.site if base else None,
+        other_site=other.site if other else None,
+        count=count,
+        blocked_us=blocked,
+        device_idle_us=idle,
+    )
+
+
+def kernel_changes(left: Reading, right: Reading) -> list[KernelChange]:
+    """Match device work by name."""
+    base, other = left.report.kernels, right.report.kernels
+    matches = pair_up(base, other, [each(lambda kernel: (kernel.name, kernel.kind, kernel.event))])
+    changes = [_kernel_change(left, right, *rows_of(base, other, match)) for match in matches]
+    return sorted(changes, key=lambda row: -abs(row.total_us.change or 0.0))
+
+
+def _kernel_change(
+    left: Reading, right: Reading, base: Kernel | None, other: Kernel | None
+) -> KernelChange:
+    present = other or base
+    assert present is not None  # as above
+    count = on_both(left, right, base, other, lambda r, kernel: r.per_step(kernel.count))
+    total = on_both(left, right, base, other, lambda r, kernel: r.per_step(kernel.total_us))
+    status = status_of(base, other, moved=False, pairs=(count, total))
+    absent = left if base is None else right if other is None else None
+    if absent is not None and absent.report.kernels_omitted is not None:
+        # It may be among those that were left out, so what changed is not known.
+        count, total = (msgspec.structs.replace(pair, change=None) for pair in (count, total))
+        status = "unlisted"
+    return KernelChange(present.name, present.kind, present.event, status, count, total)
+
+
+class _Found(Struct, frozen=True):
+    finding: Finding
+    module: Hashable
+    """The number of its module's match; None outside every module."""
+
+
+def finding_changes(left: Reading, right: Reading, modules: Sequence[Match]) -> list[FindingChange]:
+    """Match findings by rule and place, then by rule and module, then by rule."""
+    numbers = module_numbers(left.report.modules, right.report.modules, modules)
+    base, other = (
+        [_Found(finding, known.get(finding.module)) for finding in side.report.findings]
+        for side, known in zip((left, right), numbers, strict=True)
+    )
+    keys: list[Keys[_Found]] = [
+        each(lambda found: (found.finding.rule, found.finding.where)),
+        each(lambda found: None if found.module is None else (found.finding.rule, found.module)),
+        each(lambda found: found.finding.rule),
+    ]
+    matches = pair_up(base, other, keys)
+    changes = [_finding_change(left, right, *rows_of(base, other, match)) for match in matches]
+    return sorted(changes, key=lambda row: -abs(row.cost_us.change or 0.0))
+
+
+def _finding_change(
+    left: Reading, right: Reading, base: _Found | None, other: _Found | None
+) -> FindingChange:
+    present = other or base
+    assert present is not None  # as above
+    before = base.finding if base else None
+    after = other.finding if other else None
+    cost = on_both(left, right, before, after, lambda _, finding: finding.cost_us_per_step)
+    gain = on_both(left, right, before, after, lambda _, finding: finding.gain_us_per_step)
+    stayed = bool(before and after and before.where == after.where)
+    return FindingChange(
+        rule=present.finding.rule,
+        title=present.finding.title,
+        fix=present.finding.fix,
+        status=status_of(before, after, moved=not stayed, pairs=(cost, gain)),
+        base_where=before.where if before else None,
+        other_where=after.where if after else None,
+        base_module=before.module if before else None,
+        other_module=after.module if after else None,
+        cost_us=cost,
+        gain_us=gain,
+    )

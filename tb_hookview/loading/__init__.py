@@ -1,0 +1,51 @@
+"""From a path to an analysis or a report, through the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tb_hookview.errors import UsageError
+from tb_hookview.loading import cached_report
+from tb_hookview.loading.choose import choose_trace
+from tb_hookview.progress import Progress
+from tb_hookview.report.result import Report
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis.analysis import Analysis
+
+__all__ = ["analyze"]
+
+
+def analyze(
+    path: str | Path,
+    *,
+    worker: str | None = None,
+    steps: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Read a trace and say what it holds.
+
+    Args:
+        path: a trace file, or a folder of them; of a folder the newest trace (of `worker`, where
+            one is named) is read, and the report says what was left out.
+        worker: name of the worker, the part of the file's name before its time stamp.
+        steps: names (or numbers) of the steps to report on; all of the trace by default.
+        progress: called with the stage of the work and the fraction of it done.
+
+    Raises:
+        TraceError: the file cannot be read, or is no trace.
+        NotFoundError: no such worker or step.
+        UsageError: an empty path.
+    """
+    if not str(path):
+        raise UsageError("the path is empty; name a trace file, or a folder of them")
+
+    def read(path: Path) -> Analysis:
+        from tb_hookview.loading.cached import load
+
+        return load(path, progress)
+
+    chosen = choose_trace(Path(path), worker)
+    return cached_report.report(chosen.path, steps, read).with_warnings(chosen.warnings)

@@ -1,0 +1,1 @@
+"""The report: rows built from an analysis."""

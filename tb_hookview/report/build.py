@@ -1,0 +1,342 @@
+"""From an analysis to the report: sums over a selection, in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.breakdown import find_breakdown
+from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import distinct, grouped
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.report.result import Report, path_as_text
+from tb_hookview.report.tables.allocations import allocation_rows
+from tb_hookview.report.tables.breakdown import breakdown_rows
+from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.kernels import kernel_rows
+from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
+from tb_hookview.report.tables.operators import operator_rows
+from tb_hookview.report.tables.recorder_share import recorder_share
+from tb_hookview.report.tables.streams import stream_rows
+from tb_hookview.report.tables.syncs import sync_rows
+from tb_hookview.report.tables.threads import thread_rows
+from tb_hookview.rules.diagnosis import diagnose
+from tb_hookview.schema import KINDS, Phase, ReportData
+
+_LISTS = ("modules", "shared")
+"""What of the manifest is as long as the model is large, and not repeated in the report."""
+
+
+def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
+    """Sum an analysis up, over the whole trace or over the steps named.
+
+    Raises:
+        NotFoundError: the trace has no step of that name.
+    """
+    selection = select(analysis, steps)
+    rows = step_rows(selection)
+    kernels, omitted = kernel_rows(selection)
+    breakdown = find_breakdown(analysis)
+    diagnosis = diagnose(selection, rows)
+    syncs = sync_rows(selection, diagnosis.causes)
+    return Report(
+        ReportData(
+            schema=schema.SCHEMA_VERSION,
+            trace=_trace_info(analysis),
+            totals=_totals(selection, syncs),
+            steps=rows,
+            modules=module_rows(selection),
+            nodes=_nodes(selection),
+            syncs=syncs,
+            allocations=allocation_rows(selection),
+            coverage=_coverage(selection),
+            findings=diagnosis.findings,
+            recorder=recorder_share(selection),
+            kernels=kernels,
+            kernels_omitted=omitted,
+            operators=operator_rows(selection),
+            breakdown=breakdown_rows(selection, breakdown),
+            devices=device_rows(selection, breakdown),
+            streams=stream_rows(selection),
+            threads=thread_rows(selection),
+        )
+    )
+
+
+def microseconds(nanoseconds: Any) -> float:
+    """Nanoseconds as microseconds."""
+    return int(nanoseconds) / 1000
+
+
+def _trace_info(analysis: Analysis) -> schema.TraceInfo:
+    trace = analysis.trace
+    first, last = analysis.bounds
+    manifest = trace.manifest
+    torch_version = (manifest or {}).get("torch")
+    return schema.TraceInfo(
+        path=path_as_text(trace.path),
+        format=trace.format,
+        events=trace.event_count,
+        start_us=microseconds(first),
+        duration_us=microseconds(last - first),
+        devices=_devices(analysis),
+        rank=trace.rank,
+        world_size=trace.world_size,
+        torch_version=torch_version if isinstance(torch_version, str) else None,
+        recorder={k: v for k, v in manifest.items() if k not in _LISTS} if manifest else None,
+        warnings=_warnings(analysis),
+    )
+
+
+def _devices(analysis: Analysis) -> list[schema.Device]:
+    names = {device.id: device.name for device in analysis.trace.devices}
+    return [
+        schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
+        for device in distinct(analysis.work.device).tolist()
+    ]
+
+
+def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
+    warnings = [schema.TraceWarning(*notice) for notice in analysis.trace.notices]
+    unlaunched = int(np.count_nonzero(analysis.work.launch < 0))
+    if unlaunched:
+        text = "device events whose launch is not in the trace (queued before it began)"
+        warnings.append(schema.TraceWarning("no-launch", f"{text}; in no phase", unlaunched))
+    warnings += [
+        schema.TraceWarning("contradiction", text, times)
+        for text, times in analysis.contradictions.items()
+        if times
+    ]
+    if not analysis.trace.event_count:
+        warnings.append(schema.TraceWarning("empty", "the trace holds no events", 0))
+    return warnings
+
+
+def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
+    analysis = selection.analysis
+    known = bool((analysis.work.launch >= 0).any())
+    full = analysis.blocked_launches[selection.rows[analysis.blocked_launches]]
+    by_kind = _by_kind(selection)
+    on_cores = analysis.kinds.tensor_core
+    any_work = bool(len(analysis.work))
+    return schema.Totals(
+        device_busy_us=_busy(selection),
+        backward_device_us=phase_device_us(selection, Phase.BACKWARD),
+        forward_device_us=phase_device_us(selection, Phase.FORWARD),
+        optimizer_device_us=phase_device_us(selection, Phase.OPTIMIZER),
+        sync_count=len(syncs),
+        sync_blocked_us=microseconds(
+            (analysis.syncs.end - analysis.syncs.start)[selection.syncs].sum()
+        ),
+        backward_sync_count=sum(sync.phase == "backward" for sync in syncs),
+        device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
+        queue_full_count=len(full) if known else None,
+        queue_full_us=microseconds(analysis.forest.duration[full].sum()) if known else None,
+        device_us_by_kind=microseconds_by_kind(by_kind),
+        communication_device_us=by_kind[COMMUNICATION] / 1000 if any_work else None,
+        tensor_core_us=_device_us(selection, on_cores == 1) if any_work else None,
+        tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_work else None,
+    )
+
+
+def _by_kind(selection: Selection) -> list[int]:
+    """Time of the selected device work by kind, nanoseconds."""
+    analysis = selection.analysis
+    total = np.zeros(len(KINDS), np.int64)
+    np.add.at(total, analysis.kinds.kind[selection.work], analysis.work.duration[selection.work])
+    return [int(time) for time in total]
+
+
+def _device_us(selection: Selection, wanted: Any) -> float:
+    """Time of some of the selected device work."""
+    return microseconds(selection.analysis.work.duration[selection.work & wanted].sum())
+
+
+def phase_device_us(selection: Selection, phase: Phase) -> float | None:
+    """Device time of the work launched in a phase; None where the trace cannot tell."""
+    analysis = selection.analysis
+    if not analysis.launches_known:
+        return None
+    inside = selection.work & (lookup(analysis.phases.row, analysis.work.launch) == phase)
+    return microseconds(analysis.work.duration[inside].sum())
+
+
+def _busy(selection: Selection) -> dict[str, float]:
+    work, windows = selection.analysis.work, selection.analysis.steps.window
+    busy = {}
+    for device in distinct(work.device).tolist():
+        time = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
+        if selection.chosen is None:
+            covered = intervals.length(time)
+        else:
+            covered = int(intervals.lengths_within(time, windows[list(selection.chosen)]).sum())
+        busy[str(device)] = microseconds(covered)
+    return busy
+
+
+def _bounds_of(start: Int, end: Int, wanted: Any) -> tuple[Int, Int]:
+    return start[wanted], end[wanted]
+
+
+def step_rows(selection: Selection) -> list[schema.Step]:
+    """One row per selected step; the five host phases sum to its duration."""
+    analysis = selection.analysis
+    windows = analysis.steps.window[list(selection.steps)]
+    names = [analysis.steps.name[index] for index in selection.steps]
+    phase = {p: intervals.lengths_within(analysis.phases.time[p], windows) for p in list(Phase)[:4]}
+    duration = windows[:, 1] - windows[:, 0]
+    other = duration - sum(phase.values())
+    blocked = _blocked(analysis, windows)
+    busy, idle = _device_time(analysis, windows)
+    by_cause = _idle_by_cause(analysis, windows)
+    queue_full = _queue_full(analysis, windows)
+    backward_idle = _backward_idle(analysis, windows)
+    return [
+        schema.Step(
+            name=name,
+            start_us=microseconds(windows[i, 0]),
+            duration_us=microseconds(duration[i]),
+            forward_us=microseconds(phase[Phase.FORWARD][i]),
+            backward_us=microseconds(phase[Phase.BACKWARD][i]),
+            optimizer_us=microseconds(phase[Phase.OPTIMIZER][i]),
+            data_us=microseconds(phase[Phase.DATA][i]),
+            other_us=microseconds(other[i]),
+            device_busy_us=None if busy is None else microseconds(busy[i]),
+            device_idle_us=None if idle is None else microseconds(idle[i]),
+            sync_blocked_us=microseconds(blocked[i]),
+            idle=None if by_cause is None else by_cause[i],
+            queue_full_us=None if queue_full is None else microseconds(queue_full[i]),
+            backward_idle_us=None if backward_idle is None else microseconds(backward_idle[i]),
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def _blocked(analysis: Analysis, windows: Int) -> Int:
+    """Time of each window in which some host thread waited for a device."""
+    return intervals.lengths_within(intervals.of(analysis.syncs.start, analysis.syncs.end), windows)
+
+
+def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | None]:
+    """Busy and idle time of each window, summed over the devices that did any work."""
+    work = analysis.work
+    devices = distinct(work.device)
+    if not len(devices):
+        return None, None
+    busy = np.zeros(len(windows), np.int64)
+    for device in devices:
+        rows = work.device == device
+        busy += intervals.lengths_within(intervals.of(work.start[rows], work.end[rows]), windows)
+    return busy, (windows[:, 1] - windows[:, 0]) * len(devices) - busy
+
+
+def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
+    """Time of each window in which the host was in the backward pass and a device did nothing,
+    summed over the devices that did any work."""
+    work, backward = analysis.work, analysis.phases.time[Phase.BACKWARD]
+    if not len(work):
+        return None
+    idle = np.zeros(len(windows), np.int64)
+    for device in distinct(work.device):
+        busy = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
+        idle += intervals.lengths_within(intervals.subtract(backward, busy), windows)
+    return idle
+
+
+def _idle_by_cause(analysis: Analysis, windows: Int) -> list[schema.Idle] | None:
+    """Idle time of the devices in each window by what caused it; None without device work."""
+    if not len(analysis.work):
+        return None
+    idle = analysis.gaps.within(windows)
+    return [
+        schema.Idle(**{cause.name.lower(): microseconds(t[i]) for cause, t in idle.items()})
+        for i in range(len(windows))
+    ]
+
+
+def _queue_full(analysis: Analysis, windows: Int) -> Int | None:
+    """Time of each window in which a launch waited for room in a full queue."""
+    if not (analysis.work.launch >= 0).any():
+        return None
+    forest, rows = analysis.forest, analysis.blocked_launches
+    return intervals.lengths_within(intervals.of(forest.start[rows], forest.end[rows]), windows)
+
+
+def _nodes(selection: Selection) -> list[schema.Node]:
+    """Autograd nodes by name, dearest first."""
+    analysis = selection.analysis
+    nodes, trace, owners = analysis.nodes, analysis.trace, analysis.owners
+    if not len(nodes):
+        return []
+    strings = analysis.host.string[nodes.position]
+    distinct, group = grouped(strings)
+    count = np.bincount(group[selection.nodes], minlength=len(distinct))
+    host = np.bincount(
+        group[selection.nodes], nodes.self_host[selection.nodes], minlength=len(distinct)
+    )
+    mine = selection.work & (owners.node >= 0)
+    device = np.bincount(
+        group[owners.node[mine]], analysis.work.duration[mine], minlength=len(distinct)
+    )
+    has_device = analysis.launches_known
+    rows = [
+        schema.Node(
+            name=node_name(trace.strings[string]),
+            count=int(count[i]),
+            host_us=microseconds(host[i]),
+            device_us=microseconds(device[i]) if has_device else None,
+        )
+        for i, string in enumerate(distinct.tolist())
+        if count[i] or device[i]
+    ]
+    return sorted(rows, key=lambda row: (row.device_us or 0.0, row.host_us), reverse=True)
+
+
+def _coverage(selection: Selection) -> schema.Coverage:
+    analysis = selection.analysis
+    nodes, work, owners = analysis.nodes, analysis.work, analysis.owners
+    host = nodes.self_host * selection.nodes
+    device = work.duration * (selection.work & (owners.node >= 0))
+    attribution = analysis.attribution
+    by_host = _sums(attribution.node_evidence, host, EVIDENCE)
+    on_device = bool(device.sum())
+    if on_device:
+        by_evidence = _sums(owners.evidence, device, EVIDENCE)
+        by_reason = _sums(owners.reason, device, REASONS)
+    else:
+        by_evidence, by_reason = by_host, _sums(attribution.node_reason, host, REASONS)
+    nobodys = owners.module < 0
+    collective = analysis.kinds.kind == COMMUNICATION
+    known = analysis.launches_known
+    return schema.Coverage(
+        backward_device_us=microseconds(device.sum()) if known else None,
+        unattributed_us=microseconds(device[nobodys].sum()) if known else None,
+        backward_host_us=microseconds(host.sum()),
+        unattributed_host_us=microseconds(host[attribution.node_module < 0].sum()),
+        by_evidence=by_evidence,
+        measure="device" if on_device else "host",
+        by_evidence_host=by_host,
+        unattributed_by_reason=by_reason,
+        communication_device_us=microseconds(device[collective].sum()) if known else None,
+        unattributed_communication_us=(
+            microseconds(device[nobodys & collective].sum()) if known else None
+        ),
+    )
+
+
+def _sums(index: Int, nanoseconds: Int, names: Sequence[str]) -> dict[str, float]:
+    """Time by name, microseconds; names without any are left out."""
+    known = index >= 0
+    total = np.zeros(len(names), np.int64)
+    np.add.at(total, index[known], nanoseconds[known])
+    return {name: microseconds(total[i]) for i, name in enumerate(names) if total[i]}

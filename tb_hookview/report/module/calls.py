@@ -1,0 +1,262 @@
+"""One module's calls over time: what each cost forward, and what its backward cost.
+
+A node belongs to the call in which the operator that made it ran. A node that no operator of that
+call made (`AccumulateGrad`, one made by a recomputation) belongs to the last call before it, if
+that is the only one it can be: when no backward of the module ran since the call before, several
+calls share what follows. Such time, and what the module's parts did outside its calls, is placed
+in no call, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.nesting import lookup, nearest
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.report.tables.modules import Calls
+
+MOST_SINGLE = 2000
+"""Calls that are told one by one; more are told in bins."""
+BINS = 500
+MOST_BARS = 24
+FORWARD_HOST, FORWARD_DEVICE, BACKWARD_HOST, BACKWARD_DEVICE = range(4)
+_DEVICE = (FORWARD_DEVICE, BACKWARD_DEVICE)
+MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backward_device_us")
+
+
+class CallRow(msgspec.Struct, frozen=True):
+    """One call of a module, or a bin of consecutive calls; microseconds, with the parts below."""
+
+    calls: int
+    """1, or how many calls the bin holds; times are then their sums."""
+    start_us: float
+    duration_us: float
+    """Length of the call on the host; of a bin from its first start to its last end."""
+    forward_host_us: float
+    forward_device_us: float | None
+    backward_host_us: float
+    backward_device_us: float | None
+    backward_start_us: float | None
+    """Start of the first of its autograd nodes; None where none ran."""
+    backward_duration_us: float | None
+    """From there to the end of the last one."""
+
+
+class Unplaced(msgspec.Struct, frozen=True):
+    """Time of the module that is in no call of its own, microseconds."""
+
+    forward_host_us: float
+    forward_device_us: float | None
+    backward_host_us: float
+    backward_device_us: float | None
+
+
+class CallsOverTime(msgspec.Struct, frozen=True):
+    """Calls by start, recomputed ones left out. All rows and `unplaced` sum to the module's row."""
+
+    count: int
+    binned: bool
+    rows: list[CallRow]
+    unplaced: Unplaced
+    slowest: dict[str, CallRow]
+    """The dearest single call by each measure; measures without any time are left out."""
+
+
+class _Times(Struct, frozen=True):
+    """What each of a module's calls cost, nanoseconds; calls by start, shape (c,)."""
+
+    start: Int
+    end: Int
+    time: Int
+    """Shape (c, 4), by measure."""
+    backward: Int
+    """Start of the first and end of the last node of each call, shape (c, 2); -1 for none."""
+    unplaced: Int
+    """Shape (4,)."""
+
+
+def calls_over_time(selection: Selection, module: int) -> CallsOverTime:
+    """The calls of one module (an index into `Modules`) in the selection."""
+    times = _times(selection, Calls(selection), module)
+    count, known = len(times.start), selection.analysis.launches_known
+    every = np.arange(count + 1)
+    binned = count > MOST_SINGLE
+    edges = np.linspace(0, count, BINS + 1).astype(np.int64) if binned else every
+    return CallsOverTime(
+        count=count,
+        binned=binned,
+        rows=_rows(times, edges[:-1], edges[1:], known),
+        unplaced=Unplaced(**_amounts(times.unplaced, known)),
+        slowest=_slowest(times, known),
+    )
+
+
+def call_bars(selection: Selection, modules: Sequence[int], measure: str) -> list[list[float]]:
+    """What the calls of each module cost over time, by one of `MEASURES`, microseconds.
+
+    A bar is one call; where there are more than `MOST_BARS`, the mean of consecutive ones. Modules
+    without calls have none, as have all by device time where the trace cannot tell it.
+    """
+    column = MEASURES.index(measure)
+    if column in _DEVICE and not selection.analysis.launches_known:
+        return [[] for _ in modules]
+    calls = Calls(selection)
+    return [_bars(_times(selection, calls, module).time[:, column]) for module in modules]
+
+
+def _bars(time: Int) -> list[float]:
+    if not len(time):
+        return []
+    edges = np.linspace(0, len(time), min(len(time), MOST_BARS) + 1).astype(np.int64)
+    mean = np.add.reduceat(time, edges[:-1]) / np.diff(edges)
+    return [round(bar / 1000, 3) for bar in mean.tolist()]
+
+
+def _times(selection: Selection, calls: Calls, module: int) -> _Times:
+    analysis = selection.analysis
+    placed = _Placement(analysis, module)
+    chosen = selection.rows[placed.calls]
+    size = len(placed.calls)
+    time = np.zeros((size + 1, 4), np.int64)  # the last row takes what has no call
+
+    def add(measure: int, call: Int, nanoseconds: Int) -> None:
+        kept = np.where(lookup(chosen.astype(np.int64), call) == 1, call, size)
+        np.add.at(time[:, measure], kept, nanoseconds)
+
+    mine = placed.owns(calls.module) & ~calls.again
+    add(FORWARD_HOST, placed.around(calls.position[mine]), calls.self_host[mine])
+    nodes, owners, work = analysis.nodes, analysis.owners, analysis.work
+    own_nodes = np.flatnonzero(selection.nodes & placed.owns(analysis.attribution.node_module))
+    add(BACKWARD_HOST, placed.of_node[own_nodes], nodes.self_host[own_nodes])
+    own_work = selection.work & placed.owns(owners.module)
+    ahead = np.flatnonzero(own_work & (owners.node < 0))
+    add(FORWARD_DEVICE, placed.around(work.launch[ahead]), work.duration[ahead])
+    back = np.flatnonzero(own_work & (owners.node >= 0))
+    add(BACKWARD_DEVICE, placed.of_backward_work(back), work.duration[back])
+    forest = analysis.forest
+    return _Times(
+        start=forest.start[placed.calls][chosen],
+        end=forest.end[placed.calls][chosen],
+        time=time[:size][chosen],
+        backward=_spans(analysis, own_nodes, placed.of_node[own_nodes], size)[chosen],
+        unplaced=time[size],
+    )
+
+
+class _Placement:
+    """Which call of one module each piece of its work belongs to, as an index into `calls`."""
+
+    def __init__(self, analysis: Analysis, module: int) -> None:
+        self._analysis = analysis
+        self._first, self._end = module, int(analysis.modules.end[module])
+        forest, again = analysis.forest, analysis.attribution.row_recompute
+        is_call = analysis.ranges.module == module
+        calls = np.flatnonzero(is_call & ~again)
+        self.calls: Int = calls[np.argsort(forest.start[calls], kind="stable")]
+        """Forest rows, by start; recomputed calls are none of them."""
+        self._start = forest.start[self.calls]
+        self._nearest = nearest(forest.parent, is_call)
+        self._index = np.full(len(forest), -1, np.int64)
+        self._index[self.calls] = np.arange(len(self.calls))
+        self._alone = self._only_candidate()
+        self.of_node: Int = self._node_calls()
+        """Per autograd node of the trace."""
+
+    def owns(self, module: Int) -> Bool:
+        """Whether each module is this one or below it."""
+        return (module >= self._first) & (module < self._end)
+
+    def around(self, row: Int) -> Int:
+        """The call around each forest row, the row itself included."""
+        return lookup(self._index, lookup(self._nearest, row))
+
+    def of_backward_work(self, work: Int) -> Int:
+        """The call whose backward launched each piece of this module's device work."""
+        analysis = self._analysis
+        call = lookup(self.of_node, analysis.owners.node[work])
+        again = (call < 0) & analysis.owners.recompute[work]
+        launched = analysis.forest.start[analysis.work.launch[work[again]]]
+        call[again] = self._last_before(launched)
+        return call
+
+    def _node_calls(self) -> Int:
+        analysis = self._analysis
+        nodes = analysis.nodes
+        maker = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+        call = self.around(maker)
+        untold = (call < 0) & ((maker < 0) | (lookup(analysis.row_node, maker) >= 0))
+        call[untold] = self._last_before(analysis.forest.start[nodes.position[untold]])
+        return call
+
+    def _last_before(self, time: Int) -> Int:
+        last = np.searchsorted(self._start, time, side="right") - 1
+        return np.where(lookup(self._alone, last) == 1, last, -1)
+
+    def _only_candidate(self) -> Int:
+        """1 for each call before which, since the call before it, some of its backward ran."""
+        analysis = self._analysis
+        mine = analysis.nodes.position[self.owns(analysis.attribution.node_module)]
+        ran = np.searchsorted(np.sort(analysis.forest.start[mine]), self._start)
+        return np.concatenate([[1], np.diff(ran) > 0]).astype(np.int64)[: len(ran)]
+
+
+def _spans(analysis: Analysis, nodes: Int, call: Int, size: int) -> Int:
+    """From the first to the last of the given nodes of each call."""
+    nodes, call = nodes[call >= 0], call[call >= 0]
+    position = analysis.nodes.position[nodes]
+    never = np.iinfo(np.int64).max
+    start, end = np.full(size, never, np.int64), np.full(size, -1, np.int64)
+    np.minimum.at(start, call, analysis.forest.start[position])
+    np.maximum.at(end, call, analysis.forest.end[position])
+    start[start == never] = -1
+    return np.stack([start, end], axis=1)
+
+
+def _slowest(times: _Times, known: bool) -> dict[str, CallRow]:
+    found = {}
+    for measure, name in enumerate(MEASURES):
+        column = times.time[:, measure]
+        if len(column) and column.max() > 0 and (known or measure not in _DEVICE):
+            dearest = np.array([int(column.argmax())])
+            (found[name],) = _rows(times, dearest, dearest + 1, known)
+    return found
+
+
+def _rows(times: _Times, first: Int, behind: Int, known: bool) -> list[CallRow]:
+    """One row for the calls from each `first` to the one ahead of each `behind`."""
+    if not len(first):
+        return []
+    sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(times.time, axis=0)])
+    total = sums[behind] - sums[first]
+    rows = []
+    for a, b, time in zip(first.tolist(), behind.tolist(), total, strict=True):
+        start, ran = int(times.start[a]), times.backward[a:b][times.backward[a:b, 0] >= 0]
+        begun = int(ran[:, 0].min()) if len(ran) else None
+        rows.append(
+            CallRow(
+                calls=b - a,
+                start_us=start / 1000,
+                duration_us=(int(times.end[a:b].max()) - start) / 1000,
+                backward_start_us=None if begun is None else begun / 1000,
+                backward_duration_us=(
+                    None if begun is None else (int(ran[:, 1].max()) - begun) / 1000
+                ),
+                **_amounts(time, known),
+            )
+        )
+    return rows
+
+
+def _amounts(time: Int, known: bool) -> dict[str, Any]:
+    """The four measures in microseconds; device time None where the trace cannot tell."""
+    return {
+        name: None if measure in _DEVICE and not known else int(time[measure]) / 1000
+        for measure, name in enumerate(MEASURES)
+    }

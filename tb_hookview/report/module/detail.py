@@ -1,0 +1,323 @@
+"""One module by itself: its kernels, autograd nodes, parameters and calls over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.report.module.calls import MEASURES, CallsOverTime, call_bars, calls_over_time
+from tb_hookview.schema import KINDS
+from tb_hookview.trace import Kind
+
+MOST_KERNELS = 200
+MOST_NODES = 200
+MOST_PATHS = 100
+"""Modules whose calls are asked for at a time: what a table shows."""
+_EVENTS = {Kind.KERNEL: "kernel", Kind.COPY: "copy", Kind.SET: "set"}
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """Device work of one direction: with the modules below, and of the module alone."""
+
+    count: int
+    device_us: float
+    self_count: int
+    self_device_us: float
+
+
+class KernelUse(msgspec.Struct, frozen=True):
+    """All device work of one name and kind that belongs to the module or those below it."""
+
+    name: str
+    kind: str
+    event: str
+    """ "kernel", "copy" or "set"."""
+    tensor_core: bool | None
+    forward: Amount
+    backward: Amount
+    recompute: Amount
+    """A part of `backward`."""
+
+
+class KernelUseOmitted(msgspec.Struct, frozen=True):
+    """What the list of kernels leaves out: the cheapest names beyond its length."""
+
+    names: int
+    forward: Amount
+    backward: Amount
+    recompute: Amount
+
+
+class NodeUse(msgspec.Struct, frozen=True):
+    """Autograd nodes of one name: with the modules below, and of the module alone.
+
+    Device time is the module's own work that was launched inside; a node that belongs to another
+    module, and recomputes this one, is counted there and not here.
+    """
+
+    name: str
+    count: int
+    host_us: float
+    device_us: float | None
+    self_count: int
+    self_host_us: float
+    self_device_us: float | None
+
+
+class NodeUseOmitted(msgspec.Struct, frozen=True):
+    """What the list of nodes leaves out."""
+
+    names: int
+    count: int
+    host_us: float
+    device_us: float | None
+    self_count: int
+    self_host_us: float
+    self_device_us: float | None
+
+
+class SharedParameter(msgspec.Struct, frozen=True):
+    """A parameter that an earlier module holds too, and that is counted there."""
+
+    parameter: str
+    owner: str
+    owner_parameter: str
+
+
+class Parameters(msgspec.Struct, frozen=True):
+    """What the recorder says of the module's parameters; counted where they are held first."""
+
+    count: int
+    bytes: int
+    self_count: int
+    self_bytes: int
+    trainable: bool
+    """Whether a parameter of the module itself requires a gradient."""
+    shared: list[SharedParameter]
+
+
+class ModuleDetail(msgspec.Struct, frozen=True):
+    """One module of a trace, over the selected steps."""
+
+    path: str
+    kernels: list[KernelUse]
+    """Dearest first, forward and backward together."""
+    kernels_omitted: KernelUseOmitted | None
+    nodes: list[NodeUse]
+    """Dearest first."""
+    nodes_omitted: NodeUseOmitted | None
+    parameters: Parameters | None
+    """None where the recorder did not tell."""
+    calls: CallsOverTime
+
+
+def module_detail(
+    analysis: Analysis, path: str, steps: Sequence[str] | None = None
+) -> ModuleDetail:
+    """Sum up one module, over the whole trace or over the steps named.
+
+    Kernels sum to the module's device time in the report, nodes to its host time, calls to both.
+
+    Raises:
+        NotFoundError: the trace has no module, or no step, of that name.
+    """
+    selection = select(analysis, steps)
+    subtree = _Subtree(analysis, _module(analysis, path))
+    kernels, kernels_omitted = _kernels(selection, subtree)
+    nodes, nodes_omitted = _nodes(selection, subtree)
+    return ModuleDetail(
+        path=path,
+        kernels=kernels,
+        kernels_omitted=kernels_omitted,
+        nodes=nodes,
+        nodes_omitted=nodes_omitted,
+        parameters=_parameters(analysis, subtree),
+        calls=calls_over_time(selection, subtree.module),
+    )
+
+
+def module_bars(
+    analysis: Analysis, paths: Sequence[str], measure: str, steps: Sequence[str] | None = None
+) -> dict[str, list[float]]:
+    """What the calls of each of these modules cost over time, by path; see `call_bars`.
+
+    Raises:
+        NotFoundError: the trace has no module, or no step, of that name.
+        UsageError: there is no such measure, or more paths than `MOST_PATHS`.
+    """
+    if measure not in MEASURES:
+        raise UsageError(f"measure is one of {', '.join(MEASURES)}")
+    if len(paths) > MOST_PATHS:
+        raise UsageError(f"no more than {MOST_PATHS} modules at a time")
+    modules = [_module(analysis, path) for path in paths]
+    bars = call_bars(select(analysis, steps), modules, measure)
+    return dict(zip(paths, bars, strict=True))
+
+
+def _module(analysis: Analysis, path: str) -> int:
+    if path not in analysis.modules.path:
+        raise NotFoundError(f"{analysis.trace.path}: no module {path[:200]!r}")
+    return analysis.modules.path.index(path)
+
+
+class _Subtree:
+    """A module and those below it."""
+
+    def __init__(self, analysis: Analysis, module: int) -> None:
+        self.module = module
+        self._end = int(analysis.modules.end[module])
+        self.paths = analysis.modules.path[module : self._end]
+
+    def holds(self, module: Int) -> Bool:
+        """Which of these modules are the one or below it."""
+        return (module >= self.module) & (module < self._end)
+
+
+class _Groups(Struct, frozen=True):
+    """Device work by name, event and kind; times in nanoseconds."""
+
+    first: Int
+    """One piece of work of each group, shape (g,)."""
+    amount: Int
+    """Shape (g, 3 directions, 4 fields of `Amount`)."""
+
+    def dearest(self) -> Int:
+        """Groups by time, forward and backward together."""
+        time = self.amount[:, :2, 1].sum(axis=1)
+        return np.lexsort((np.arange(len(time)), -time))
+
+
+def _kernels(
+    selection: Selection, subtree: _Subtree
+) -> tuple[list[KernelUse], KernelUseOmitted | None]:
+    groups = _work_by_name(selection, subtree)
+    order = groups.dearest()
+    rows = [_kernel(selection.analysis, groups, g) for g in order[:MOST_KERNELS].tolist()]
+    rest = order[MOST_KERNELS:]
+    if not len(rest):
+        return rows, None
+    return rows, KernelUseOmitted(len(rest), *_directions(groups.amount[rest].sum(axis=0)))
+
+
+def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
+    analysis = selection.analysis
+    work, owners, events = analysis.work, analysis.owners, analysis.trace.events
+    mine = np.flatnonzero(selection.work & subtree.holds(owners.module))
+    event, kind = work.event[mine], analysis.kinds.kind[mine]
+    key = events.name[event].astype(np.int64) * len(Kind) + events.kind[event]
+    _, first, group = np.unique(key * len(KINDS) + kind, return_index=True, return_inverse=True)
+    own = owners.module[mine] == subtree.module
+    time = work.duration[mine]
+    backward = owners.node[mine] >= 0
+    amount = np.zeros((len(first), 3, 4), np.int64)
+    for direction, inside in enumerate((~backward, backward, owners.recompute[mine])):
+        fields = (inside, time * inside, inside & own, time * (inside & own))
+        for field, values in enumerate(fields):
+            np.add.at(amount[:, direction, field], group, values.astype(np.int64))
+    return _Groups(mine[first], amount)
+
+
+def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
+    piece = int(groups.first[group])
+    events, event = analysis.trace.events, analysis.work.event[piece]
+    core = int(analysis.kinds.tensor_core[piece])
+    return KernelUse(
+        analysis.trace.strings[events.name[event]],
+        KINDS[analysis.kinds.kind[piece]],
+        _EVENTS[Kind(events.kind[event])],
+        None if core < 0 else bool(core),
+        *_directions(groups.amount[group]),
+    )
+
+
+def _directions(amount: Int) -> Iterable[Amount]:
+    """Forward, backward, recompute; from shape (3, 4)."""
+    for count, time, self_count, self_time in amount.tolist():
+        yield Amount(count, time / 1000, self_count, self_time / 1000)
+
+
+def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], NodeUseOmitted | None]:
+    analysis = selection.analysis
+    nodes, owners, work = analysis.nodes, analysis.owners, analysis.work
+    strings, group = grouped(analysis.host.string[nodes.position])
+    sums = np.zeros((len(strings), 6), np.int64)
+
+    def add(first_field: int, index: Int, module: Int, values: Int) -> None:
+        np.add.at(sums[:, first_field], index, values)
+        own = module == subtree.module
+        np.add.at(sums[:, first_field + 3], index[own], values[own])
+
+    module = analysis.attribution.node_module
+    mine = np.flatnonzero(selection.nodes & subtree.holds(module))
+    add(0, group[mine], module[mine], np.ones(len(mine), np.int64))
+    add(1, group[mine], module[mine], nodes.self_host[mine])
+    launched = np.flatnonzero(selection.work & (owners.node >= 0) & subtree.holds(owners.module))
+    inside = group[owners.node[launched]]
+    add(2, inside, owners.module[launched], work.duration[launched])
+    order = np.lexsort((strings, -sums[:, 1], -sums[:, 2]))
+    order = order[(sums[order] > 0).any(axis=1)]
+    names, known = analysis.trace.strings, analysis.launches_known
+    rows = [
+        NodeUse(node_name(names[int(strings[g])]), *_node_fields(sums[g], known))
+        for g in order[:MOST_NODES].tolist()
+    ]
+    rest = order[MOST_NODES:]
+    if not len(rest):
+        return rows, None
+    return rows, NodeUseOmitted(len(rest), *_node_fields(sums[rest].sum(axis=0), known))
+
+
+def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
+    """Count, host and device time, with those below and without."""
+    for count, host, device in sums.reshape(2, 3).tolist():
+        yield from (count, host / 1000, device / 1000 if known else None)
+
+
+def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:
+    manifest = analysis.trace.manifest or {}
+    below = frozenset(subtree.paths)
+    listed = {
+        entry["path"]: entry
+        for entry in _entries(manifest, "modules")
+        if isinstance(entry.get("path"), str) and entry["path"] in below
+    }
+    path = subtree.paths[0]
+    own = listed.get(path, {})
+    if "parameters" not in own:
+        return None
+    return Parameters(
+        count=sum(_number(entry, "parameters") for entry in listed.values()),
+        bytes=sum(_number(entry, "bytes") for entry in listed.values()),
+        self_count=_number(own, "parameters"),
+        self_bytes=_number(own, "bytes"),
+        trainable=own.get("trainable") is True,
+        shared=[
+            SharedParameter(*(str(entry.get(key, "")) for key in _SHARED))
+            for entry in _entries(manifest, "shared")
+            if entry.get("path") == path
+        ],
+    )
+
+
+_SHARED = ("parameter", "owner", "owner_parameter")
+
+
+def _entries(manifest: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A list of the manifest, as far as it has the shape that we know."""
+    entries = manifest.get(key)
+    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+
+
+def _number(entry: dict[str, Any], key: str) -> int:
+    value = entry.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

@@ -1,0 +1,51 @@
+"""Which modules' own device work holds a text in its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.selection import select
+from tb_hookview.arrays.joins import distinct, grouped
+from tb_hookview.errors import UsageError
+
+MOST_TEXT = 200
+"""Characters of a text that is looked for."""
+MOST_FOUND = 2000
+"""Modules told at a time."""
+
+
+class KernelSearch(msgspec.Struct, frozen=True):
+    """The modules that launched kernels, copies or sets of such a name themselves."""
+
+    names: int
+    """Different names that hold the text, whether a module launched them or not."""
+    paths: list[str]
+    """In the order of the report's modules, each once."""
+    omitted: int
+    """Modules found beyond `MOST_FOUND`."""
+
+
+def search_kernels(
+    analysis: Analysis, text: str, steps: Sequence[str] | None = None
+) -> KernelSearch:
+    """Find modules by their own device work, forward or backward, whatever the text's case.
+
+    Raises:
+        NotFoundError: the trace has no step of that name.
+        UsageError: the text is empty, or longer than `MOST_TEXT`.
+    """
+    wanted = text.strip().lower()
+    if not wanted or len(wanted) > MOST_TEXT:
+        raise UsageError(f"the query needs q=TEXT, of at most {MOST_TEXT} characters")
+    work = np.flatnonzero(select(analysis, steps).work)
+    strings, name = grouped(analysis.trace.events.name[analysis.work.event[work]])
+    names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
+    holds = np.array([wanted in name for name in names], bool)
+    module = analysis.owners.module[work[holds[name]]] if len(work) else work
+    found = distinct(module[module >= 0]).tolist()
+    paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))
+    return KernelSearch(int(holds.sum()), paths[:MOST_FOUND], max(0, len(paths) - MOST_FOUND))

@@ -1,0 +1,39 @@
+"""The table of calls that take or give back memory of a device, or pin memory of the host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import distinct
+
+
+def allocation_rows(selection: Selection) -> list[schema.Allocation]:
+    """One row per call's name, dearest first; calls that began in the selection.
+
+    A call inside another of these is part of it.
+    """
+    analysis, host = selection.analysis, selection.analysis.host
+    calls = analysis.calls == Call.ALLOCATE
+    if not calls.any():
+        return []
+    outermost = analysis.forest.nearest_above(calls) < 0
+    rows = np.flatnonzero(calls & outermost & selection.rows)
+    billed = analysis.gaps.cause == Cause.ALLOCATOR
+    idle = np.zeros(len(host), np.int64)
+    np.add.at(idle, analysis.gaps.row[billed], analysis.gaps.duration[billed])
+    table = []
+    for string in distinct(host.string[rows]).tolist():
+        mine = rows[host.string[rows] == string]
+        table.append(
+            schema.Allocation(
+                api=analysis.trace.strings[string],
+                count=len(mine),
+                blocked_us=int(analysis.forest.duration[mine].sum()) / 1000,
+                device_idle_us=int(idle[mine].sum()) / 1000 if len(analysis.work) else None,
+            )
+        )
+    return sorted(table, key=lambda row: row.blocked_us, reverse=True)

@@ -1,0 +1,25 @@
+"""The table of steps by torch_tb_profiler's categories, in microseconds."""
+
+from __future__ import annotations
+
+from tb_hookview import schema
+from tb_hookview.analysis.breakdown import CATEGORIES, Breakdown
+from tb_hookview.analysis.selection import Selection
+
+
+def breakdown_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Breakdown]:
+    """One row per selected step whose device work is in the trace, in order."""
+    names, window = selection.analysis.steps.name, breakdown.window
+    return [
+        schema.Breakdown(
+            step=names[i],
+            start_us=int(window[i, 0]) / 1000,
+            duration_us=int(window[i, 1] - window[i, 0]) / 1000,
+            **{
+                f"{category}_us": time / 1000
+                for category, time in zip(CATEGORIES, breakdown.time[i].tolist(), strict=True)
+            },
+        )
+        for i in selection.steps
+        if i < len(window)
+    ]

@@ -1,0 +1,95 @@
+"""The table of devices: how much of the time each worked, at what, and how well its kernels fit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.breakdown import Breakdown
+from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.device.occupancy import occupancy, sm_efficiency, utilization
+from tb_hookview.analysis.device.tensor_cores import eligible_work
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.trace import Kind
+
+
+def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.DeviceUse]:
+    """One row per device that did any of the selected work, by its index."""
+    analysis, work = selection.analysis, selection.analysis.work
+    chosen = [i for i in selection.steps if i < len(breakdown.window)]
+    window = breakdown.window[[chosen[0], chosen[-1]]] if chosen else np.zeros((2, 2), np.int64)
+    bounds = int(window[0, 0]), int(window[1, 1])
+    eligible = eligible_work(analysis)
+    return [
+        _row(analysis, device, selection.work & (work.device == device), eligible, bounds)
+        for device in distinct(work.device[selection.work]).tolist()
+    ]
+
+
+class Use(NamedTuple):
+    """Time of some device work, nanoseconds."""
+
+    span: int
+    """From the first start to the last end."""
+    busy: int
+    """Any of it ran."""
+    compute: int
+    """Any kernel ran that is no collective's."""
+    communication: int
+    """Any kernel ran that is a collective's."""
+    overlapped: int
+    """Both of them ran."""
+
+
+def find_use(analysis: Analysis, chosen: Bool) -> Use:
+    """Tell what the work chosen (shape (d,), one piece at least) was."""
+    work = analysis.work
+    kernels = chosen & _kernels(analysis)
+    collective = analysis.kinds.kind == COMMUNICATION
+    compute = _time(analysis, kernels & ~collective)
+    communication = _time(analysis, kernels & collective)
+    return Use(
+        span=int(work.end[chosen].max() - work.start[chosen].min()),
+        busy=intervals.length(_time(analysis, chosen)),
+        compute=intervals.length(compute),
+        communication=intervals.length(communication),
+        overlapped=intervals.length(intervals.intersect(compute, communication)),
+    )
+
+
+def _row(
+    analysis: Analysis, device: int, mine: Bool, eligible: Bool, window: tuple[int, int]
+) -> schema.DeviceUse:
+    work, events, use = analysis.work, analysis.trace.events, find_use(analysis, mine)
+    kernels = _kernels(analysis)
+    ran = kernels & (work.device == device)
+    event, start, end = work.event[ran], work.start[ran], work.end[ran]
+    return schema.DeviceUse(
+        device=str(device),
+        **{f"{name}_us": time / 1000 for name, time in use._asdict().items()},
+        kernel_us=_sum(analysis, mine & kernels),
+        tensor_core_us=_sum(analysis, mine & kernels & (analysis.kinds.tensor_core == 1)),
+        tensor_core_eligible_us=_sum(analysis, mine & kernels & eligible),
+        utilization=utilization(start, end, window),
+        sm_efficiency=sm_efficiency(start, end, events.blocks_per_sm[event], window),
+        occupancy_pct=occupancy(start, end, events.occupancy[event], window),
+    )
+
+
+def _kernels(analysis: Analysis) -> Bool:
+    return np.asarray(analysis.trace.events.kind[analysis.work.event] == Kind.KERNEL)
+
+
+def _time(analysis: Analysis, wanted: Bool) -> Int:
+    """Set of time in which any of the work ran."""
+    return intervals.of(analysis.work.start[wanted], analysis.work.end[wanted])
+
+
+def _sum(analysis: Analysis, wanted: Bool) -> float:
+    return int(analysis.work.duration[wanted].sum()) / 1000

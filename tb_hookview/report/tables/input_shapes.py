@@ -1,0 +1,62 @@
+"""With what shapes each module was called: those of the first operator in each of its calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.types import Int
+
+SHOWN = 3
+"""Shapes of a module, most frequent first."""
+
+
+def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
+    """Shapes by module; modules whose calls show none are left out."""
+    analysis = selection.analysis
+    texts, shapes = analysis.trace.texts, analysis.trace.events.shapes[analysis.forest.event]
+    call, operator = _first_operators(selection, np.flatnonzero(shapes > 0))
+    module, string = analysis.ranges.module[call], analysis.host.string[operator]
+    size = len(analysis.trace.strings)
+    key = (module * size + string) * len(texts) + shapes[operator]
+    distinct, count = np.unique(key, return_counts=True)
+    found: dict[int, list[schema.InputShapes]] = {}
+    decoded: dict[int, list[Any] | None] = {}
+    order = np.argsort(-count, kind="stable")
+    for place, times in zip(distinct[order].tolist(), count[order].tolist(), strict=True):
+        of_module = found.setdefault(place // len(texts) // size, [])
+        if len(of_module) == SHOWN:
+            continue
+        text = place % len(texts)
+        if text not in decoded:
+            decoded[text] = _decoded(texts[text])
+        if (dims := decoded[text]) is not None:
+            name = analysis.trace.strings[place // len(texts) % size]
+            of_module.append(schema.InputShapes(name, dims, times))
+    return found
+
+
+def _first_operators(selection: Selection, operators: Int) -> tuple[Int, Int]:
+    """Calls of modules, and the first of the given operators in each; forest rows."""
+    analysis = selection.analysis
+    forest = analysis.forest
+    wanted = (analysis.ranges.module >= 0) & ~analysis.attribution.row_recompute & selection.rows
+    calls = np.flatnonzero(wanted)
+    place = np.searchsorted(operators, calls)
+    calls, first = calls[place < len(operators)], operators[place[place < len(operators)]]
+    # A row that stands behind another on its thread and starts before its end is inside it.
+    inside = forest.thread[first] == forest.thread[calls]
+    inside &= forest.start[first] < forest.end[calls]
+    return calls[inside], first[inside]
+
+
+def _decoded(text: str) -> list[Any] | None:
+    try:
+        dims = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+    return dims if isinstance(dims, list) else None

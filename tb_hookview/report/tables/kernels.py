@@ -1,0 +1,136 @@
+"""The kernel table: device work by name, dearest first."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview import schema
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import among, distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Float, Int
+from tb_hookview.schema import KINDS, Phase
+from tb_hookview.trace import Kind
+
+LONGEST = 500
+"""Rows of the table; traces of compiled models can hold thousands of names."""
+_PHASES = tuple(phase.name.lower() for phase in Phase)
+_EVENTS = {Kind.KERNEL: "kernel", Kind.COPY: "copy", Kind.SET: "set"}
+
+
+def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.KernelsOmitted | None]:
+    """Rows by name, and what the dearest `LONGEST` of them leave out."""
+    grouped = _group(selection)
+    if grouped is None:
+        return [], None
+    dearest = np.lexsort((np.arange(len(grouped.total)), -grouped.total))
+    rows = [_row(selection, grouped, group) for group in dearest[:LONGEST].tolist()]
+    rest = dearest[LONGEST:]
+    if not len(rest):
+        return rows, None
+    return rows, schema.KernelsOmitted(
+        names=len(rest),
+        count=int(grouped.count[rest].sum()),
+        total_us=int(grouped.total[rest].sum()) / 1000,
+    )
+
+
+class _Groups(Struct, frozen=True):
+    """Sums of device work by name, event and kind; shape (g,), times in nanoseconds."""
+
+    first: Int
+    """One piece of work of each group, an index into `DeviceWork`."""
+    count: Int
+    from_graph: Int
+    total: Int
+    longest: Int
+    by_phase: Int
+    """Shape (g, phases)."""
+    blocks_per_sm: Float
+    occupancy: Float
+
+
+def _group(selection: Selection) -> _Groups | None:
+    analysis = selection.analysis
+    work, events = analysis.work, analysis.trace.events
+    chosen = np.flatnonzero(selection.work)
+    if not len(chosen):
+        return None
+    event, duration = work.event[chosen], work.duration[chosen]
+    key = events.name[event].astype(np.int64) * len(Kind) + events.kind[event]
+    key = key * len(KINDS) + analysis.kinds.kind[chosen]
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    size = len(first)
+    total, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    np.add.at(total, group, duration)
+    np.maximum.at(longest, group, duration)
+    launch = work.launch[chosen]
+    by_phase = np.zeros((size, len(Phase)), np.int64)
+    told = np.flatnonzero(launch >= 0)
+    np.add.at(by_phase, (group[told], analysis.phases.row[launch[told]]), duration[told])
+    return _Groups(
+        first=chosen[first],
+        count=np.bincount(group, minlength=size),
+        from_graph=np.bincount(group, _of_graph(selection, event, launch), minlength=size),
+        total=total,
+        longest=longest,
+        by_phase=by_phase,
+        blocks_per_sm=_weighted(group, size, duration, events.blocks_per_sm[event]),
+        occupancy=_weighted(group, size, duration, events.occupancy[event]),
+    )
+
+
+def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
+    """Whether each piece of work is of a graph, by its number or by its launch (a forest row)."""
+    host = selection.analysis.host
+    numbered = host.trace.events.graph[event] > 0
+    strings = lookup(host.string, launch)
+    known = distinct(strings[strings >= 0]).tolist()
+    graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
+    return np.asarray(numbered | among(strings, graphs))
+
+
+def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:
+    """Mean by duration of what is known of each group, NaN where nothing is.
+
+    Where no known piece took any time, all count alike.
+    """
+    known = ~np.isnan(values)
+    group, values = group[known], values[known]
+    weight = duration[known].astype(np.float64)
+    timeless = np.bincount(group, weight, minlength=size) == 0
+    weight[timeless[group]] = 1.0
+    whole = np.bincount(group, weight, minlength=size)
+    part = np.bincount(group, weight * values, minlength=size)
+    return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1.0), np.nan))
+
+
+def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
+    analysis = selection.analysis
+    piece = int(groups.first[group])
+    event = int(analysis.work.event[piece])
+    core = int(analysis.kinds.tensor_core[piece])
+    total, count = int(groups.total[group]), int(groups.count[group])
+    return schema.Kernel(
+        name=analysis.trace.strings[analysis.trace.events.name[event]],
+        kind=KINDS[analysis.kinds.kind[piece]],
+        event=_EVENTS[Kind(analysis.trace.events.kind[event])],
+        count=count,
+        graph_count=int(groups.from_graph[group]),
+        total_us=total / 1000,
+        mean_us=total / count / 1000,
+        max_us=int(groups.longest[group]) / 1000,
+        by_phase={
+            phase: time / 1000
+            for phase, time in zip(_PHASES, groups.by_phase[group].tolist(), strict=True)
+            if time
+        },
+        tensor_core=None if core < 0 else bool(core),
+        blocks_per_sm=_known(groups.blocks_per_sm[group]),
+        occupancy_pct=_known(groups.occupancy[group]),
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

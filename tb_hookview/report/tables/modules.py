@@ -1,0 +1,217 @@
+"""The module table: what each module's forward, backward and recomputation cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.modules.attribution import RECOMPUTE
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.report.tables.input_shapes import input_shapes
+from tb_hookview.schema import KINDS
+from tb_hookview.trace import Kind
+
+
+class _Sums(Struct, frozen=True):
+    """Numbers of one direction per module; times in nanoseconds, shape (m,)."""
+
+    host: Int
+    by_kind: Int
+    """Device time by kind, shape (m, kinds)."""
+    kernels: Int
+    tensor_core: Int
+
+    @property
+    def device(self) -> Int:
+        """Device time of all kinds."""
+        return np.asarray(self.by_kind.sum(axis=1))
+
+
+def module_rows(selection: Selection) -> list[schema.Module]:
+    """One row per module instance, parents before children."""
+    analysis = selection.analysis
+    modules = analysis.modules
+    calls = Calls(selection)
+    forward = _work_rows(analysis, _forward(selection, calls))
+    backward = _work_rows(analysis, _backward(selection))
+    again = _recompute(selection, calls)
+    recomputed = (modules.rolled_up(again.device + again.host) > 0).tolist()
+    recompute = _work_rows(analysis, again) if any(recomputed) else []
+    syncs = _sync_rows(selection)
+    count, parents = calls.counts(~calls.again).tolist(), modules.parent.tolist()
+    occupancy, shapes = _occupancy(selection), input_shapes(selection)
+    return [
+        schema.Module(
+            path=modules.path[i],
+            module_class=modules.module_class[i],
+            parent=modules.path[parents[i]] if parents[i] >= 0 else None,
+            calls=count[i],
+            forward=forward[i],
+            backward=backward[i],
+            recompute=recompute[i] if recomputed[i] else None,
+            sync=syncs[i],
+            backward_ratio=_ratio(forward[i], backward[i]),
+            occupancy_pct=occupancy[i],
+            shapes=shapes.get(i, []),
+            source=analysis.module_sources[i],
+        )
+        for i in range(len(modules))
+    ]
+
+
+def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:
+    on_device = forward.device_us is not None
+    before = forward.device_us if on_device else forward.host_us
+    after = backward.device_us if on_device else backward.host_us
+    if not before or after is None:
+        return None
+    return (after - (backward.by_kind or {}).get("communication", 0.0)) / before
+
+
+class Calls:
+    """Calls of modules: forest rows in the selection, with the host time of each."""
+
+    def __init__(self, selection: Selection) -> None:
+        analysis = selection.analysis
+        forest, ranges = analysis.forest, analysis.ranges
+        is_call = ranges.module >= 0
+        position = np.flatnonzero(is_call)
+        index = np.full(len(forest), -1, np.int64)
+        index[position] = np.arange(len(position))
+        above = lookup(index, forest.nearest_above(is_call)[position])
+        chosen = selection.rows[position]
+        self.position: Int = position[chosen]
+        self.module: Int = ranges.module[position][chosen]
+        self.again: Bool = analysis.attribution.row_recompute[position][chosen]
+        self.self_host: Int = self_time(forest.start[position], forest.end[position], above)[chosen]
+        self._size = len(analysis.modules)
+
+    def counts(self, wanted: Bool) -> Int:
+        """Calls per module."""
+        return np.bincount(self.module[wanted], minlength=self._size)
+
+    def host(self, wanted: Bool) -> Int:
+        """Self host time per module, nanoseconds."""
+        return _sum(self.module, self.self_host, wanted, self._size)
+
+
+def _forward(selection: Selection, calls: Calls) -> _Sums:
+    owners = selection.analysis.owners
+    return _device_sums(selection, (owners.node < 0), calls.host(~calls.again))
+
+
+def _recompute(selection: Selection, calls: Calls) -> _Sums:
+    analysis = selection.analysis
+    host = calls.host(calls.again) + _outside_calls(selection)
+    return _device_sums(selection, analysis.owners.recompute, host)
+
+
+def _outside_calls(selection: Selection) -> Int:
+    """Host time per module of forward operators that ran again in no module's call."""
+    analysis = selection.analysis
+    attribution, forest = analysis.attribution, analysis.forest
+    again = attribution.row_recompute & (attribution.row_evidence != RECOMPUTE)
+    outermost = again & (lookup(again.astype(np.int64), forest.parent) != 1)
+    wanted = outermost & selection.rows & (attribution.row_module >= 0)
+    return _sum(attribution.row_module, forest.duration, wanted, len(analysis.modules))
+
+
+def _backward(selection: Selection) -> _Sums:
+    analysis = selection.analysis
+    module = analysis.attribution.node_module
+    wanted = selection.nodes & (module >= 0)
+    host = _sum(module, analysis.nodes.self_host, wanted, len(analysis.modules))
+    return _device_sums(selection, analysis.owners.node >= 0, host)
+
+
+def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
+    analysis = selection.analysis
+    work, size = analysis.work, len(analysis.modules)
+    module, kind = analysis.owners.module, analysis.kinds.kind
+    mine = np.flatnonzero(selection.work & wanted & (module >= 0))
+    kernels = mine[analysis.trace.events.kind[work.event[mine]] == Kind.KERNEL]
+    on_cores = mine[analysis.kinds.tensor_core[mine] == 1]
+    by_kind = np.zeros((size, len(KINDS)), np.int64)
+    np.add.at(by_kind, (module[mine], kind[mine]), work.duration[mine])
+    tensor_core = np.zeros(size, np.int64)
+    np.add.at(tensor_core, module[on_cores], work.duration[on_cores])
+    return _Sums(
+        host=host,
+        by_kind=by_kind,
+        kernels=np.bincount(module[kernels], minlength=size),
+        tensor_core=tensor_core,
+    )
+
+
+def _occupancy(selection: Selection) -> list[float | None]:
+    """Mean occupancy of each module's kernels and those below, by duration."""
+    analysis = selection.analysis
+    work, size, module = analysis.work, len(analysis.modules), analysis.owners.module
+    occupancy = analysis.trace.events.occupancy[work.event]
+    known = np.flatnonzero(selection.work & (module >= 0) & ~np.isnan(occupancy))
+    time, occupied = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    np.add.at(time, module[known], work.duration[known])
+    exact = np.rint(work.duration[known] * occupancy[known]).astype(np.int64)
+    np.add.at(occupied, module[known], exact)
+    pairs = zip(*(analysis.modules.rolled_up(c).tolist() for c in (occupied, time)), strict=True)
+    return [part / whole if whole else None for part, whole in pairs]
+
+
+def _sum(module: Int, nanoseconds: Int, wanted: Bool, size: int) -> Int:
+    """Exact sums per module: integers throughout, never through a double."""
+    total = np.zeros(size, np.int64)
+    np.add.at(total, module[wanted], nanoseconds[wanted])
+    return total
+
+
+def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
+    """One direction of every module."""
+    up = analysis.modules.rolled_up
+    by_kind = up(own.by_kind)
+    columns = [up(own.host), own.host, by_kind.sum(axis=1), own.device]
+    columns += [up(own.kernels), up(own.tensor_core)]
+    rows = zip(*(column.tolist() for column in columns), by_kind.tolist(), strict=True)
+    if not analysis.launches_known:
+        return [schema.Work(row[0] / 1000, None, row[1] / 1000, None, None) for row in rows]
+    return [
+        schema.Work(
+            host_us=host / 1000,
+            device_us=device / 1000,
+            self_host_us=self_host / 1000,
+            self_device_us=self_device / 1000,
+            kernels=kernels,
+            by_kind=microseconds_by_kind(kinds) if device else {},
+            tensor_core_us=tensor_core / 1000,
+        )
+        for host, self_host, device, self_device, kernels, tensor_core, kinds in rows
+    ]
+
+
+def microseconds_by_kind(nanoseconds: Sequence[int]) -> dict[str, float]:
+    """Device time by the name of its kind, in the order of `KINDS`; those without any left out."""
+    return {name: time / 1000 for name, time in zip(KINDS, nanoseconds, strict=True) if time}
+
+
+def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
+    """Waits of each module and the modules below it."""
+    analysis = selection.analysis
+    syncs, size = analysis.syncs, len(analysis.modules)
+    module = analysis.attribution.row_module[syncs.position]
+    wanted = selection.syncs & (module >= 0)
+    blocked = _sum(module, syncs.end - syncs.start, wanted, size)
+    idle = analysis.sync_idle
+    lost = np.zeros(size, np.int64) if idle is None else _sum(module, idle, wanted, size)
+    columns = [
+        analysis.modules.rolled_up(column).tolist()
+        for column in (np.bincount(module[wanted], minlength=size), blocked, lost)
+    ]
+    return [
+        schema.ModuleSync(count, blocked / 1000, None if idle is None else lost / 1000)
+        for count, blocked, lost in zip(*columns, strict=True)
+    ]

@@ -1,0 +1,108 @@
+"""The table of operators and annotations by name: calls, host and device time.
+
+Counted as `torch.profiler`'s `key_averages()` counts them. A call whose only row inside is a call
+of the same name is one call with it (an operator that passes itself on):
+
+    [aten::to              ]      [aten::to              ]
+     [aten::to            ]        [aten::_to_copy] [...]      one call, self time without what
+      [aten::_to_copy] [...]                                   lies in the inner one
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import MARK_ROLES, Role
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import among, grouped
+from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.trace import Kind
+
+_NO_OPERATORS = (*MARK_ROLES, Role.UNKNOWN_MARK, Role.MODULE_LABEL)
+
+
+class OperatorRows(Struct, frozen=True):
+    """Operators, annotations and calls of the device's runtime; columns over forest rows."""
+
+    named: Bool
+    """Rows that the table counts: operators and annotations, no marks of the recorder."""
+    above: Int
+    """The row counted that is innermost around each, -1 for none."""
+    repeats: Bool
+    """Rows that are one call with the row above them."""
+    self_host: Int
+    """Time less that of the rows inside, calls of the runtime among them; 0 of those calls."""
+
+
+def operator_rows(selection: Selection) -> list[schema.Operator]:
+    """One row per name, dearest on the device first, then on the host.
+
+    Calls count where they began in the selection, device work where its launch lies in it.
+    """
+    analysis, host = selection.analysis, selection.analysis.host
+    rows = find_rows(analysis)
+    string = host.string
+    size = len(analysis.trace.strings)
+    chosen = np.flatnonzero(rows.named & selection.rows)
+    whole = chosen[~rows.repeats[chosen]]
+    calls = np.bincount(string[whole], minlength=size)
+    host_ns = _sums(string[whole], analysis.forest.duration[whole], size)
+    self_ns = _sums(string[chosen], rows.self_host[chosen], size)
+    device, own = _device_time(selection, rows, size)
+    known = analysis.launches_known
+    table = [
+        schema.Operator(
+            name=analysis.trace.strings[i],
+            calls=int(calls[i]),
+            host_us=int(host_ns[i]) / 1000,
+            self_host_us=int(self_ns[i]) / 1000,
+            device_us=int(device[i]) / 1000 if known else None,
+            self_device_us=int(own[i]) / 1000 if known else None,
+        )
+        for i in np.flatnonzero(calls).tolist()
+    ]
+    table.sort(key=lambda row: (row.self_device_us or 0.0, row.self_host_us), reverse=True)
+    return table[: schema.OPERATORS]
+
+
+def find_rows(analysis: Analysis) -> OperatorRows:
+    """Tell which forest rows are calls of operators and annotations."""
+    host, forest = analysis.host, analysis.forest
+    named = among(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+    named &= ~among(host.role, [int(role) for role in _NO_OPERATORS])
+    timed = named | (host.kind == Kind.RUNTIME)
+    above = forest.nearest_above(timed)
+    above[~timed] = -1
+    children = np.bincount(above[above >= 0], minlength=len(host))
+    repeats = named & (host.kind == Kind.OPERATOR) & (lookup(children, above) == 1)
+    repeats &= lookup(host.string, above) == host.string
+    repeats &= lookup(host.kind.astype(np.int64), above) == Kind.OPERATOR
+    return OperatorRows(named, above, repeats, self_time(forest.start, forest.end, above))
+
+
+def _device_time(selection: Selection, rows: OperatorRows, size: int) -> tuple[Int, Int]:
+    """Device time by name: of all that a call holds, and of what it launched itself."""
+    work = selection.analysis.work
+    mine = selection.work & (work.launch >= 0)
+    launch, place = grouped(work.launch[mine])
+    duration = _sums(place, work.duration[mine], len(launch))
+    row = rows.above[launch]
+    string = selection.analysis.host.string
+    own, total = None, np.zeros(size, np.int64)
+    while len(row):
+        inside = row >= 0
+        row, duration = row[inside], duration[inside]
+        whole = ~rows.repeats[row]
+        total += _sums(string[row[whole]], duration[whole], size)
+        own = _sums(string[row], duration, size) if own is None else own
+        row = rows.above[row]
+    return total, np.zeros(size, np.int64) if own is None else own
+
+
+def _sums(group: Int, nanoseconds: Int, size: int) -> Int:
+    """Sum per group; doubles hold every sum of nanoseconds below a hundred days exactly."""
+    return np.bincount(group, nanoseconds, minlength=size).astype(np.int64)

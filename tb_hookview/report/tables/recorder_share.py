@@ -1,0 +1,84 @@
+"""How many marks the recorder left, and what part of the time they took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_hookview import markers, schema
+from tb_hookview.analysis.host.roles import MARK_ROLES, Role
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import among, distinct
+from tb_hookview.arrays.types import Bool
+
+_ROLES = {
+    "forward": (Role.FORWARD_MARK,),
+    "gradient": (Role.GRADIENT_MARK,),
+    "backward": (Role.BEFORE_MARK, Role.AFTER_MARK),
+    "function": (Role.FUNCTION_MARK,),
+}
+
+_LONGEST_US = 1e6
+"""No mark costs more; a number above it was not written by the recorder."""
+
+
+def recorder_share(selection: Selection) -> schema.Recorder | None:
+    """Sum the recorder's marks up; None where the trace holds none.
+
+    A mark counts where it began within a selected step, on whatever thread. Its cost is the one
+    that the manifest gives for its kind, in microseconds.
+    """
+    host = selection.analysis.host
+    is_mark = among(host.role, [int(role) for role in MARK_ROLES])
+    if not is_mark.any():
+        return None
+    manifest = host.trace.manifest or {}
+    steps = selection.analysis.steps
+    chosen = among(steps.at(host.forest.start), selection.steps)
+    marks = schema.Marks(**{kind: _count(selection, chosen, kind) for kind in _ROLES})
+    cost = _cost_us(marks, manifest.get("cost_us"))
+    duration = int(np.diff(steps.window[list(selection.steps)]).sum()) / 1000
+    return schema.Recorder(
+        version=_version(selection, is_mark),
+        markers=_texts(manifest.get("markers")),
+        marks=marks,
+        own_host_us=cost,
+        own_share=cost / duration if cost is not None and duration > 0 else None,
+    )
+
+
+def _count(selection: Selection, chosen: Bool, kind: str) -> int:
+    role = selection.analysis.host.role
+    return int(np.count_nonzero(chosen & among(role, [int(each) for each in _ROLES[kind]])))
+
+
+def _cost_us(marks: schema.Marks, each_us: object) -> float | None:
+    """Return the marks' time; None where the cost of one kind that is there is not known."""
+    known = each_us if isinstance(each_us, dict) else {}
+    total = 0.0
+    for kind, count in msgspec.structs.asdict(marks).items():
+        if not count:
+            continue
+        cost = known.get(kind)
+        if not _is_time(cost):
+            return None
+        total += count * cost
+    return total if known else None
+
+
+def _is_time(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= _LONGEST_US
+
+
+def _version(selection: Selection, is_mark: Bool) -> int | None:
+    host = selection.analysis.host
+    texts = (host.trace.strings[string] for string in distinct(host.string[is_mark]).tolist())
+    decoded = (markers.decode(text) for text in texts)
+    return max((mark.version for mark in decoded if mark is not None), default=None)
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -1,0 +1,88 @@
+"""The table of streams: how busy each was, why it paused between two pieces of work, its queue.
+
+A pause is told as HolisticTraceAnalysis tells it, by when the work after it was launched:
+
+    host            [launch 2]
+    stream  [work 1]             [work 2]    the host came late: `host_us`
+
+    host    [launch 2]
+    stream  [work 1]  [work 2]               launched in time: `kernel_us` where
+                                             it is below 30 us, else `other_us`
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.queue_length import queue_length
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+
+SHORT_NS = 30_000
+"""Pauses of launched work below this are the device's own."""
+
+
+class Pauses(NamedTuple):
+    """Time of a stream without work, between its first piece of work and its last, nanoseconds."""
+
+    host: int
+    """Before work whose launch began after the stream had come to rest."""
+    kernel: int
+    """Short ones before work that was launched in time."""
+    other: int
+    """Long ones before such work, and before work whose launch is not known."""
+
+
+def stream_rows(selection: Selection) -> list[schema.Stream]:
+    """One row per stream that did any of the selected work, by device, then busiest first."""
+    analysis, work = selection.analysis, selection.analysis.work
+    thread = analysis.trace.events.thread[work.event]
+    chosen = selection.work
+    rows = [
+        _row(analysis, device, stream, chosen & (thread == stream) & (work.device == device))
+        for stream in distinct(thread[chosen]).tolist()
+        for device in distinct(work.device[chosen & (thread == stream)]).tolist()
+    ]
+    return sorted(rows, key=lambda row: (int(row.device), -row.busy_us))
+
+
+def _row(analysis: Analysis, device: int, thread: int, mine: Bool) -> schema.Stream:
+    work, trace = analysis.work, analysis.trace
+    queue, pauses = queue_length(analysis, mine), find_pauses(analysis, mine)
+    known = bool(len(queue.time))
+    return schema.Stream(
+        device=str(device),
+        stream=trace.threads[thread].tid.removeprefix("stream "),
+        count=int(mine.sum()),
+        busy_us=intervals.length(intervals.of(work.start[mine], work.end[mine])) / 1000,
+        host_us=pauses.host / 1000 if known else None,
+        kernel_us=pauses.kernel / 1000 if known else None,
+        other_us=pauses.other / 1000 if known else None,
+        queue_mean=queue.mean,
+        queue_max=queue.longest if known else None,
+    )
+
+
+def find_pauses(analysis: Analysis, chosen: Bool) -> Pauses:
+    """Tell the pauses of one stream apart; `chosen` (shape (d,)) is its work."""
+    work = analysis.work
+    rows = np.flatnonzero(chosen)
+    if not len(rows):
+        return Pauses(0, 0, 0)
+    reach = np.maximum.accumulate(work.end[rows])[:-1]
+    pause = np.maximum(work.start[rows[1:]] - reach, 0)
+    launched = lookup(analysis.forest.start, work.launch[rows[1:]])
+    late = launched > reach
+    short = ~late & (launched >= 0) & (pause < SHORT_NS)
+    return Pauses(_sum(pause, late), _sum(pause, short), _sum(pause, ~late & ~short))
+
+
+def _sum(time: Int, wanted: Bool) -> int:
+    return int(time[wanted].sum())

@@ -1,0 +1,100 @@
+"""The table of waits: each with its chain from the call up to the Python line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.stacks import stacks_at
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.analysis.syncs.blocking_event import waited_for
+from tb_hookview.analysis.syncs.detection import operator_chain
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.schema import Phase
+
+
+def own_syncs(syncs: Iterable[schema.Sync]) -> list[schema.Sync]:
+    """Those waits that are the program's and not the profiler's."""
+    return [sync for sync in syncs if sync.cause != schema.PROFILER]
+
+
+def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
+    """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
+    analysis = selection.analysis
+    chosen = np.flatnonzero(selection.syncs)
+    held_by = waited_for(analysis.forest, analysis.work, analysis.syncs)[chosen]
+    step = analysis.steps.at(analysis.syncs.start[chosen])
+    numbers = (column.tolist() for column in (chosen, step, held_by))
+    columns = zip(*numbers, _stacks(analysis, chosen), strict=True)
+    return [
+        _row(analysis, sync, causes[sync], step, stack, _waited_for(analysis, work))
+        for sync, step, work, stack in columns
+    ]
+
+
+def _row(
+    analysis: Analysis,
+    sync: int,
+    cause: str,
+    step: int,
+    stack: list[str],
+    held_by: schema.WaitedFor | None,
+) -> schema.Sync:
+    syncs, trace = analysis.syncs, analysis.trace
+    position = int(syncs.position[sync])
+    node = int(analysis.row_node[position])
+    module = int(analysis.attribution.row_module[position])
+    chain = operator_chain(analysis.host, int(syncs.operator[sync]))
+    thread = trace.threads[int(analysis.forest.thread[position])]
+    idle = analysis.sync_idle
+    return schema.Sync(
+        api=_name(analysis, position),
+        start_us=int(syncs.start[sync]) / 1000,
+        duration_us=int(syncs.end[sync] - syncs.start[sync]) / 1000,
+        step=analysis.steps.name[step] if step >= 0 else None,
+        phase=Phase(int(analysis.phases.row[position])).name.lower(),
+        operator=chain[0] if chain else None,
+        node=node_name(_name(analysis, int(analysis.nodes.position[node]))) if node >= 0 else None,
+        module=analysis.modules.path[module] if module >= 0 else None,
+        cause=cause,
+        device_idle_us=None if idle is None else int(idle[sync]) / 1000,
+        stack=stack,
+        thread=thread.name or thread.tid,
+        waited_for=held_by,
+    )
+
+
+def _waited_for(analysis: Analysis, work: int) -> schema.WaitedFor | None:
+    if work < 0:
+        return None
+    trace, done = analysis.trace, analysis.work
+    event = int(done.event[work])
+    return schema.WaitedFor(
+        name=trace.strings[int(trace.events.name[event])],
+        device=str(done.device[work]),
+        stream=trace.threads[int(trace.events.thread[event])].tid.removeprefix("stream "),
+        duration_us=int(done.end[work] - done.start[work]) / 1000,
+    )
+
+
+def _name(analysis: Analysis, position: int) -> str:
+    return analysis.host.name(position)
+
+
+def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:
+    """Python frames at each wait; in the backward pass those of the forward call that made it.
+
+    The autograd thread has no frames of its own to tell, and where backward runs on the caller's
+    thread they only lead to `backward()`.
+    """
+    forest, nodes = analysis.forest, analysis.nodes
+    position = analysis.syncs.position[chosen]
+    node = analysis.row_node[position]
+    maker = lookup(np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow), node)
+    asked = np.where(maker >= 0, maker, position)
+    return stacks_at(analysis.trace, forest.thread[asked], forest.start[asked])

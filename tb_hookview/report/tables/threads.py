@@ -1,0 +1,130 @@
+"""The table of host threads: what each was for, how long it worked, and in which phase.
+
+A thread works while an operator, an annotation or a call of the device's runtime is open on it.
+What it does in Python between these shows only in traces with stacks, where frames of its main loop
+are open all the time, and tells nothing of work.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.phases import REASONS
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.schema import Phase
+
+_DATA_NAMES = ("pt_data_worker", "pt_data_pin")
+"""How torch names the threads of its `DataLoader`, in the name of a thread."""
+
+
+class _Rows(NamedTuple):
+    """Forest rows of one thread: positions from `first` up to `end`."""
+
+    thread: int
+    first: int
+    end: int
+
+
+def thread_rows(selection: Selection) -> list[schema.Thread]:
+    """One row per host thread that did anything in the selection, busiest first."""
+    analysis = selection.analysis
+    windows = _windows(selection)
+    table = []
+    for rows in _threads(analysis):
+        chosen = bool(selection.rows[rows.first : rows.end].any())
+        row = _row(analysis, rows, windows)
+        if chosen or row.busy_us:
+            table.append(row)
+    return sorted(table, key=lambda row: row.busy_us, reverse=True)
+
+
+def _windows(selection: Selection) -> Int | None:
+    """Bounds of the chosen steps; None for the whole trace."""
+    if selection.chosen is None:
+        return None
+    return np.asarray(selection.analysis.steps.window[list(selection.chosen)])
+
+
+def _threads(analysis: Analysis) -> list[_Rows]:
+    """Threads of the host, that is those of no device."""
+    thread = analysis.forest.thread
+    first = np.flatnonzero(np.diff(thread, prepend=-1))
+    end = np.append(first[1:], len(thread))
+    hosts = ~analysis.host.device_threads[thread[first]]
+    return list(map(_Rows, *(column[hosts].tolist() for column in (thread[first], first, end))))
+
+
+def _row(analysis: Analysis, rows: _Rows, windows: Int | None) -> schema.Thread:
+    place = analysis.trace.threads[rows.thread]
+    times = _phase_times(analysis, rows)
+    by_phase = {
+        phase.name.lower(): spent / 1000
+        for phase in Phase
+        if (spent := _length(times[phase], windows))
+    }
+    return schema.Thread(
+        thread=place.name or place.tid,
+        process=place.pid,
+        role=thread_role(analysis, rows.thread),
+        busy_us=sum(_length(time, windows) for time in times) / 1000,
+        by_phase=by_phase,
+        blocked_us=_length(_blocked(analysis, rows.thread), windows) / 1000,
+    )
+
+
+def _length(time: Int, windows: Int | None) -> int:
+    """Nanoseconds of a set of time that lie in the windows (None: all)."""
+    if windows is None:
+        return intervals.length(time)
+    return int(intervals.lengths_within(time, windows).sum())
+
+
+def _phase_times(analysis: Analysis, rows: _Rows) -> list[Int]:
+    """Time in which any row of the thread was open, by phase: disjoint sets."""
+    forest, reason = analysis.forest, analysis.phases.reason
+    mine = slice(rows.first, rows.end)
+    start, end, parent, own = (
+        forest.start[mine],
+        forest.end[mine],
+        forest.parent[mine],
+        reason[mine],
+    )
+    # Others lie as a whole within one of the same phase; some straddle the end of what is around.
+    adds = np.flatnonzero((own != lookup(reason, parent)) | (end > lookup(forest.end, parent)))
+    taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
+    for number, phase in enumerate(REASONS):
+        found = adds[own[adds] == number]
+        if len(found):
+            whole = intervals.of(start[found], end[found])
+            left = intervals.subtract(whole, taken)
+            times[phase] = intervals.normal(np.concatenate([times[phase], left]))
+            taken = intervals.normal(np.concatenate([taken, whole]))
+    return times
+
+
+def _blocked(analysis: Analysis, thread: int) -> Int:
+    syncs = analysis.syncs
+    mine = analysis.forest.thread[syncs.position] == thread
+    return intervals.of(syncs.start[mine], syncs.end[mine])
+
+
+def thread_role(analysis: Analysis, thread: int) -> str:
+    """What a thread was for, told by all of the trace: as `schema.Thread.role`."""
+    first, end = np.searchsorted(analysis.forest.thread, [thread, thread + 1])
+    phases = set(distinct(analysis.phases.row[first:end]).tolist())
+    if thread in analysis.steps.thread or Phase.FORWARD in phases:
+        return "forward"
+    if Phase.BACKWARD in phases:
+        return "backward"
+    name = analysis.trace.threads[thread].name
+    if Phase.DATA in phases or any(known in name for known in _DATA_NAMES):
+        return "data"
+    return "other"

@@ -1,0 +1,1 @@
+"""Rules: what costs time in a training step, and what to do about it."""

@@ -1,0 +1,148 @@
+"""All rules, in order of priority.
+
+A sync is explained, and a gap of the device charged, by the first rule that claims it: syncs, then
+data loading, data movement, memory, host, launches.
+"""
+
+from __future__ import annotations
+
+from tb_hookview.rules.compile import eager_compile_candidate, recompile_graph_break
+from tb_hookview.rules.data import (
+    cpu_preprocess_format,
+    create_on_cpu_then_move,
+    device_layout_copies,
+    h2d_many_small,
+    h2d_nonblocking_unpinned,
+    h2d_not_overlapped,
+    h2d_pageable_blocking,
+    h2d_pinned_but_blocking,
+    host_copy_torch_tensor,
+    loader_single_process,
+    loader_wait,
+    pin_memory_inline,
+    step_outlier,
+    storage_io_bound,
+)
+from tb_hookview.rules.distributed import (
+    comm_exposed,
+    dataparallel_used,
+    ddp_bucket_or_unused,
+    ddp_non_nccl,
+    rank_straggler,
+    sync_batchnorm,
+)
+from tb_hookview.rules.engine.rule import Rule
+from tb_hookview.rules.host import (
+    debug_apis_on,
+    device_choice,
+    graph_pause,
+    host_cpu_tuning,
+    launch_queue_shallow,
+)
+from tb_hookview.rules.kernels import (
+    attention_unfused,
+    conv_bias_before_bn,
+    conv_layout_transpose,
+    cudnn_autotune,
+    gpu_low_utilization,
+    index_put_sort_kernels,
+    pointwise_unfused,
+    python_loop_over_batch,
+    small_grid_low_occupancy,
+    tiny_kernels_launch_bound,
+)
+from tb_hookview.rules.memory import (
+    allocator_malloc_free_in_step,
+    memory_near_limit_or_idle,
+    recompute_overhead,
+)
+from tb_hookview.rules.optimizer import optimizer_single_tensor, zero_grad_fill
+from tb_hookview.rules.precision import (
+    fp64_kernels,
+    matmul_misaligned,
+    tensor_cores_unused,
+    tf32_disabled,
+)
+from tb_hookview.rules.sync import (
+    sync_bool_branch,
+    sync_d2h_copy,
+    sync_data_dependent_size,
+    sync_explicit,
+    sync_gather_backward_deterministic,
+    sync_grad_clip,
+    sync_grad_scaler,
+    sync_host_index_or_slice,
+    sync_in_operator,
+    sync_mask_index,
+    sync_nonzero_variable_shape,
+    sync_optimizer_scalar_state,
+    sync_scalar_item,
+)
+
+RULES: tuple[Rule, ...] = (
+    debug_apis_on.RULE,
+    sync_gather_backward_deterministic.RULE,
+    sync_optimizer_scalar_state.RULE,
+    sync_grad_scaler.RULE,
+    sync_grad_clip.RULE,
+    sync_mask_index.RULE,
+    sync_data_dependent_size.RULE,
+    sync_nonzero_variable_shape.RULE,
+    sync_bool_branch.RULE,
+    sync_host_index_or_slice.RULE,
+    sync_scalar_item.RULE,
+    sync_d2h_copy.RULE,
+    sync_explicit.RULE,
+    # data-loading
+    loader_single_process.RULE,
+    loader_wait.RULE,
+    storage_io_bound.RULE,
+    cpu_preprocess_format.RULE,
+    # data-movement
+    create_on_cpu_then_move.RULE,
+    h2d_many_small.RULE,
+    h2d_pageable_blocking.RULE,
+    h2d_pinned_but_blocking.RULE,
+    h2d_nonblocking_unpinned.RULE,
+    h2d_not_overlapped.RULE,
+    host_copy_torch_tensor.RULE,
+    pin_memory_inline.RULE,
+    sync_in_operator.RULE,
+    # memory
+    allocator_malloc_free_in_step.RULE,
+    recompute_overhead.RULE,
+    memory_near_limit_or_idle.RULE,
+    # host
+    host_cpu_tuning.RULE,
+    device_choice.RULE,
+    # kernels, optimizer, precision, compile, distributed
+    python_loop_over_batch.RULE,
+    optimizer_single_tensor.RULE,
+    zero_grad_fill.RULE,
+    recompile_graph_break.RULE,
+    graph_pause.RULE,
+    ddp_bucket_or_unused.RULE,
+    tiny_kernels_launch_bound.RULE,
+    attention_unfused.RULE,
+    conv_layout_transpose.RULE,
+    cudnn_autotune.RULE,
+    conv_bias_before_bn.RULE,
+    index_put_sort_kernels.RULE,
+    fp64_kernels.RULE,
+    tf32_disabled.RULE,
+    tensor_cores_unused.RULE,
+    matmul_misaligned.RULE,
+    device_layout_copies.RULE,
+    pointwise_unfused.RULE,
+    small_grid_low_occupancy.RULE,
+    eager_compile_candidate.RULE,
+    dataparallel_used.RULE,
+    ddp_non_nccl.RULE,
+    sync_batchnorm.RULE,
+    comm_exposed.RULE,
+    rank_straggler.RULE,
+    # what is left of the gaps
+    step_outlier.RULE,
+    launch_queue_shallow.RULE,
+    gpu_low_utilization.RULE,
+)

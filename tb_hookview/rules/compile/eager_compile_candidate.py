@@ -1,0 +1,76 @@
+"""A model that runs operator by operator, alike in every step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import distinct, numbered
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.kernels import pointwise_unfused, tiny_kernels_launch_bound
+
+_COMPILED = re.compile(
+    r"Torch-Compiled Region|## Call CompiledFxGraph|CompiledFunction|triton_(poi|red|per|tem)_"
+    r"|(cuda|hip)GraphLaunch"
+)
+_WAITS = 2
+"""A step: what waits more often has to be changed first."""
+
+
+def _match(context: Context) -> Iterator[Match]:
+    waits = int(np.count_nonzero(context.own_waits))
+    if context.strings(_is_compiled) or waits > _WAITS * len(context.steps) or not _alike(context):
+        return
+    reasons = (tiny_kernels_launch_bound.RULE, pointwise_unfused.RULE)
+    found = [rule.id for rule in reasons if rule.match and any(True for _ in rule.match(context))]
+    if not found:
+        return
+    yield Match(
+        place="the model",
+        everywhere=True,
+        evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} holds; "
+        f"{waits / len(context.steps):.1f} waits a step"
+        + (", the same kernels in every step" if len(context.steps) > 1 else ""),
+        count=len(context.steps),
+        claims_gain=False,
+        latent="its cost is that of the findings it names",
+    )
+
+
+def _is_compiled(name: str) -> bool:
+    return _COMPILED.match(name) is not None
+
+
+def _alike(context: Context) -> bool:
+    """Whether the same kernels run, equally often, in every step that counts."""
+    work, events = context.analysis.work, context.analysis.trace.events
+    rows = np.flatnonzero(context.work & (work.launch >= 0))
+    step = context.analysis.steps.at(context.forest.start[work.launch[rows]])
+    name = events.name[work.event[rows]].astype(np.int64)
+    pair = numbered(step, name)
+    times = np.bincount(pair)
+    names = np.empty(len(times), np.int64)
+    names[pair] = name
+    alike = numbered(times, names)
+    return bool(
+        len(distinct(names)) == len(distinct(alike))
+        and len(names) == len(distinct(names)) * len(context.steps)
+    )
+
+
+RULE = Rule(
+    id="eager-compile-candidate",
+    family="compile",
+    title="The model is not compiled, and is of the kind that gains from it",
+    matches="No compiled region, Triton kernel or CUDA graph in the trace; pointwise-unfused or "
+    "tiny-kernels-launch-bound holds; at most two waits a step; the same kernels, equally often, "
+    "in every step.",
+    fix="Try torch.compile on the model or on the functions that take the time. Leave the first "
+    "steps out of the measurement: they compile. Remove shapes that depend on data first.",
+    reference="PyTorch, Introduction to torch.compile",
+    confidence="medium",
+    match=_match,
+)

@@ -1,0 +1,73 @@
+"""Tensors that are filled on the host and moved at once, where the device could fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence import copies
+
+_FILLS = (
+    *("aten::zeros", "aten::ones", "aten::full", "aten::arange", "aten::eye", "aten::linspace"),
+    *("aten::rand", "aten::randn", "aten::randint", "aten::randperm", "aten::tril", "aten::triu"),
+    *("aten::zeros_like", "aten::ones_like", "aten::full_like", "aten::rand_like"),
+    *("aten::randn_like", "aten::fill_", "aten::zero_", "aten::normal_", "aten::uniform_"),
+)
+_AT_ONCE_NS = 25_000
+"""`torch.zeros(...).to(device)` moves within this time, on a slow host too."""
+
+
+def _waits(context: Context) -> Bool:
+    waits, forest = context.waits, context.forest
+    memory = rf"{copies.PAGEABLE}|{copies.UNTOLD}"
+    moved = waits.outermost(r"aten::(to|cuda|_to_copy)")
+    filled = waits.before(moved)
+    at_once = lookup(forest.start, moved) - lookup(forest.end, filled) <= _AT_ONCE_NS
+    found = np.asarray(waits.named(filled, *_FILLS) & at_once)
+    if found.any():
+        found &= copies.waits_for(context, copies.uploads(context, memory))
+        found &= ~_launches(context)[filled]
+    return found
+
+
+def _launches(context: Context) -> Bool:
+    """Fills that launched work of a device."""
+    parent, launch = context.forest.parent, context.analysis.work.launch
+    around = context.forest.nearest(context.named(*_FILLS))
+    fill = around[distinct(launch[launch >= 0])]
+    found = np.zeros(len(context.forest) + 1, bool)  # the last is for "no row"
+    while len(fill := distinct(fill[fill >= 0])):
+        found[fill] = True
+        fill = lookup(around, parent[fill])
+    return found
+
+
+def _match(context: Context) -> Iterator[Match]:
+    found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
+    return copies.by_place_of_copies(
+        context,
+        distinct(context.waits.copy[found]),
+        saved=1.0,
+        note="each right behind an operator that filled a tensor on the host",
+    )
+
+
+RULE = Rule(
+    id="create-on-cpu-then-move",
+    family="data-movement",
+    title="Tensors are filled on the host and then moved to the device",
+    matches="An operator that fills a tensor without a kernel (aten::zeros, randn, arange, ...), "
+    "and within 25 us aten::to with a copy to the device that blocks.",
+    fix="Make them where they are used: device= and dtype= in the constructor, or new_* and *_like "
+    "of a tensor on the device. Register constants as buffers.",
+    reference="PyTorch Performance Tuning Guide: create tensors directly on the target device",
+    confidence="medium",
+    waits=_waits,
+    match=_match,
+)

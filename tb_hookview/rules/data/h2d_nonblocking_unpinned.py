@@ -1,0 +1,66 @@
+"""`non_blocking=True` on memory that is not pinned: the call itself takes as long as the copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import union, without
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence import copies
+
+_LONG_NS = 50_000
+_LONG_SHARE = 0.5
+"""A call is long from this time, or from this part of its copy's time on the device."""
+
+
+def _waits(context: Context) -> Bool:
+    return copies.waits_for(context, _unpinned(context)) & ~copies.blocking(context)
+
+
+def _match(context: Context) -> Iterator[Match]:
+    waits = context.waits
+    explained = waits.copy[context.explained_by(RULE) & context.own_waits & _large(context)]
+    return copies.by_place_of_copies(
+        context,
+        union(explained, _long_calls(context)),
+        pinning=True,
+    )
+
+
+def _unpinned(context: Context) -> Bool:
+    return copies.uploads(context, copies.PAGEABLE)
+
+
+def _large(context: Context) -> Bool:
+    """Waits for a copy that is not small."""
+    return copies.waits_for(context, ~copies.small(context))
+
+
+def _long_calls(context: Context) -> Int:
+    """Copies that no wait is for and whose call was long all the same."""
+    work, forest = context.analysis.work, context.forest
+    counted = _unpinned(context) & context.work & ~copies.small(context)
+    found = without(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
+    call = forest.duration[work.launch[found]]
+    long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
+    return np.asarray(found[long & context.on_busy_thread(work.launch[found])])
+
+
+RULE = Rule(
+    id="h2d-nonblocking-unpinned",
+    family="data-movement",
+    title="Copies to the device are asked not to block, but their memory is not pinned",
+    matches="A copy from pageable memory to the device, larger than 64 KiB, without a "
+    "synchronize behind it, whose call lasts over 50 us or half of the copy.",
+    fix="Pin in the loader: DataLoader(pin_memory=True) does it on a thread of its own. "
+    "Without it the flag non_blocking has no effect, and .pin_memory() in the loop costs more than "
+    "it saves.",
+    reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
+    "rule cuda_memcpy_async",
+    waits=_waits,
+    match=_match,
+)

@@ -1,0 +1,53 @@
+"""Copies from pinned memory on the stream of the kernels, which wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import among, distinct, without
+from tb_hookview.arrays.types import Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence import copies
+from tb_hookview.trace import Kind
+
+_SHARE = 0.02
+"""Part of a step from which on such copies count."""
+
+
+def _match(context: Context) -> Iterator[Match]:
+    found = _on_stream_of_kernels(context)
+    found = without(found, context.waits.copy)
+    alone = copies.exposed(context, found)
+    found = found[alone > 0]
+    if context.per_step(alone.sum()) > _SHARE * context.step_us > 0:
+        yield from copies.by_place_of_copies(context, found, saved=1.0, caveats=(_BOUND,))
+
+
+_BOUND = "At most as much is gained as other work of a step can hide."
+
+
+def _on_stream_of_kernels(context: Context) -> Int:
+    """Copies from pinned memory, in steps that count, on a stream that runs kernels too."""
+    work, events = context.analysis.work, context.analysis.trace.events
+    stream, kind = events.thread[work.event], events.kind[work.event]
+    kernels = among(stream, distinct(stream[kind == Kind.KERNEL]))
+    wanted = copies.uploads(context, copies.PINNED) & context.work & kernels & (work.launch >= 0)
+    return np.flatnonzero(wanted)
+
+
+RULE = Rule(
+    id="h2d-not-overlapped",
+    family="data-movement",
+    title="Batches are copied to the device while no kernel runs",
+    matches="Copies from pinned memory that do not block, on a stream that runs kernels, which for "
+    "over 2 % of a step have no kernel beside them.",
+    fix="Copy the next batch on a stream of its own while this one is computed: wait_stream before "
+    "its use, record_stream on its tensors. Ship compact types, such as uint8 images and int32 "
+    "ids, and convert them on the device.",
+    reference="CUDA semantics, CUDA streams; PyTorch, A guide on good usage of non_blocking and "
+    "pin_memory()",
+    match=_match,
+)

@@ -1,0 +1,51 @@
+"""Batches copied from memory that is not pinned, while the host stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence import copies
+
+_UNTOLD = "HIP does not tell whether the memory is pinned; if it is, non_blocking=True is enough."
+
+
+def _waits(context: Context) -> Bool:
+    unpinned = copies.uploads(context, copies.PAGEABLE) | copies.uploads(context, copies.UNTOLD)
+    return copies.waits_for(context, unpinned) & copies.blocking(context)
+
+
+def _match(context: Context) -> Iterator[Match]:
+    found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
+    untold = copies.waits_for(context, copies.uploads(context, copies.UNTOLD))
+    yield from copies.by_place_of_copies(
+        context,
+        distinct(context.waits.copy[found & ~untold]),
+        pinning=True,
+    )
+    yield from copies.by_place_of_copies(
+        context,
+        distinct(context.waits.copy[found & untold]),
+        caveats=(_UNTOLD,),
+        confidence="medium",
+    )
+
+
+RULE = Rule(
+    id="h2d-pageable-blocking",
+    family="data-movement",
+    title="Tensors are copied to the device from memory that is not pinned, and the host waits",
+    matches="A copy from pageable memory to the device with a synchronize behind it in the same "
+    "operator, as .to(device) makes it; hipMemcpyWithStream on HIP. In a trace without marked "
+    "steps, not before the first kernel: there models move to the device, once.",
+    fix="Load with DataLoader(pin_memory=True) and move batches by .to(device, non_blocking=True): "
+    "both are needed. A batch of a class of your own needs a method pin_memory() that returns it. "
+    "Values that never change belong on the device, as buffers.",
+    reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
+    "rule cuda_memcpy_async",
+    waits=_waits,
+    match=_match,
+)

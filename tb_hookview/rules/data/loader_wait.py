@@ -1,0 +1,27 @@
+"""The training waits for a batch that the loader's workers have not finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence.loaders import in_loader
+
+
+def _match(context: Context) -> Iterator[Match]:
+    return in_loader(context, single=False)
+
+
+RULE = Rule(
+    id="loader-wait",
+    family="data-loading",
+    title="The training waits for the workers of its DataLoader",
+    matches="Over 5 % of a step in a DataLoader with workers, while a device idles.",
+    fix="Raise num_workers (begin near the number of cores for each device), prefetch_factor, and "
+    "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "
+    "Return less from the workers. Train on one batch kept in memory to see what could be gained.",
+    reference="torch.utils.data documentation; torch_tb_profiler, DataLoader recommendation",
+    match=_match,
+    advice=("storage-io-bound", "cpu-preprocess-format", "host-cpu-tuning"),
+)

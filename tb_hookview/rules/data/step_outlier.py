@@ -1,0 +1,86 @@
+"""One step takes much longer than the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.types import Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+
+_LONG = 1.5
+"""Times the median, from which on a step is an outlier; with enough steps also from three
+standard deviations above the mean, if it is a tenth above the median at all."""
+_AT_LEAST = 4
+"""Steps without which none is usual."""
+_HOSTS = (Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR, Cause.LAUNCH)
+_PARTS = {
+    "data_us": "in loaders",
+    "forward_us": "in forward",
+    "backward_us": "in backward",
+    "optimizer_us": "in the optimizer",
+    "other_us": "in none of these phases",
+}
+
+
+def _match(context: Context) -> Iterator[Match]:
+    last = len(context.analysis.steps.name) - 1  # it ends as the profiler stops
+    steps = [step for step in context.steps if step != last]
+    rows = [row for step, row in zip(context.steps, context.counted, strict=True) if step != last]
+    if len(rows) < _AT_LEAST:
+        return
+    from statistics import mean, median, pstdev  # five more modules, for long traces alone
+
+    usual = median(row.duration_us for row in rows)
+    spread = mean(row.duration_us for row in rows) + 3 * pstdev(row.duration_us for row in rows)
+    for step, row in zip(steps, rows, strict=True):
+        if row.duration_us > min(_LONG * usual, max(spread, 1.1 * usual)):
+            gaps = _unusual_gaps(context, step)
+            yield Match(
+                place=row.name,
+                everywhere=True,
+                evidence=_evidence(row, rows, usual),
+                gaps=gaps,
+                examples=context.analysis.steps.window[[step], 0],
+                latent="the device has no gap in it that is longer than those of other steps",
+            )
+
+
+def _unusual_gaps(context: Context, step: int) -> Int:
+    """Gaps with their middle in a step, longer than all gaps of other steps that count."""
+    gaps, known = context.gaps_of(*_HOSTS), context.analysis.gaps
+    mine = context.analysis.steps.at((known.start + known.end)[gaps] // 2) == step
+    duration = known.duration[gaps]
+    return np.asarray(gaps[mine & (duration > duration[~mine].max(initial=0))])
+
+
+def _evidence(row: schema.Step, rows: list[schema.Step], usual: float) -> str:
+    from statistics import median
+
+    grown = {
+        said: getattr(row, part) - median(getattr(other, part) for other in rows)
+        for part, said in _PARTS.items()
+    }
+    said, more = max(grown.items(), key=lambda item: item[1])
+    text = f"{row.duration_us:.0f} us, where the median of {len(rows)} steps is {usual:.0f}; "
+    return text + f"it spends most of that more, {more:.0f} us, {said}"
+
+
+RULE = Rule(
+    id="step-outlier",
+    family="data-loading",
+    title="A step takes much longer than the others",
+    matches="Among four or more steps, one above 1.5 times the median, or above the mean by three "
+    "standard deviations. The trace's last is left out: in it the profiler stops. Bills gaps "
+    "longer than any of the other steps.",
+    fix="Look at what the step does at its longest gap. Loaders: persistent_workers=True, a larger "
+    "prefetch_factor. Checkpoints: write them asynchronously. Shapes: warm up with all of them. "
+    "Garbage collection: gc.freeze() after the warm-up, or gc.collect() at times of your own.",
+    reference="Amazon SageMaker Debugger, rule StepOutlier; torch.utils.data documentation",
+    confidence="medium",
+    match=_match,
+)

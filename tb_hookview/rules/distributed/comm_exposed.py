@@ -1,0 +1,95 @@
+"""Collectives take time in which nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence.messages import collectives
+
+_SHARE = 0.1
+_WAITS = (
+    "A collective's time holds the wait for other ranks; one rank's trace cannot tell it from the "
+    "transfer."
+)
+_GRAPHS = "There are CUDA graphs: kernels of theirs that the trace does not list may run meanwhile."
+
+
+def _match(context: Context) -> Iterator[Match]:
+    transfers = context.of_kinds("communication") & ~of_batch_norms(context)
+    rows, alone = _exposed(context, transfers)
+    exposed = context.per_step(alone.sum())
+    if not context.step_us or exposed <= _SHARE * context.step_us:
+        return
+    whole, count = context.device_us(transfers), int(np.count_nonzero(transfers & context.work))
+    yield Match(
+        place="collectives",
+        everywhere=True,
+        evidence=f"{count / len(context.steps):.0f} pieces of communication a step take "
+        f"{whole:.1f} us; for {exposed:.1f} us of a step ({exposed / context.step_us:.0%}) the "
+        "device communicates and computes nothing" + _volume(context),
+        count=count,
+        wasted=rows,
+        wasted_ns=alone,
+        claims_gain=False,
+        examples=context.work_starts(transfers),
+        caveats=(_WAITS, _GRAPHS) if context.strings(_is_graph_launch) else (_WAITS,),
+    )
+
+
+def _volume(context: Context) -> str:
+    """A phrase of how much the collectives of a step move, "" where the trace does not tell."""
+    rows, size = collectives(context)
+    if not len(rows) or (size < 0).any():
+        return ""
+    messages = f"{len(rows)} message{'s' if len(rows) > 1 else ''}"
+    return f"; {context.per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {messages} in all"
+
+
+def _is_graph_launch(name: str) -> bool:
+    return name in ("cudaGraphLaunch", "hipGraphLaunch")
+
+
+def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
+    """Transfers, and the time of each in which its device did nothing else, nanoseconds.
+
+    Where two transfers overlap, the one that began first has their common time.
+    """
+    work = context.analysis.work
+    steps = intervals.normal(context.analysis.steps.window[list(context.steps)])
+    computes = ~context.of_kinds("communication")
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for device in distinct(work.device[transfers]).tolist():
+        mine = work.device == device
+        rows = np.flatnonzero(mine & transfers)
+        moving = intervals.of(work.start[rows], work.end[rows])
+        computing = intervals.of(work.start[mine & computes], work.end[mine & computes])
+        alone = intervals.intersect(intervals.subtract(moving, computing), steps)
+        reached = np.maximum.accumulate(np.concatenate([work.start[rows[:1]], work.end[rows]]))[:-1]
+        begin = np.maximum(work.start[rows], reached)
+        windows = np.stack([begin, np.maximum(begin, work.end[rows])], axis=1)
+        found.append((rows, intervals.lengths_within(alone, windows)))
+    rows, time = (np.concatenate(column) for column in zip(*found, strict=True))
+    return rows, time
+
+
+RULE = Rule(
+    id="comm-exposed",
+    family="distributed",
+    title="The device communicates and computes nothing meanwhile",
+    matches="Collectives that no computation overlaps take more than 10 % of the step. Those of "
+    "synchronized batch norms are not counted.",
+    fix="Give each rank a larger batch; sum gradients over several batches under no_sync(); reduce "
+    "them in bfloat16 by a communication hook; look at the size of buckets, at prefetching (FSDP), "
+    "and at links and topology. Waiting earlier in the code does not help.",
+    reference="torch_tb_profiler; Holistic Trace Analysis, communication computation overlap",
+    match=_match,
+    advice=("rank-straggler",),
+)

@@ -1,0 +1,115 @@
+"""What a rule is, and what it says of a trace when it matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from msgspec import Struct, field
+
+from tb_hookview.arrays.types import Bool, Int
+
+if TYPE_CHECKING:
+    from tb_hookview.rules.engine.context import Context
+
+Confidence = Literal["high", "medium", "low"]
+Family = Literal[
+    "sync",
+    "data-loading",
+    "data-movement",
+    "memory",
+    "host",
+    "kernels",
+    "optimizer",
+    "precision",
+    "compile",
+    "distributed",
+]
+
+
+class Match(Struct, frozen=True):
+    """One place of a trace where a rule holds. Times "a step" are means over `Context.steps`."""
+
+    place: str
+    """Operator, node or call, as a person reads it."""
+    evidence: str
+    """What was seen, with its figures; a phrase without a full stop."""
+    module: str | None = None
+    """Path of the module; None outside every module, or where it is of no one module."""
+    everywhere: bool = False
+    """It is of the step as a whole, or of several modules, and `place` alone says where."""
+    count: int = 1
+    """How often it was seen."""
+    gaps: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Rows of `Analysis.gaps` that it is to blame for. One that a rule of higher priority was
+    billed for is taken off again."""
+    wasted: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Rows of `DeviceWork`, in steps that count, that could be avoided or shortened. Time of theirs
+    that a rule of higher priority was billed for is taken off again."""
+    wasted_ns: Int | None = None
+    """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
+    saved: float = 1.0
+    """That part of the wasted time which the remedy saves."""
+    claims_gain: bool = True
+    """False where the trace cannot tell what the remedy gains; the gain is then null, and the
+    evidence or a caveat says why."""
+    confidence: Confidence | None = None
+    """Where it differs from the rule's."""
+    examples: Int | None = None
+    """Starts of what was seen, nanoseconds; the report shows the first ones."""
+    caveats: tuple[str, ...] = ()
+    """Sentences about what may make the figures wrong."""
+    latent: str = ""
+    """Why it matters although it costs nothing in this trace; without, such a match is no
+    finding."""
+
+
+class Rule(Struct, frozen=True):
+    """One cause of lost time: how it is seen, what it costs, what to do about it.
+
+    A rule with neither `waits` nor `match` cannot be seen in a trace. It is never a finding, and
+    appears as advice under the findings of rules that name it.
+    """
+
+    id: str
+    family: Family
+    title: str
+    """What is wrong, a phrase that stands by itself."""
+    matches: str
+    """What in a trace makes it hold, in words."""
+    fix: str
+    """What to do about it, in whole sentences."""
+    reference: str
+    confidence: Confidence = "high"
+    waits: Callable[[Context], Bool] | None = None
+    """Which waits it explains, shape (w,) over `Context.waits`. Each wait is explained by the first
+    rule of `RULES` that claims it; that rule's id is its `cause`."""
+    match: Callable[[Context], Iterable[Match]] | None = None
+    """Where it holds. None: one match per module and place of the waits it explains."""
+    advice: tuple[str, ...] = ()
+    """Ids of rules that no trace shows and that belong under this one's findings."""
+
+    @property
+    def visible(self) -> bool:
+        """Whether a trace can show it."""
+        return self.waits is not None or self.match is not None
+
+    def described(self) -> dict[str, object]:
+        """Everything about it that can be told without a trace, ready for JSON."""
+        return {
+            "id": self.id,
+            "family": self.family,
+            "title": self.title,
+            "visible": self.visible,
+            "matches": self.matches,
+            "fix": self.fix,
+            "reference": self.reference,
+            "confidence": self.confidence,
+            "advice": list(self.advice),
+        }
+
+
+def counted(number: int, thing: str, plural: str = "s") -> str:
+    """So many things, in words."""
+    return f"{number} {thing}{'' if number == 1 else plural}"

@@ -1,0 +1,1 @@
+"""Evidence that several rules look for."""

@@ -1,0 +1,195 @@
+"""Copies to the device: which memory they come from, and matches of the rules about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import among, distinct, union, without
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Confidence, Match
+from tb_hookview.rules.evidence.by_place import LATENT
+from tb_hookview.rules.evidence.places import places_of
+from tb_hookview.trace import Kind
+
+PAGEABLE = r"HtoD \(Pageable"
+PINNED = r"HtoD \(Pinned"
+UNTOLD = r"HtoD \(Host"
+"""HIP does not tell whether memory of the host is pinned."""
+_SMALL = 64 * 1024
+"""Bytes up to which a copy counts as small."""
+_SMALL_NS = 10_000
+"""Device time up to which one does whose bytes the trace does not tell."""
+_LARGE = 1 << 20
+"""Bytes from which on a copy's rate is that of the link."""
+FASTER_PINNED = 0.5
+"""Part of a copy's time saved by pinned memory, which is at least twice as fast."""
+ASSUMES_FASTER = "Assumes that the copy takes half as long from pinned memory."
+NO_STEPS = (
+    "The trace marks no steps: what is copied once cannot be told from what is copied each step."
+)
+
+
+def uploads(context: Context, memory: str) -> Bool:
+    """Device work of any step: copies to the device from some kind of memory, shape (d,)."""
+    return context.copies_matching(memory)
+
+
+def bytes_of(context: Context) -> Int:
+    """Bytes that each piece of device work moves, -1 for not told, shape (d,)."""
+    return context.analysis.trace.events.bytes[context.analysis.work.event]
+
+
+def small(context: Context) -> Bool:
+    """Device work that moves little, by its bytes or, untold, by its time, shape (d,)."""
+    moved, duration = bytes_of(context), context.analysis.work.duration
+    return np.where(moved >= 0, moved <= _SMALL, duration <= _SMALL_NS)
+
+
+def saved_by_pinning(context: Context, copies: Int) -> tuple[float, str]:
+    """Part of the time of some copies that pinned memory saves, and what this supposes.
+
+    The rate of the trace's copies from pinned memory tells it, but not of small ones: those take
+    as long as their start.
+    """
+    moved, duration = bytes_of(context), context.analysis.work.duration
+    pinned = uploads(context, PINNED) & (moved >= _LARGE) & (duration > 0)
+    time = duration[copies].sum()
+    if not pinned.any() or not time or (moved[copies] <= _SMALL).any():
+        return FASTER_PINNED, ASSUMES_FASTER
+    rate = moved[pinned].sum() / duration[pinned].sum()  # bytes a nanosecond: GB/s
+    saved = 1 - moved[copies].sum() / rate / time
+    supposed = f"Supposes the {rate:.1f} GB/s of this trace's copies from pinned memory."
+    return float(np.clip(saved, 0.0, 1.0)), supposed
+
+
+def waits_for(context: Context, copies: Bool) -> Bool:
+    """Waits that are for one of some copies, shape (w,)."""
+    copy = context.waits.copy
+    return np.asarray(lookup(copies.astype(np.int64), copy) == 1)
+
+
+def blocking(context: Context) -> Bool:
+    """Waits for a copy that the program let block: a synchronize behind it, or one that waits."""
+    waits, analysis = context.waits, context.analysis
+    launch = lookup(analysis.work.launch, waits.copy)
+    synchronized = waits.end > lookup(context.forest.end, launch)
+    return np.asarray(
+        (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
+    )
+
+
+def exposed(context: Context, copies: Int) -> Int:
+    """Time of some device work (rows) in which its device ran no kernel, nanoseconds."""
+    work, alone = context.analysis.work, np.zeros(len(copies), np.int64)
+    kernel = context.analysis.trace.events.kind[work.event] == Kind.KERNEL
+    for device in distinct(work.device[copies]):
+        mine = work.device[copies] == device
+        rows = np.flatnonzero(kernel & (work.device == device))
+        windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
+        busy = intervals.of(work.start[rows], work.end[rows])
+        alone[mine] = windows[:, 1] - windows[:, 0] - intervals.lengths_within(busy, windows)
+    return alone
+
+
+def by_place_of_copies(
+    context: Context,
+    copies: Int,
+    *,
+    saved: float = 0.0,
+    pinning: bool = False,
+    note: str = "",
+    caveats: tuple[str, ...] = (),
+    confidence: Confidence | None = None,
+) -> Iterator[Match]:
+    """Yield one match for each module and operator that asked for some copies.
+
+    Args:
+        context: the trace.
+        copies: rows of `DeviceWork` whose launch is known.
+        saved: part of the time without a kernel beside it that the remedy saves.
+        pinning: take what pinned memory saves for that.
+        note: a phrase that the evidence ends with.
+        caveats: sentences for every match.
+        confidence: where it differs from the rule's.
+    """
+    if not len(copies):
+        return
+    launch = context.analysis.work.launch[copies]
+    if not context.has_steps:
+        caveats = (*caveats, NO_STEPS)
+    for (module, place), members in places_of(context, launch).items():
+        group = copies[members]
+        waits = np.flatnonzero(among(context.waits.copy, group))
+        alone = exposed(context, group)
+        supposed = caveats
+        if pinning:
+            saved, caveat = saved_by_pinning(context, group)
+            supposed = (*caveats, caveat)
+        yield Match(
+            place=place,
+            module=module,
+            evidence=_evidence(context, group, waits, context.per_step(alone.sum()))
+            + (f"; {note}" if note else ""),
+            count=len(group),
+            gaps=_gaps(context, group, waits),
+            wasted=group if saved else group[:0],
+            wasted_ns=alone if saved else alone[:0],
+            saved=saved,
+            examples=context.forest.start[launch[members]],
+            caveats=supposed,
+            confidence=confidence,
+            latent=LATENT if len(waits) else "",
+        )
+
+
+def _gaps(context: Context, copies: Int, waits: Int) -> Int:
+    """Gaps of the copies' waits, and those in which the host was inside the copies' calls.
+
+    A call that is (part of) the wait is billed as such: without it the host could be further ahead
+    by the length of the wait, and no more.
+    """
+    launch = context.analysis.work.launch
+    copy, start = context.waits.copy[waits], context.waits.start[waits]
+    waited = copy[start <= context.forest.start[launch[copy]]]
+    calls = np.zeros(len(context.forest), bool)
+    calls[launch[without(copies, waited)]] = True
+    return union(context.gaps_of_waits(waits), context.gaps_at(calls, Cause.COPY))
+
+
+def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:
+    work, forest, of_waits = context.analysis.work, context.forest, context.waits
+    launch = work.launch[copies]
+    start = np.concatenate([of_waits.start[waits], forest.start[launch]])
+    end = np.concatenate([of_waits.end[waits], forest.end[launch]])
+    blocked = context.per_step(intervals.length(intervals.of(start, end)))
+    device = context.per_step(work.duration[copies].sum())
+    steps = f"{len(context.steps)} step{'s' if len(context.steps) > 1 else ''}"
+    return (
+        f"{len(copies)} cop{'ies' if len(copies) > 1 else 'y'} in {steps}{_size(context, copies)}, "
+        f"{device:.1f} us a step, "
+        f"{alone:.1f} of them while no kernel ran; the host was in them for {blocked:.1f} us a step"
+    )
+
+
+def _size(context: Context, copies: Int) -> str:
+    """A phrase of the bytes of some copies and their rate, "" where the trace does not tell."""
+    moved, time = bytes_of(context)[copies], context.analysis.work.duration[copies].sum()
+    if (moved < 0).any() or not time:
+        return ""
+    return f" of {moved.mean():.0f} bytes on average at {moved.sum() / time:.2f} GB/s"
+
+
+def repeated(context: Context) -> Bool:
+    """Waits that may come back in every step: without marked steps, those behind a kernel."""
+    waits, work = context.waits, context.analysis.work
+    if context.has_steps:
+        return np.ones(len(waits), bool)
+    kernels = work.start[context.analysis.trace.events.kind[work.event] == Kind.KERNEL]
+    return np.asarray(waits.end > kernels.min(initial=np.iinfo(np.int64).max))

@@ -1,0 +1,52 @@
+"""Messages of collectives, where the trace tells of them (`record_param_comms`)."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.context import Context
+
+_BYTES = {
+    **dict.fromkeys(("double", "long", "complexfloat"), 8),
+    **dict.fromkeys(("float", "int"), 4),
+    **dict.fromkeys(("half", "bfloat16", "short"), 2),
+    **dict.fromkeys(("bool", "byte", "char"), 1),
+}
+"""Bytes of an element by the type's name in lower case; those of 8 bits begin with float8."""
+
+
+def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
+    """Collectives of several ranks whose name fits, in steps that count.
+
+    Returns:
+        Their forest rows, and the bytes of each one's larger message, -1 for not told.
+    """
+    table = context.analysis.trace.collectives
+    if not len(table):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    position = np.full(len(context.analysis.trace.events), -1, np.int64)
+    position[context.forest.event] = np.arange(len(context.forest))
+    row, elements = position[table.event], np.maximum(table.sent, table.received)
+    fitting = {name for name in set(table.collective) if re.search(pattern, name)}
+    fits = [name in fitting for name in table.collective]
+    widths = {name: _width(name) for name in set(table.dtype)}
+    known = (row >= 0) & np.array(fits, bool) & (table.group_size > 1) & (elements > 0)
+    row, width = row[known], np.array([widths[name] for name in table.dtype], np.int64)[known]
+    size = np.where(width > 0, elements[known] * width, -1)
+    counted = context.rows[row]
+    return row[counted], size[counted]
+
+
+def work_of(context: Context, rows: Int) -> Bool:
+    """Communication that some collectives (forest rows) launched, shape (d,)."""
+    asked = np.zeros(len(context.forest), bool)
+    asked[rows] = True
+    return context.work_launched(context.inside(asked)) & context.of_kinds("communication")
+
+
+def _width(dtype: str) -> int:
+    name = dtype.lower()
+    return 1 if name.startswith("float8") else _BYTES.get(name, 0)

@@ -1,0 +1,42 @@
+"""Rows of the host by the place that asked for them: module, and node or outermost operator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.rules.engine.context import Context
+
+
+def places_of(
+    context: Context, rows: Int, operator: Int | None = None
+) -> dict[tuple[str | None, str], Int]:
+    """Indices into `rows` (forest rows) by module path and by node or operator.
+
+    A row in no operator stands for itself.
+
+    Args:
+        context: the trace.
+        rows: forest rows.
+        operator: the operator around each that is to name it, -1 for none; the outermost unless
+            told.
+    """
+    analysis, host = context.analysis, context.host
+    if not len(rows):
+        return {}
+    operator = context.outermost_operator_of(rows) if operator is None else operator
+    node = lookup(analysis.nodes.position, analysis.row_node[rows])
+    asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
+    paths, texts = analysis.modules.path, analysis.trace.strings
+    key = analysis.attribution.row_module[rows] * len(texts) + host.string[asked]
+    places, group = grouped(key)
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    found = {}
+    for place, mine in zip(places.tolist(), members, strict=True):
+        module, string = divmod(place, len(texts))
+        path = paths[module] if module >= 0 else None
+        found[path, node_name(texts[string])] = mine
+    return found

@@ -1,0 +1,235 @@
+"""Questions about the host's waits: what is around each, what it copied, what came before it.
+
+Masks are over all waits of the trace, shape (w,). A wait that no operator asked for lies in none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.arrays.joins import among, distinct, grouped, last_up_to
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.trace import Kind
+
+_TO_DEVICE = re.compile(r"HtoD|HostToDevice|Host -> Device", re.IGNORECASE)
+_TO_HOST = re.compile(r"DtoH|DeviceToHost|Device -> Host", re.IGNORECASE)
+
+
+class Direction(IntEnum):
+    """Which way a copy goes."""
+
+    NONE = 0
+    """No copy, or none that the trace tells of."""
+    TO_DEVICE = 1
+    TO_HOST = 2
+    OTHER = 3
+
+
+class Waits(Struct, frozen=True, dict=True):
+    """Waits of a trace, by start."""
+
+    analysis: Analysis
+
+    def __len__(self) -> int:
+        return len(self.analysis.syncs)
+
+    @property
+    def start(self) -> Int:
+        """Start of each, nanoseconds."""
+        return self.analysis.syncs.start
+
+    @property
+    def end(self) -> Int:
+        """End of each, nanoseconds."""
+        return self.analysis.syncs.end
+
+    @property
+    def position(self) -> Int:
+        """Forest row of the call that waited."""
+        return self.analysis.syncs.position
+
+    @property
+    def operator(self) -> Int:
+        """Forest row of the innermost operator around it, -1 for none."""
+        return self.analysis.syncs.operator
+
+    @cached_property
+    def around(self) -> Int:
+        """Forest rows around each wait, shape (w, depth): innermost first, then -1.
+
+        They begin with the operator; a wait without one has what is around its call.
+        """
+        parent = self.analysis.forest.parent
+        row = np.where(self.operator >= 0, self.operator, lookup(parent, self.position))
+        found = []
+        while (row >= 0).any():
+            found.append(row)
+            row = lookup(parent, row)
+        return np.stack(found, axis=1) if found else np.zeros((len(self), 0), np.int64)
+
+    def inside(self, *names: str) -> Bool:
+        """Waits in an operator, node or annotation of one of these names, at any depth."""
+        return np.asarray(self._outermost(lambda text: text in names) >= 0)
+
+    def inside_matching(self, pattern: str) -> Bool:
+        """Waits in a row whose whole name a regular expression matches, at any depth."""
+        return np.asarray(self.outermost(pattern) >= 0)
+
+    def outermost(self, pattern: str) -> Int:
+        """Outermost row around each wait whose whole name matches, -1 for none."""
+        return self._outermost(re.compile(pattern).fullmatch)
+
+    def _outermost(self, test: Callable[[str], object]) -> Int:
+        wanted = [string for string, text in self._texts_around.items() if test(text)]
+        found = np.full(len(self), -1, np.int64)
+        if not wanted:
+            return found
+        passes = np.zeros(len(self.analysis.trace.strings) + 1, bool)  # the last is for "no row"
+        passes[wanted] = True
+        hit = passes[self._strings_around]
+        for depth in np.flatnonzero(hit.any(axis=0)):
+            found = np.where(hit[:, depth], self.around[:, depth], found)
+        return found
+
+    @cached_property
+    def _strings_around(self) -> Int:
+        return lookup(self.analysis.host.string, self.around.ravel()).reshape(self.around.shape)
+
+    @cached_property
+    def _texts_around(self) -> dict[int, str]:
+        """Every name that is around any wait, by its index."""
+        texts, strings = self.analysis.trace.strings, distinct(self._strings_around)
+        return {string: texts[string] for string in strings.tolist() if string >= 0}
+
+    def in_role(self, *roles: Role) -> Bool:
+        """Waits in a row of one of these roles, at any depth."""
+        role = lookup(self.analysis.host.role, self.around)
+        return np.asarray(among(role, [int(r) for r in roles]).any(axis=1))
+
+    @cached_property
+    def reads_value(self) -> Bool:
+        """Waits that bring one value to Python: `item()`, `float(t)`, `if t:`."""
+        return self.inside("aten::item", "aten::_local_scalar_dense")
+
+    @cached_property
+    def prints(self) -> Bool:
+        """Waits in the selection of finite values other than 0 by which torch formats a tensor."""
+        chosen = self.outermost("aten::masked_select")
+        both = ("aten::__and__", "aten::bitwise_and")
+        compared = self.before(chosen, *both)
+        return np.asarray(
+            self.named(self.before(chosen), *both)
+            & self.named(compared, "aten::ne")
+            & self.named(self.before(compared), "aten::isfinite")
+        )
+
+    @cached_property
+    def direction(self) -> Int:
+        """`Direction` of the copy that each wait is for."""
+        events, work = self.analysis.trace.events, self.analysis.work
+        name = np.where(self.copy >= 0, events.name[lookup(work.event, self.copy)], -1)
+        found = np.full(len(self), Direction.NONE, np.int64)
+        for string in distinct(name[name >= 0]).tolist():
+            found[name == string] = _direction(self.analysis.trace.strings[string])
+        return found
+
+    @cached_property
+    def copy(self) -> Int:
+        """Row of `DeviceWork` of the copy that each wait is for, -1 for none known.
+
+        A copy that waits itself is the wait's own call; any other is the call before the wait, in
+        the same operator. Either way the wait is the first of its thread to end after the copy's
+        call began.
+        """
+        work, forest, syncs = self.analysis.work, self.analysis.forest, self.analysis.syncs
+        is_copy = self.analysis.trace.events.kind[work.event] == Kind.COPY
+        copies = np.flatnonzero(is_copy & (work.launch >= 0))
+        launch = work.launch[copies]
+        thread = forest.thread
+        wait = last_up_to(thread[self.position], -syncs.end, thread[launch], -forest.start[launch])
+        operator = self.analysis.host.operator_around[launch]
+        belongs = (wait >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, wait))
+        found = np.full(len(self), -1, np.int64)
+        found[wait[belongs]] = copies[belongs]
+        return found
+
+    # What the host did before and after
+
+    def before(self, row: Int, *skipped: str) -> Int:
+        """Last operator before each row (shape (w,)) in the same operator, or in none; -1 for none.
+
+        Those of a `skipped` name are passed over; torch's annotations of the optimizer count.
+        """
+        forest, rows = self.analysis.forest, self._without(skipped)
+        return self._sibling(rows, forest.start[rows], row, forest.start[row] - 1)
+
+    def after(self, row: Int, *skipped: str) -> Int:
+        """The same, of the first operator after each row."""
+        forest, rows = self.analysis.forest, self._without(skipped)
+        return self._sibling(rows, -forest.start[rows], row, -forest.end[row])
+
+    def last_before(self, wanted: Bool) -> Int:
+        """Last of some forest rows to start on the thread before each wait, -1 for none."""
+        forest, rows = self.analysis.forest, np.flatnonzero(wanted)
+        thread = forest.thread[self.position]
+        return lookup(rows, last_up_to(forest.thread[rows], forest.start[rows], thread, self.start))
+
+    def _sibling(self, rows: Int, time: Int, row: Int, moment: Int) -> Int:
+        key, found = self._siblings, np.full(len(self), -1, np.int64)
+        asked = np.flatnonzero(row >= 0)
+        if len(asked):
+            last = last_up_to(key[rows], time, key[row[asked]], moment[asked])
+            found[asked] = lookup(rows, last)
+        return found
+
+    def _without(self, skipped: tuple[str, ...]) -> Int:
+        rows, texts = self._candidates, self.analysis.trace.strings
+        if not skipped:
+            return rows
+        strings = self.analysis.host.string[rows]
+        unwanted = [s for s in distinct(strings).tolist() if texts[s] in skipped]
+        return np.asarray(rows[~among(strings, unwanted)]) if unwanted else rows
+
+    @cached_property
+    def _candidates(self) -> Int:
+        """Operators in the same operator as one around any wait, or on its thread in none."""
+        host, key = self.analysis.host, self._siblings
+        operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
+        rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
+        around = self.around[self.around >= 0]
+        return np.asarray(rows[among(key[rows], distinct(key[around]))])
+
+    @cached_property
+    def _siblings(self) -> Int:
+        """Equal for rows whose innermost operator is the same, or that lie in none of a thread."""
+        operator = self.analysis.host.operator_around
+        return np.where(operator >= 0, operator, -1 - self.analysis.forest.thread)
+
+    def names(self, row: Int) -> NDArray[np.object_]:
+        """Name of each row, "" for -1."""
+        strings, place = grouped(lookup(self.analysis.host.string, row))
+        texts = self.analysis.trace.strings
+        known = [texts[string] if string >= 0 else "" for string in strings.tolist()]
+        return np.array(known, object)[place]
+
+    def named(self, row: Int, *names: str) -> Bool:
+        """Which rows (shape (w,), -1 for none) have one of these names."""
+        return np.isin(self.names(row), names)
+
+
+def _direction(name: str) -> Direction:
+    if _TO_DEVICE.search(name):
+        return Direction.TO_DEVICE
+    if _TO_HOST.search(name):
+        return Direction.TO_HOST
+    return Direction.OTHER

@@ -1,0 +1,101 @@
+"""Debugging left on: checks of every gradient for NaN, launches that wait for their kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence.by_place import LATENT
+from tb_hookview.trace import Kind
+
+_CHECKS = ("aten::_is_any_true", "aten::any")
+_TESTS = ("aten::isnan", "aten::ne")
+_NODES = 0.5
+"""Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
+_LAUNCHES = 0.98
+_KERNELS = 50
+"""So many kernels, and this part of them, must have been waited for by their own launch."""
+
+
+def _waits(context: Context) -> Bool:
+    """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
+    waits, analysis = context.waits, context.analysis
+    read = waits.outermost(r"aten::(item|is_nonzero|_local_scalar_dense)")
+    check = waits.before(read)
+    checked = waits.named(check, *_CHECKS)
+    test = waits.before(np.where(checked, check, -1))
+    node = analysis.row_node[waits.position]
+    found = np.asarray((node >= 0) & checked & waits.named(test, *_TESTS))
+    if not found.any():
+        return found
+    return found & (len(distinct(node[found])) >= _NODES * max(_with_outputs(context), 1))
+
+
+def _with_outputs(context: Context) -> int:
+    """How many nodes hand gradients on; those that only add to a parameter's are not checked."""
+    nodes = context.analysis.nodes.position
+    return len(nodes) - int(context.ending("AccumulateGrad")[nodes].sum())
+
+
+def _match(context: Context) -> Iterator[Match]:
+    yield from _anomaly(context)
+    yield from _blocking_launches(context)
+
+
+def _anomaly(context: Context) -> Iterator[Match]:
+    found = np.flatnonzero(context.explained_by(RULE) & context.own_waits)
+    if not len(found):
+        return
+    held = context.per_step((context.waits.end - context.waits.start)[found].sum())
+    yield Match(
+        place="anomaly detection",
+        everywhere=True,
+        evidence=f"{len(found)} gradients are tested for NaN and the answers read, for which the "
+        f"host waited {held:.1f} us a step",
+        count=len(found),
+        gaps=context.gaps_of_waits(found),
+        examples=context.waits.start[found],
+        latent=LATENT,
+    )
+
+
+def _blocking_launches(context: Context) -> Iterator[Match]:
+    analysis, work = context.analysis, context.analysis.work
+    kernel = analysis.trace.events.kind[work.event] == Kind.KERNEL
+    rows = np.flatnonzero(kernel & context.work & (work.launch >= 0))
+    returned = lookup(context.forest.end, work.launch[rows])
+    blocked = returned >= work.end[rows]
+    if len(rows) < _KERNELS or blocked.mean() < _LAUNCHES:
+        return
+    yield Match(
+        place="CUDA_LAUNCH_BLOCKING",
+        everywhere=True,
+        evidence=f"{int(blocked.sum())} of {len(rows)} kernels had ended before the call that "
+        "launched them returned",
+        count=int(blocked.sum()),
+        gaps=context.gaps_of(Cause.LAUNCH),
+        claims_gain=False,
+        examples=work.start[rows[blocked]],
+    )
+
+
+RULE = Rule(
+    id="debug-apis-on",
+    family="host",
+    title="A debugging mode is on",
+    matches="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
+    "aten::_is_any_true and a wait in aten::item. CUDA_LAUNCH_BLOCKING: 98 % of at least 50 "
+    "kernels end before their launch returns.",
+    fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
+    "CUDA_LAUNCH_BLOCKING in the environment.",
+    reference="PyTorch Performance Tuning Guide: disable debugging APIs",
+    waits=_waits,
+    match=_match,
+)

@@ -1,0 +1,92 @@
+"""The host launches work too late, for no reason that another rule tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import distinct, median
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule, counted
+from tb_hookview.trace import Kind
+
+_SHARE = 0.05
+"""Part of a step from which on the device waits for launches for too long."""
+_SHALLOW = 2
+"""Pieces of work launched and not done, up to which a queue is shallow."""
+_GAPS = 10
+"""Gaps a step below which it is single delays, not the pace of the host."""
+_SET_UP_NS = 1_000_000
+"""Where no steps are marked, longer gaps may be of what is done once, before and after."""
+_NO_STEPS = (
+    "The trace marks no steps; gaps of more than 1 ms are left out, as they may be of its set-up."
+)
+
+
+def _match(context: Context) -> Iterator[Match]:
+    gaps = context.gaps_of(Cause.LAUNCH)
+    if not context.has_steps:
+        gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
+    idle = context.per_step(context.analysis.gaps.duration[gaps].sum())
+    if idle <= _SHARE * context.step_us or len(gaps) < _GAPS * len(context.steps):
+        return
+    depth = median(_depths(context))
+    if depth > _SHALLOW:
+        return
+    in_operators = _in_operators(context, gaps) / idle
+    yield Match(
+        place="launches",
+        everywhere=True,
+        evidence=f"half of all launches found at most {counted(round(depth), 'piece')} of work "
+        "ahead of them; "
+        f"for {idle:.0f} us a step the device waited for its next launch, "
+        f"{in_operators:.0%} of it with the host in operators and the rest in Python alone; what "
+        "other findings are billed for is not in the cost of this one",
+        count=len(gaps),
+        gaps=gaps,
+        examples=context.analysis.gaps.start[gaps],
+        caveats=() if context.has_steps else (_NO_STEPS,),
+    )
+
+
+def _depths(context: Context) -> Int:
+    """Work of its device launched and not done as each launch that counts began."""
+    work, found = context.analysis.work, [np.zeros(0, np.int64)]
+    begun = lookup(context.forest.start, work.launch)
+    for device in distinct(work.device):
+        mine = (work.device == device) & (work.launch >= 0)
+        launched, done = np.sort(begun[mine]), np.sort(work.end[mine])
+        moment = begun[mine & context.work]
+        ahead = np.searchsorted(launched, moment) - np.searchsorted(done, moment)
+        found.append(np.maximum(ahead, 0))
+    return np.concatenate(found)
+
+
+def _in_operators(context: Context, gaps: Int) -> float:
+    """Time of some gaps in which a thread that launches was in an operator, microseconds a step."""
+    forest, idle = context.forest, context.analysis.gaps
+    rows = np.flatnonzero(context.rows & (context.host.kind == Kind.OPERATOR))
+    rows = rows[context.on_busy_thread(rows)]
+    busy = intervals.of(forest.start[rows], forest.end[rows])
+    windows = np.stack([idle.start[gaps], idle.end[gaps]], axis=1)
+    return context.per_step(intervals.lengths_within(busy, windows).sum())
+
+
+RULE = Rule(
+    id="launch-queue-shallow",
+    family="host",
+    title="The device waits for the host to launch its work",
+    matches="Over 5 % of a step in gaps whose next work was launched too late, with a median of at "
+    "most two pieces of work in the queue, ten gaps or more. Bills what all other rules leave.",
+    fix="Give each launch more to do: a larger batch, torch.compile or CUDA graphs. Have fewer "
+    "modules, hooks and Python in the loop. Look for threads that compete for the cores, and for "
+    "garbage collection.",
+    reference="Holistic Trace Analysis, queue length and idle time breakdown",
+    match=_match,
+    advice=("host-cpu-tuning", "device-choice"),
+)

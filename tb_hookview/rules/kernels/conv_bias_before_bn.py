@@ -1,0 +1,74 @@
+"""A convolution adds a bias that the batch norm behind it takes off again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import last_up_to
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule, counted
+
+_CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
+_ADDED = ("aten::add", "aten::add_")
+
+
+def _match(context: Context) -> Iterator[Match]:
+    if not context.named("aten::batch_norm").any():
+        return
+    adding = _biases(context)
+    rows = np.flatnonzero(adding)
+    work = context.work_launched(context.inside(adding)) & context.work
+    if not work.any():
+        return
+    module = context.common_module(rows)
+    yield Match(
+        place="convolution and batch norm",
+        module=module,
+        everywhere=module is None,
+        evidence=f"{counted(len(rows), 'time')} a bias is added and a batch norm follows, "
+        f"{context.device_us(work):.1f} us a step for adding alone; its gradient is not in this "
+        "figure",
+        count=len(rows),
+        wasted=np.flatnonzero(work),
+        examples=context.work_starts(work),
+    )
+
+
+def _biases(context: Context) -> Bool:
+    """Rows that add the bias of a convolution which a batch norm follows."""
+    normed = np.zeros(len(context.forest), bool)
+    outer = np.flatnonzero(context.named(*_CONVOLUTION) & context.rows)
+    normed[outer] = context.named("aten::batch_norm")[_following(context, outer)]
+    parent = context.forest.parent
+    adds = context.named(*_ADDED) & (parent >= 0) & context.inside(normed)
+    return np.asarray(adds & context.named("aten::_convolution")[parent])
+
+
+def _following(context: Context, rows: Int) -> Int:
+    """First operator behind each row on its thread, the outermost one of that start.
+
+    The counter of batches that a batch norm raises before all else is passed over. A row that
+    nothing follows gets itself.
+    """
+    forest = context.forest
+    operators = np.flatnonzero(context.beginning("aten::") & ~context.named(*_ADDED))[::-1]
+    found = last_up_to(
+        forest.thread[operators], -forest.start[operators], forest.thread[rows], -forest.end[rows]
+    )
+    return np.where(found >= 0, lookup(operators, found), rows)
+
+
+RULE = Rule(
+    id="conv-bias-before-bn",
+    family="kernels",
+    title="A convolution adds a bias that batch norm takes off again",
+    matches="aten::_convolution adds a bias in a kernel of its own, and the next operator is "
+    "aten::batch_norm.",
+    fix="Make convolutions that feed a batch norm with bias=False.",
+    reference="PyTorch, Performance Tuning Guide: disable bias for convolutions before batch norm",
+    match=_match,
+)

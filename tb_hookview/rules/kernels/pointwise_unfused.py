@@ -1,0 +1,107 @@
+"""Elementwise kernels and reductions that follow each other directly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.precision.fp64_kernels import in_float64
+from tb_hookview.schema import Phase
+
+_EAGER = (
+    r"vectorized_elementwise_kernel|unrolled_elementwise_kernel| elementwise_kernel<"
+    r"|:elementwise_kernel<|at::native::reduce_kernel"
+)
+_FUSED = r"^triton_"
+_SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
+_CHAIN = 3
+_SHARE = 0.3
+_SAVED = 0.7
+_CAVEAT = (
+    "That one kernel reads what the one before it wrote is taken from their order alone: the "
+    "sizes of tensors are not compared."
+)
+
+
+def _match(context: Context) -> Iterator[Match]:
+    if (context.work & context.work_matching(_FUSED)).any():
+        return
+    fusible = _fusible(context)
+    if context.device_share(fusible) <= _SHARE:
+        return
+    order, chain = _chains(context, fusible)
+    size, length = np.bincount(chain), context.analysis.work.duration[order]
+    total = np.bincount(chain, weights=length)
+    kept = size >= _CHAIN
+    share = context.per_step(total[kept].sum()) / (context.busy_us or np.inf)
+    if share <= _SHARE:
+        return
+    wasted = order[kept[chain] & ~_longest(chain, length)]
+    waste = context.per_step(context.analysis.work.duration[wasted].sum())
+    yield Match(
+        place="the whole step",
+        everywhere=True,
+        evidence=f"{kept.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
+        f"({size[kept].mean():.1f} on average) take {share:.0%} of the busy time; all but the "
+        f"longest kernel of each take {waste:.1f} us a step",
+        count=int(size[kept].sum()),
+        wasted=wasted,
+        saved=_SAVED,
+        examples=context.analysis.work.start[order[np.unique(chain, return_index=True)[1][kept]]],
+        caveats=(_CAVEAT,),
+    )
+
+
+def _longest(chain: Int, length: Int) -> Bool:
+    """Which kernel of each chain is its longest: one of each."""
+    order = np.lexsort((length, chain))
+    last = np.ones(len(chain), bool)
+    last[:-1] = chain[order][1:] != chain[order][:-1]
+    found = np.zeros(len(chain), bool)
+    found[order[last]] = True
+    return found
+
+
+def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
+    """Rows of work in chains of wanted work, and the number of the chain each is in."""
+    work = context.analysis.work
+    stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
+    counted = np.flatnonzero(context.work)
+    order = counted[np.lexsort((work.start[counted], stream[counted], work.device[counted]))]
+    breaks = np.ones(len(order), bool)
+    same = (stream[order][1:] == stream[order][:-1]) & wanted[order][1:] & wanted[order][:-1]
+    breaks[1:] = ~same
+    number = np.cumsum(breaks) - 1
+    member = wanted[order]
+    return order[member], grouped(number[member])[1]
+
+
+def _fusible(context: Context) -> Bool:
+    """Elementwise kernels and reductions of forward and backward, shape (d,)."""
+    work = context.analysis.work
+    phase = lookup(context.analysis.phases.row, work.launch)
+    sums = context.work_launched(context.inside(context.holding(*_SUMS_GRADIENTS)))
+    wanted = context.work_matching(_EAGER) & ~in_float64(context) & ~sums
+    return np.asarray(wanted & ((phase == Phase.FORWARD) | (phase == Phase.BACKWARD)))
+
+
+RULE = Rule(
+    id="pointwise-unfused",
+    family="kernels",
+    title="Elementwise kernels run one by one",
+    matches="Chains of three or more elementwise kernels and reductions of torch, directly one "
+    "after the other on a stream, in more than 30 % of the busy time; in forward or backward, but "
+    "not where gradients are summed; and no Triton kernel in the trace. The cost is all of a chain "
+    "but its longest kernel.",
+    fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
+    "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
+    reference="PyTorch, Performance Tuning Guide: fuse operations",
+    confidence="medium",
+    match=_match,
+)

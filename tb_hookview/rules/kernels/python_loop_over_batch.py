@@ -1,0 +1,141 @@
+"""A Python loop that takes samples out of a batch, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.types import Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.trace import Kind
+
+_LEADS = ("aten::select", "aten::slice", "aten::unbind")
+_GATHERED = ("aten::stack", "aten::cat")
+_REPEATS = 10
+_FACTOR = np.uint64(6364136223846793005)
+"""Odd, so that no weight of a place in a turn becomes 0."""
+_SOON = 3
+"""Operators behind the last turn, one of which gathers the results."""
+
+
+class _Siblings(NamedTuple):
+    """Operators and annotations, ordered by what is around them and by start."""
+
+    row: Int
+    around: Int
+    """Equal for rows of the same parent, or of the same thread without one."""
+    name: Int
+
+
+class _Loop(NamedTuple):
+    first: int
+    """Forest rows of its first operator and of the first one behind its last whole turn."""
+    behind: int
+    repeats: int
+
+
+def _match(context: Context) -> Iterator[Match]:
+    launched = np.zeros(len(context.forest), bool)
+    launch = context.analysis.work.launch
+    launched[launch[launch >= 0]] = True
+    places: dict[tuple[str | None, int], list[_Loop]] = {}
+    for loop in _loops(context):
+        if launched[loop.first : loop.behind].any():
+            module = context.module_path(loop.first)
+            places.setdefault((module, loop.repeats), []).append(loop)
+    for (module, repeats), group in places.items():
+        yield _one(context, module, repeats, group)
+
+
+def _one(context: Context, module: str | None, repeats: int, group: list[_Loop]) -> Match:
+    inside = np.zeros(len(context.forest), bool)
+    for loop in group:
+        inside[loop.first : loop.behind] = True
+    start = context.forest.start[[loop.first for loop in group]]
+    length = context.forest.start[[loop.behind for loop in group]] - start
+    lead = context.host.name(group[0].first)
+    return Match(
+        place=f"a loop around {lead}",
+        module=module,
+        evidence=f"{repeats} times in a row the same operators, each time from {lead} on, and then "
+        f"a stack or cat; this takes the host {context.per_step(length.sum()):.1f} us a step",
+        count=len(group),
+        gaps=context.gaps_at(inside, Cause.LAUNCH),
+        examples=start,
+        latent="the device did not idle in it in this trace; all the same its kernels work on one "
+        "sample at a time",
+    )
+
+
+def _loops(context: Context) -> Iterator[_Loop]:
+    leads, gathered = context.numbers(*_LEADS), set(context.numbers(*_GATHERED))
+    if not leads or not gathered:
+        return
+    siblings = _siblings(context)
+    lead = among(siblings.name, leads)
+    same = siblings.around[1:] == siblings.around[:-1]
+    begins = lead.copy()
+    begins[1:] &= ~(lead[:-1] & same)  # of several leads in a row the first
+    first = np.flatnonzero(begins)
+    if len(first) < _REPEATS:
+        return
+    turn, around = _turns(siblings, first), siblings.around[first]
+    alike = (turn[1:] == turn[:-1]) & (around[1:] == around[:-1])
+    like = np.concatenate([[False], alike, [False]])
+    edges = np.flatnonzero(like[1:] != like[:-1])
+    for start, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        # What stands behind the loop follows its last turn, which is unlike the others for that.
+        if last - start + 2 < _REPEATS or last + 1 == len(first):
+            continue
+        names, ending = _names(siblings, first, last), _names(siblings, first, last + 1)
+        size = len(names)
+        if ending[:size] == names and gathered & set(ending[size : size + _SOON]):
+            row = siblings.row
+            behind = int(row[first[last + 1] + size])
+            yield _Loop(int(row[first[start]]), behind, last - start + 2)
+
+
+def _siblings(context: Context) -> _Siblings:
+    host, forest = context.host, context.forest
+    wanted = (host.kind == Kind.OPERATOR) | (host.kind == Kind.ANNOTATION)
+    row = np.flatnonzero(wanted & context.rows)
+    parent = forest.parent[row]
+    around = np.where(parent >= 0, parent, -1 - forest.thread[row])
+    order = np.argsort(around, kind="stable")  # rows of one parent are by start already
+    return _Siblings(row[order], around[order], host.string[row[order]])
+
+
+def _turns(siblings: _Siblings, first: Int) -> Int:
+    """A number for each turn: equal for turns of the same names."""
+    size = np.diff(np.append(first, len(siblings.row)))
+    within = np.arange(first[0], len(siblings.row)) - np.repeat(first, size)
+    inside = siblings.around[first[0] :] == np.repeat(siblings.around[first], size)
+    weight = np.cumprod(np.full(size.max(), _FACTOR))
+    value = (siblings.name[first[0] :].astype(np.uint64) + np.uint64(1)) * weight[within] * inside
+    return np.asarray(np.add.reduceat(value, first - first[0]).view(np.int64))
+
+
+def _names(siblings: _Siblings, first: Int, turn: int) -> list[int]:
+    """Names of one turn."""
+    begin = int(first[turn])
+    end = int(first[turn + 1]) if turn + 1 < len(first) else len(siblings.row)
+    inside = siblings.around[begin:end] == siblings.around[begin]
+    return [int(name) for name in siblings.name[begin:end][inside]]
+
+
+RULE = Rule(
+    id="python-loop-over-batch",
+    family="kernels",
+    title="A Python loop works on one sample after the other",
+    matches="At least ten times in a row the same operators under one parent, each time led by "
+    "aten::select, slice or unbind, that launch kernels and end in aten::stack or aten::cat.",
+    fix="Work on the whole batch at once: write it with a batch dimension, use torch.vmap, pad or "
+    "nest tensors of unequal size, or group matrix products.",
+    reference="Pattern matcher ForLoopIndexing; PyTorch, torch.vmap",
+    match=_match,
+)

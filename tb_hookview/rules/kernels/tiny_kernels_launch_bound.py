@@ -1,0 +1,77 @@
+"""Kernels are over before the host has launched the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import last_up_to, median
+from tb_hookview.arrays.types import Int
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.trace import Kind
+
+_SHORT_NS = 10_000
+_BETWEEN_LAUNCHES_NS = 200_000
+"""An operator takes no longer to launch its kernel; a longer gap has other reasons."""
+_IDLE_SHARE = 0.1
+_MANY = 50
+"""Kernels a step; with fewer there is no stream of launches to speak of."""
+
+
+def _match(context: Context) -> Iterator[Match]:
+    kernels, pause = _kernels(context)
+    if len(kernels) < _MANY * len(context.steps):
+        return
+    length = context.analysis.work.duration[kernels]
+    outrun = float(np.mean(length < pause))
+    gaps = context.gaps_of(Cause.LAUNCH)
+    gaps = gaps[context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS]
+    idle = context.per_step(context.analysis.gaps.duration[gaps].sum())
+    if median(length) >= _SHORT_NS or outrun <= 0.5 or idle < _IDLE_SHARE * context.step_us:
+        return
+    yield Match(
+        place="the whole step",
+        everywhere=True,
+        evidence=f"{len(kernels) / len(context.steps):.0f} kernels a step, half of them shorter "
+        f"than {median(length) / 1000:.1f} us; {outrun:.0%} are shorter than the host took to "
+        f"launch the next; {len(gaps)} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before the "
+        f"next launch, {idle:.1f} us a step",
+        count=len(gaps),
+        gaps=gaps,
+        examples=context.analysis.gaps.start[gaps],
+        caveats=("The gain is what there is to win at most.",),
+        latent="other findings are billed for these gaps",
+    )
+
+
+def _kernels(context: Context) -> tuple[Int, Int]:
+    """Kernels launched one by one, and how long the host took from the launch before to theirs."""
+    work, forest = context.analysis.work, context.forest
+    events = context.analysis.trace.events
+    known = (work.launch >= 0) & (events.kind[work.event] == Kind.KERNEL) & context.work
+    kernels = np.flatnonzero(known)
+    launch = work.launch[kernels]
+    single = np.bincount(launch, minlength=len(forest))[launch] == 1
+    kernels, launch = kernels[single], launch[single]
+    thread, start = forest.thread[launch], forest.start[launch]
+    before = last_up_to(thread, start, thread, start - 1)
+    pause = np.where(before >= 0, start - start[before], 0) if len(before) else start
+    return kernels, pause
+
+
+RULE = Rule(
+    id="tiny-kernels-launch-bound",
+    family="kernels",
+    title="Kernels are shorter than the host takes to launch them",
+    matches="At least 50 kernels a step, half of them shorter than 10 us, more than half shorter "
+    "than the time since the launch before; and gaps of up to 200 us before the next launch that "
+    "add up to 10 % of the step. Kernels of a CUDA graph do not count.",
+    fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
+    '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
+    "waits. Use foreach or fused optimizers.",
+    reference="Holistic Trace Analysis, kernel launch statistics; CUDA semantics, CUDA graphs",
+    match=_match,
+)

@@ -1,0 +1,1 @@
+"""Rules about precision and tensor cores."""

@@ -1,0 +1,50 @@
+"""Python branches on a tensor: `if t:`, `while t:`, `assert t`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence.by_place import by_place
+
+_REDUCTIONS = (
+    *("aten::any", "aten::all", "aten::_is_any_true", "aten::_is_all_true", "aten::logical_or"),
+    *("aten::logical_not", "aten::bitwise_not", "aten::bitwise_or", "aten::abs", "aten::mul"),
+    *("aten::eq", "aten::ne", "aten::sum"),
+)
+_READS = ("aten::is_nonzero", "aten::item", "aten::_local_scalar_dense")
+_FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite")
+
+
+def _waits(context: Context) -> Bool:
+    return context.waits.inside("aten::is_nonzero")
+
+
+def _match(context: Context) -> Iterator[Match]:
+    explained, finite = context.explained_by(RULE), _behind_finite_check(context)
+    yield from by_place(context, explained & ~finite)
+    yield from by_place(
+        context, explained & finite, note="each behind a test for values that are not finite"
+    )
+
+
+def _behind_finite_check(context: Context) -> Bool:
+    waits = context.waits
+    read = waits.outermost("|".join(_READS))
+    return waits.named(waits.before(read, *_READS, *_REDUCTIONS), *_FINITE)
+
+
+RULE = Rule(
+    id="sync-bool-branch",
+    family="sync",
+    title="Python branches on the value of a tensor",
+    matches="A wait in aten::is_nonzero. The evidence says where a test for nan precedes it.",
+    fix="Replace the branch by torch.where, masking or clamping; check with torch._assert_async. "
+    "Test for values that are not finite on the loss or gradient norm that exists already, and "
+    "every k steps only, or keep a flag on the device.",
+    reference="NVIDIA, Writing Sync-Free Code: dynamic patterns",
+    waits=_waits,
+    match=_match,
+)

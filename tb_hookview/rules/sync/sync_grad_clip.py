@@ -1,0 +1,50 @@
+"""Clipping gradients by norm reads the norm: the caller does, or the check that it is finite."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Rule
+
+_NORMS = ("aten::_foreach_norm", "aten::linalg_vector_norm", "aten::norm", "aten::linalg_norm")
+_FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite", "aten::logical_or", "aten::logical_not")
+_READS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
+_HANDED_OVER = (
+    *("aten::detach", "aten::to", "aten::lift_fresh", "aten::clone", "aten::mean"),
+    *("aten::mul_", "aten::_foreach_mul_"),
+)
+_COEFFICIENT = ("aten::add", "aten::reciprocal", "aten::mul", "aten::div", "aten::to")
+
+
+def _waits(context: Context) -> Bool:
+    """Reads behind norm and check, or behind norm, clamped coefficient and scaled gradients."""
+    waits = context.waits
+    read = waits.outermost("|".join(_READS))
+    tested = waits.before(read, *_READS)
+    check = waits.named(tested, *_FINITE) & waits.named(
+        waits.before(read, *_READS, *_FINITE, "aten::abs", "aten::eq", "aten::ne", "aten::mul"),
+        *_NORMS,
+    )
+    clamp = waits.before(read, *_READS, *_HANDED_OVER)
+    clamped = waits.named(clamp, "aten::clamp", "aten::clamp_")
+    norm = waits.before(np.where(clamped, clamp, -1), *_COEFFICIENT)
+    return np.asarray(
+        (waits.inside("aten::is_nonzero") & check) | (clamped & waits.named(norm, *_NORMS))
+    )
+
+
+RULE = Rule(
+    id="sync-grad-clip",
+    family="sync",
+    title="Gradient clipping waits for the norm",
+    matches="aten::is_nonzero behind a norm and aten::isnan, isinf, logical_or (error_if_nonfinite"
+    "=True), or aten::item behind a norm, aten::clamp and the scaling of gradients (the caller "
+    "reads the norm).",
+    fix="Leave error_if_nonfinite=False and keep the norm that clip_grad_norm_ returns on the "
+    "device: log it every k steps. Pass foreach=True (the default on CUDA), and clip once after "
+    "all accumulation steps.",
+    reference="PyTorch PR 61042: clip_grad_norm_ without device syncs",
+    waits=_waits,
+)

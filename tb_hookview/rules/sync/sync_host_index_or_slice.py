@@ -1,0 +1,68 @@
+"""Indices that come from the host, and bounds of a slice that come from the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.evidence.by_place import by_place
+from tb_hookview.rules.evidence.syncs import Direction
+
+_INDEXING = ("aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_")
+_SLICES = ("aten::slice", "aten::select", "aten::narrow")
+_READS = ("aten::item", "aten::_local_scalar_dense")
+_AT_ONCE_NS = 10_000
+"""torch slices within this time after it read the bound; a next line of Python takes longer."""
+
+
+def _waits(context: Context) -> Bool:
+    return _uploads(context) | _bounds(context)
+
+
+def _uploads(context: Context) -> Bool:
+    waits = context.waits
+    copied = waits.inside("aten::to", "aten::_to_copy", "aten::copy_")
+    upload = copied & (waits.direction != Direction.TO_HOST) & ~waits.reads_value
+    return np.asarray(upload & waits.inside(*_INDEXING))
+
+
+def _bounds(context: Context) -> Bool:
+    """Values read in a module's call (in any place, without modules), and sliced by at once."""
+    waits, forest = context.waits, context.forest
+    read = waits.outermost("|".join(_READS))
+    following = waits.after(read, *_READS)
+    soon = lookup(forest.start, following) - lookup(forest.end, read) <= _AT_ONCE_NS
+    module = context.analysis.attribution.row_module[waits.position]
+    in_model = (module >= 0) | (len(context.analysis.modules) == 0)
+    return np.asarray((read >= 0) & waits.named(following, *_SLICES) & soon & in_model)
+
+
+def _match(context: Context) -> Iterator[Match]:
+    explained, uploads = context.explained_by(RULE), _uploads(context)
+    yield from by_place(context, explained & uploads, note="an index is copied to the device")
+    yield from by_place(
+        context,
+        explained & ~uploads,
+        note="each followed at once by a slice or select, as when the value is its bound",
+        confidence="medium",
+    )
+
+
+RULE = Rule(
+    id="sync-host-index-or-slice",
+    family="sync",
+    title="Indices come from the host, or the bounds of a slice from the device",
+    matches="A blocking copy to the device inside aten::index or aten::index_put_; or aten::item "
+    "inside a module with aten::slice, select or narrow right after it.",
+    fix="Make index tensors on the device once and use them again, by index_select or gather. Keep "
+    "lengths as Python numbers from the data pipeline on. Replace slices whose bound is on the "
+    "device by masks.",
+    reference="NVIDIA, CUDA Graphs: quick checklist",
+    waits=_waits,
+    match=_match,
+)

@@ -1,0 +1,26 @@
+"""The rest: an operator waits, and no other rule knows why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Rule
+
+
+def _waits(context: Context) -> Bool:
+    return np.ones(len(context.waits), bool)
+
+
+RULE = Rule(
+    id="sync-in-operator",
+    family="sync",
+    title="An operator waits for the device",
+    matches="A wait inside an operator that no other rule explains.",
+    fix="Find out why it waits: torch.cuda.set_sync_debug_mode('warn') names the line. Then move "
+    "it out of the loop, or use a form of the operator that needs nothing from the host.",
+    reference="torch.cuda.set_sync_debug_mode",
+    confidence="medium",
+    waits=_waits,
+)

@@ -1,0 +1,1 @@
+"""Tables that convert to data frames."""

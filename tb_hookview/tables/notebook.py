@@ -1,0 +1,167 @@
+"""A report and its tables as notebooks show them: HTML that stands by itself and asks for nothing.
+
+Every name comes out of a trace, so all text is escaped, cut to a length, and keeps its writing
+direction to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from tb_hookview.schema import Finding, Module, ReportData, Sync
+
+ROWS = 10
+"""Rows of each table of a report."""
+TABLE_ROWS = 20
+"""Rows of a table by itself."""
+LONGEST = 120
+"""Characters of a text."""
+NOTHING = "\N{EN DASH}"
+ROOT = "(root)"
+
+_CELL = "padding:2px 8px;text-align:{};white-space:nowrap;font-variant-numeric:tabular-nums"
+_Column = tuple[str, Callable[[Any], Any]]
+
+
+def report_html(report: ReportData) -> str:
+    """Show the dearest modules, waits and findings of a report."""
+    parts = [_heading(report), _modules(report), _syncs(report), _findings(report)]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def columns_html(columns: Mapping[str, Sequence[Any]], of: str) -> str:
+    """Show the first rows of a table given by its columns."""
+    rows = list(zip(*columns.values(), strict=True))
+    picked: list[_Column] = [(name, itemgetter(at)) for at, name in enumerate(columns)]
+    return _table(f"{len(rows):,} {of}", picked, rows, TABLE_ROWS)
+
+
+def _heading(report: ReportData) -> str:
+    trace, totals = report.trace, report.totals
+    device = report.coverage.measure == "device"
+    backward = totals.backward_device_us if device else report.coverage.backward_host_us
+    facts = [
+        _counted(trace.events, "event"),
+        f"{_counted(len(report.steps), 'step')} of {_duration(_mean_step(report))}",
+        f"backward {_duration(backward)} on the {'device' if device else 'host'}",
+        f"{_counted(totals.sync_count, 'host wait')}, {_duration(totals.sync_blocked_us)}",
+    ]
+    return f"<div><strong>{_text(trace.path)}</strong><br>{_text(' · '.join(facts))}</div>"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _mean_step(report: ReportData) -> float | None:
+    return sum(step.duration_us for step in report.steps) / max(1, len(report.steps))
+
+
+def _modules(report: ReportData) -> str:
+    device = report.coverage.measure == "device"
+
+    def own(module: Module) -> float:
+        work = module.backward
+        return (work.self_device_us if device else work.self_host_us) or 0.0
+
+    columns: list[_Column] = [
+        ("module", lambda row: row.path or ROOT),
+        ("class", lambda row: row.module_class),
+        ("calls", lambda row: row.calls),
+        ("backward, self", lambda row: _Time(own(row))),
+        (
+            "backward, total",
+            lambda row: _Time(row.backward.device_us if device else row.backward.host_us),
+        ),
+        (
+            "forward, total",
+            lambda row: _Time(row.forward.device_us if device else row.forward.host_us),
+        ),
+        ("waits", lambda row: row.sync.count),
+        ("host blocked", lambda row: _Time(row.sync.blocked_us)),
+    ]
+    dearest = sorted(report.modules, key=own, reverse=True)
+    return _table("Modules, by their own backward", columns, dearest, ROWS)
+
+
+def _syncs(report: ReportData) -> str:
+    columns: list[_Column] = [
+        ("call", lambda row: row.api),
+        ("host blocked", lambda row: _Time(row.duration_us)),
+        ("device idle caused", lambda row: _Time(row.device_idle_us)),
+        ("cause", lambda row: row.cause),
+        ("phase", lambda row: row.phase),
+        ("module", lambda row: ROOT if row.module == "" else row.module),
+        ("operator", lambda row: row.operator),
+    ]
+    longest: list[Sync] = sorted(report.syncs, key=lambda row: row.duration_us, reverse=True)
+    return _table("Waits of the host, the longest first", columns, longest, ROWS)
+
+
+def _findings(report: ReportData) -> str:
+    columns: list[_Column] = [
+        ("finding", lambda row: row.title),
+        ("where", lambda row: row.where),
+        ("severity", lambda row: row.severity),
+        ("cost a step", lambda row: _Time(row.cost_us_per_step)),
+        ("gain a step, at most", lambda row: _Time(row.gain_us_per_step)),
+        ("remedy", lambda row: row.fix),
+    ]
+    findings: list[Finding] = report.findings
+    return _table("Findings, the dearest first", columns, findings, ROWS)
+
+
+def _table(title: str, columns: Sequence[_Column], rows: Sequence[Any], most: int) -> str:
+    shown = [[pick(row) for _, pick in columns] for row in rows[:most]]
+    left_out = len(rows) - len(shown)
+    more = f" · {left_out:,} more" if left_out else ""
+    first = shown[0] if shown else [None] * len(columns)
+    head = "".join(_cell("th", name, of) for (name, _), of in zip(columns, first, strict=True))
+    body = "".join(f"<tr>{''.join(_cell('td', v, v) for v in row)}</tr>" for row in shown)
+    caption = f'<caption style="text-align:left;font-weight:bold">{_text(title + more)}</caption>'
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class _Time:
+    """Microseconds, or None where they are not known."""
+
+    def __init__(self, us: float | None) -> None:
+        self.us = us
+
+
+def _cell(tag: str, value: Any, aligned_as: Any) -> str:
+    right = isinstance(aligned_as, int | float | _Time) and not isinstance(aligned_as, bool)
+    style = _CELL.format("right" if right else "left")
+    return f'<{tag} style="{style}">{_text(_written(value))}</{tag}>'
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return NOTHING
+    if isinstance(value, _Time):
+        return _duration(value.us)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else msgspec.json.encode(value).decode()
+
+
+def _text(text: str) -> str:
+    cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+    from html import escape  # its table of entities is long, and notebooks are few
+
+    return f"<bdi>{escape(cut)}</bdi>"
+
+
+def _duration(us: float | None) -> str:
+    if us is None:
+        return NOTHING
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if abs(us) >= size:
+            return f"{us / size:.2f} {unit}"
+    return f"{us:.1f} us"

@@ -1,0 +1,1 @@
+"""One event of the timeline."""

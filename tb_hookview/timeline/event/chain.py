@@ -1,0 +1,109 @@
+"""What is around an event, from the inside out: calls, operators, the node, the module, lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tb_hookview.analysis.host.roles import Role, node_name
+from tb_hookview.analysis.host.stacks import is_frame
+from tb_hookview.timeline.event.reference import STRETCH, Subject
+from tb_hookview.timeline.lanes.names import label
+from tb_hookview.timeline.lanes.trace_lanes import Sort
+from tb_hookview.timeline.timeline import Timeline
+from tb_hookview.timeline.window.merging import touching
+from tb_hookview.trace import Kind
+
+LONGEST = 2000
+"""Characters of a link's text."""
+
+
+def chain(timeline: Timeline, subject: Subject) -> list[dict[str, Any]]:
+    """Links of the chain, innermost first; the `id` of what is on no lane is None."""
+    analysis = timeline.analysis
+    if subject.category == STRETCH:
+        return _modules_above(timeline, subject.module)
+    row, first = subject.row, -1
+    if subject.is_host_row:
+        first = int(analysis.forest.parent[row])
+    elif subject.work >= 0:
+        row = first = int(analysis.work.launch[subject.work])
+    elif subject.gap >= 0:
+        row = first = int(timeline.culprit_of_gap[subject.gap])
+    links = _rows(timeline, first)
+    if row >= 0 and subject.module < 0:
+        links += _module(timeline, row, links)
+    return links + list(_lines(timeline, subject, row))
+
+
+def _rows(timeline: Timeline, row: int) -> list[dict[str, Any]]:
+    """A host row and those around it."""
+    analysis, links = timeline.analysis, []
+    while row >= 0:
+        links.append(_row(timeline, row))
+        row = int(analysis.forest.parent[row])
+    return links
+
+
+def _row(timeline: Timeline, row: int) -> dict[str, Any]:
+    analysis = timeline.analysis
+    host, event = analysis.host, int(analysis.forest.event[row])
+    module = int(analysis.ranges.module[row])
+    if module >= 0:
+        return _link("module", timeline.names.texts[timeline.names.module + module], event)
+    if host.role_of(row) is Role.NODE:
+        return _link("node", node_name(host.name(row)), event)
+    kind = Kind(int(host.kind[row]))
+    return _link("call" if kind is Kind.RUNTIME else kind.name.lower(), host.name(row), event)
+
+
+def _module(timeline: Timeline, row: int, links: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The module that a row belongs to, where none of the rows around it is its call."""
+    module = int(timeline.analysis.attribution.row_module[row])
+    if module < 0:
+        return []
+    path = timeline.names.texts[timeline.names.module + module]
+    named = any(link["kind"] == "module" and link["text"] == label(path, LONGEST) for link in links)
+    return [] if named else [_link("module", path, None)]
+
+
+def _modules_above(timeline: Timeline, module: int) -> list[dict[str, Any]]:
+    links = []
+    while (module := int(timeline.analysis.modules.parent[module])) >= 0:
+        links.append(_link("module", timeline.names.texts[timeline.names.module + module], None))
+    return links
+
+
+def _lines(timeline: Timeline, subject: Subject, row: int) -> Iterator[dict[str, Any]]:
+    """Python frames around the event; in the backward pass, around what made its node."""
+    analysis = timeline.analysis
+    if row >= 0:
+        node = int(analysis.row_node[row])
+        maker = int(timeline.makers[node]) if node >= 0 else -1
+        asked = maker if maker >= 0 else row
+        thread, moment = int(analysis.forest.thread[asked]), int(analysis.forest.start[asked])
+        yield from _frames(timeline, thread, moment)
+    elif subject.category == "python":
+        place = timeline.place(subject.event)
+        depth = int(timeline.lane(place.lane).depth[place.position])
+        yield from _frames(timeline, subject.thread, subject.start, depth)
+
+
+def _frames(
+    timeline: Timeline, thread: int, moment: int, below: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Frames open on a thread at a moment, innermost first; of the rows above `below` only."""
+    number = timeline.lane_of_thread(thread, Sort.PYTHON)
+    if number < 0:
+        return
+    lane, texts = timeline.lane(number), timeline.names.texts
+    for depth in range(lane.rows if below is None else below)[::-1]:
+        low, high = touching(lane, depth, moment, moment + 1)
+        for position in range(low, high)[::-1]:
+            text = texts[int(lane.name[position])]
+            if is_frame(text):
+                yield _link("line", text, int(lane.source[position]))
+
+
+def _link(kind: str, text: str, event: int | None) -> dict[str, Any]:
+    return {"kind": kind, "text": label(text, LONGEST), "id": event}

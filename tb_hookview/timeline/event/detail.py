@@ -1,0 +1,179 @@
+"""All that is known of one event."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
+from tb_hookview.arrays import intervals
+from tb_hookview.schema import Phase
+from tb_hookview.timeline.event.chain import chain
+from tb_hookview.timeline.event.links import links
+from tb_hookview.timeline.event.reference import STRETCH, Subject, inside, subject_at
+from tb_hookview.timeline.event.summary import spot
+from tb_hookview.timeline.lanes import colours
+from tb_hookview.timeline.lanes.catalogue import thread_label
+from tb_hookview.timeline.lanes.names import label
+from tb_hookview.timeline.timeline import Place, Timeline
+
+LONGEST_NAME = 10_000
+LONGEST_VALUE = 2000
+MOST_ARGUMENTS = 100
+
+
+def detail(timeline: Timeline, event: int) -> dict[str, Any]:
+    """The event of an id: where it is shown, whose it is, what is around it and linked to it.
+
+    Raises:
+        NotFoundError: there is no such event.
+    """
+    place = timeline.place(event)
+    subject = subject_at(timeline, place)
+    told, omitted = links(timeline, subject)
+    name = timeline.names.texts[int(timeline.lane(place.lane).name[place.position])]
+    return {
+        **spot(timeline, event),
+        "name": label(name, LONGEST_NAME),
+        "category": subject.category,
+        **_whereabouts(timeline, subject),
+        **_owners(timeline, subject, place),
+        **_times(timeline, subject),
+        "chain": chain(timeline, subject),
+        "links": told,
+        "links_omitted": omitted,
+        "args": _arguments(timeline, subject, name),
+    }
+
+
+def _whereabouts(timeline: Timeline, subject: Subject) -> dict[str, Any]:
+    """Thread of the host; device and stream of work; the step by the host's clock."""
+    analysis = timeline.analysis
+    work, threads = analysis.work, analysis.trace.threads
+    moment, device, stream, thread = subject.start, None, None, None
+    if subject.work >= 0:
+        device = str(work.device[subject.work])
+        stream = threads[subject.thread].tid.removeprefix("stream ")
+        launch = int(work.launch[subject.work])
+        moment = int(analysis.forest.start[launch]) if launch >= 0 else moment
+    elif subject.gap >= 0:
+        device = str(analysis.gaps.device[subject.gap])
+    elif subject.thread >= 0:
+        thread = thread_label(analysis, subject.thread)
+    step = int(analysis.steps.at(np.array([moment]))[0])
+    return {
+        "thread": thread,
+        "device": device,
+        "stream": stream,
+        "step": analysis.steps.name[step] if step >= 0 else None,
+    }
+
+
+class _Owner(NamedTuple):
+    """Indices of what an event belongs to, -1 for none."""
+
+    phase: int = -1
+    module: int = -1
+    node: int = -1
+    evidence: int = -1
+    reason: int = -1
+
+
+def _owner_of_work(analysis: Analysis, work: int) -> _Owner:
+    owners, launch = analysis.owners, int(analysis.work.launch[work])
+    return _Owner(
+        phase=int(analysis.phases.row[launch]) if launch >= 0 else -1,
+        module=int(owners.module[work]),
+        node=int(owners.node[work]),
+        evidence=int(owners.evidence[work]),
+        reason=int(owners.reason[work]),
+    )
+
+
+def _owner_of_row(analysis: Analysis, row: int) -> _Owner:
+    attribution, node = analysis.attribution, int(analysis.row_node[row])
+    evidence = int(attribution.row_evidence[row])
+    return _Owner(
+        phase=int(analysis.phases.row[row]),
+        module=int(attribution.row_module[row]),
+        node=node,
+        evidence=evidence,
+        reason=int(attribution.node_reason[node]) if node >= 0 > evidence else -1,
+    )
+
+
+def _owner(timeline: Timeline, subject: Subject, place: Place) -> _Owner:
+    if subject.work >= 0:
+        return _owner_of_work(timeline.analysis, subject.work)
+    if subject.category == STRETCH:
+        return _Owner(int(Phase.BACKWARD), subject.module)
+    if subject.is_host_row:
+        return _owner_of_row(timeline.analysis, subject.row)
+    if subject.category == "python":
+        colour = int(timeline.lane(place.lane).colour[place.position])
+        return _Owner(int(np.flatnonzero(colour == colours.OF_PHASE)[0]))
+    return _Owner(subject.phase)
+
+
+def _owners(timeline: Timeline, subject: Subject, place: Place) -> dict[str, Any]:
+    """Phase, module and node, and how they are known."""
+    analysis, owner = timeline.analysis, _owner(timeline, subject, place)
+    module = subject.module if subject.module >= 0 else owner.module
+    texts, first = timeline.names.texts, timeline.names.module
+    position = int(analysis.nodes.position[owner.node]) if owner.node >= 0 else -1
+    return {
+        "phase": Phase(owner.phase).name.lower() if owner.phase >= 0 else None,
+        "module": texts[first + module] if module >= 0 else None,
+        "node": node_name(analysis.host.name(position)) if position >= 0 else None,
+        "evidence": EVIDENCE[owner.evidence] if owner.evidence >= 0 else None,
+        "no_module": REASONS[owner.reason] if owner.reason >= 0 else None,
+    }
+
+
+def _times(timeline: Timeline, subject: Subject) -> dict[str, Any]:
+    """Times beside the duration; None where there is nothing to tell."""
+    analysis = timeline.analysis
+    own: int | None = None
+    device: int | None = None
+    if subject.is_host_row:
+        own = _own_time(timeline, subject.row)
+    elif subject.phase >= 0:
+        window = np.array([[subject.start, subject.end]], np.int64)
+        own = int(intervals.lengths_within(analysis.phases.time[subject.phase], window)[0])
+    if analysis.launches_known and (subject.row >= 0 or subject.category == "python"):
+        device = int(analysis.work.duration[inside(timeline, subject)].sum())
+    return {
+        "self_us": None if own is None else own / 1000,
+        "device_us": None if device is None else device / 1000,
+    }
+
+
+def _own_time(timeline: Timeline, row: int) -> int:
+    """Time of a host row less that of the rows directly inside it."""
+    forest = timeline.analysis.forest
+    below = np.arange(row + 1, forest.behind[row])
+    children = below[forest.parent[below] == row]
+    taken = np.minimum(forest.end[children], forest.end[row]) - forest.start[children]
+    return max(int(forest.duration[row] - taken.sum()), 0)
+
+
+def _arguments(timeline: Timeline, subject: Subject, name: str) -> dict[str, str] | None:
+    """Arguments as they stand in the file, as text."""
+    if subject.event < 0:
+        return {}
+    if subject.module >= 0:
+        events = timeline.analysis.trace.events
+        name = timeline.analysis.trace.strings[int(events.name[subject.event])]
+    found = timeline.arguments.of(subject.event, name)
+    if found is None:
+        return None
+    first = list(found.items())[:MOST_ARGUMENTS]
+    return {label(key, 200): label(_text(value), LONGEST_VALUE) for key, value in first}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

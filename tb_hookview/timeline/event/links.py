@@ -1,0 +1,141 @@
+"""What an event has to do with others: launches, autograd's arrows, waits, idle time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.timeline.event.reference import STRETCH, Subject, inside, nodes_inside
+from tb_hookview.timeline.event.summary import spots
+from tb_hookview.timeline.timeline import Timeline
+
+MOST = 200
+
+
+class Linked(NamedTuple):
+    """Some events of one lane, and what the subject is to them."""
+
+    relation: str
+    lane: int
+    position: Int
+
+
+def links(timeline: Timeline, subject: Subject) -> tuple[list[dict[str, Any]], int]:
+    """The first `MOST` links by relation and start, and how many are left out."""
+    found = list(_all(timeline, subject))
+    told: list[dict[str, Any]] = []
+    for linked in found:
+        shown = linked.position[: MOST - len(told)]
+        spotted = spots(timeline, linked.lane, shown)
+        told += [{"relation": linked.relation, **spot} for spot in spotted]
+    return told, sum(len(linked.position) for linked in found) - len(told)
+
+
+def _all(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+    if subject.gap >= 0:
+        yield from _of_gap(timeline, subject.gap)
+        return
+    if subject.work >= 0:
+        yield from _of_work(timeline, subject.work)
+        return
+    if subject.category == STRETCH:
+        yield from _calls_of_stretch(timeline, subject)
+    elif subject.is_host_row:
+        yield from _autograd(timeline, subject)
+        yield from _of_wait(timeline, subject.row)
+        yield from _left_idle(timeline, subject.row)
+    if subject.category == "module":
+        yield from _stretches_of_call(timeline, subject)
+    work = timeline.analysis.work.event[inside(timeline, subject)]
+    yield from _events(timeline, "launches", work)
+
+
+def _events(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
+    """Links to rows of the trace, lane by lane."""
+    lanes = timeline.lane_of_event[rows]
+    for lane in distinct(lanes).tolist():
+        position = timeline.lane(lane).position_of(rows[lanes == lane])
+        yield Linked(relation, lane, position)
+
+
+def _host_rows(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
+    return _events(timeline, relation, timeline.analysis.forest.event[rows[rows >= 0]])
+
+
+def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
+    gaps = timeline.analysis.gaps
+    work = gaps.work[gap : gap + 1]
+    yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
+    yield from _events(timeline, "ended by", timeline.analysis.work.event[work[work >= 0]])
+
+
+def _of_work(timeline: Timeline, work: int) -> Iterator[Linked]:
+    analysis = timeline.analysis
+    yield from _host_rows(timeline, "launched by", analysis.work.launch[work : work + 1])
+    waits = np.flatnonzero(timeline.waited_for == work)
+    yield from _host_rows(timeline, "waited for by", analysis.syncs.position[waits])
+
+
+def _of_wait(timeline: Timeline, row: int) -> Iterator[Linked]:
+    analysis = timeline.analysis
+    work = timeline.waited_for[analysis.syncs.position == row]
+    yield from _events(timeline, "waits for", analysis.work.event[work[work >= 0]])
+
+
+def _autograd(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+    """From an operator to the nodes it made; from a node, or a row within, to what made it."""
+    analysis = timeline.analysis
+    makers = timeline.makers
+    made = np.flatnonzero(makers == subject.row)
+    yield from _host_rows(timeline, "forward of", analysis.nodes.position[made])
+    node = int(analysis.row_node[subject.row])
+    if node >= 0:
+        yield from _host_rows(timeline, "backward of", makers[node : node + 1])
+
+
+def _calls_of_stretch(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+    """Calls of the module that made the nodes of one of its stretches."""
+    makers = timeline.makers[nodes_inside(timeline, subject)]
+    calls = _call_around(timeline, subject.module, makers)
+    yield from _sources(timeline, "backward of", "forward", distinct(calls[calls >= 0]))
+
+
+def _stretches_of_call(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+    """Stretches of a module whose nodes were made in one of its calls."""
+    analysis = timeline.analysis
+    calls = _call_around(timeline, subject.module, timeline.makers)
+    made = analysis.nodes.position[calls == subject.row]
+    start, thread = analysis.forest.start[made], analysis.forest.thread[made]
+    wanted = timeline.names.module + subject.module
+    for number in timeline.lanes_of("backward"):
+        lane = timeline.lane(number)
+        mine = np.flatnonzero(lane.name == wanted)
+        mine = mine[np.argsort(lane.start[mine], kind="stable")]
+        begun = start[thread == timeline.entries[number].thread]
+        place = np.searchsorted(lane.start[mine], begun, side="right") - 1
+        held = mine[distinct(place[place >= 0])]
+        yield Linked("forward of", number, held)
+
+
+def _call_around(timeline: Timeline, module: int, rows: Int) -> Int:
+    """The call of a module in which each host row lies, -1 for none."""
+    analysis = timeline.analysis
+    calls = np.flatnonzero((analysis.ranges.module == module) & (analysis.row_node < 0))
+    found = lookup(calls, np.searchsorted(calls, rows, side="right") - 1)
+    return np.where(rows < lookup(analysis.forest.behind, found), found, -1)
+
+
+def _sources(timeline: Timeline, relation: str, kind: str, sources: Int) -> Iterator[Linked]:
+    for number in timeline.lanes_of(kind):
+        position = timeline.lane(number).position_of(sources)
+        yield Linked(relation, number, position[position >= 0])
+
+
+def _left_idle(timeline: Timeline, row: int) -> Iterator[Linked]:
+    gaps = np.flatnonzero(timeline.culprit_of_gap == row)
+    return _sources(timeline, "left idle", "idle", gaps)

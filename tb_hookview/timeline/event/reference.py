@@ -1,0 +1,124 @@
+"""What an event of the timeline is: a row of the trace, or something that the analysis found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_hookview.arrays.types import Int
+from tb_hookview.timeline.timeline import Place, Timeline
+from tb_hookview.trace import Kind
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One event; indices are -1 where they do not apply, times nanoseconds."""
+
+    category: str
+    start: int
+    end: int
+    event: int = -1
+    """Row of `Events`."""
+    row: int = -1
+    """Row of the forest: the event itself, or (`module_backward`) its first node."""
+    work: int = -1
+    """Index into `DeviceWork`."""
+    thread: int = -1
+    module: int = -1
+    """Of the lanes of modules."""
+    step: int = -1
+    """Of steps themselves."""
+    phase: int = -1
+    """Of phases themselves."""
+    gap: int = -1
+    """Row of `Gaps`."""
+
+    @property
+    def is_host_row(self) -> bool:
+        """Whether it is one row of the forest, with what is inside it."""
+        return self.row >= 0 and self.category != STRETCH
+
+
+STRETCH = "module_backward"
+"""Category of a stretch of the backward pass, which is many rows."""
+
+
+def subject_at(timeline: Timeline, place: Place) -> Subject:
+    """What is shown at a place."""
+    lane = timeline.lane(place.lane)
+    start, end = int(lane.start[place.position]), int(lane.end[place.position])
+    source, name = int(lane.source[place.position]), int(lane.name[place.position])
+    names = timeline.names
+    kind = timeline.entries[place.lane].kind
+    if kind == "steps":
+        if source >= 0:
+            return Subject("step", start, end, step=source)
+        return Subject("phase", start, end, phase=name - names.phase)
+    if kind == "idle":
+        return Subject("idle", start, end, gap=source)
+    if kind == "forward":
+        return _call(timeline, "module", start, end, source, name - names.module)
+    if kind == "backward" and name >= names.recomputed:
+        return _call(timeline, "recompute", start, end, source, name - names.recomputed)
+    if kind == "backward":
+        thread = int(timeline.analysis.forest.thread[source])
+        module = name - names.module
+        return Subject(STRETCH, start, end, row=source, thread=thread, module=module)
+    return _traced(timeline, source, start, end)
+
+
+def _call(
+    timeline: Timeline, category: str, start: int, end: int, row: int, module: int
+) -> Subject:
+    forest = timeline.analysis.forest
+    event, thread = int(forest.event[row]), int(forest.thread[row])
+    return Subject(category, start, end, event=event, row=row, thread=thread, module=module)
+
+
+def _traced(timeline: Timeline, event: int, start: int, end: int) -> Subject:
+    events = timeline.analysis.trace.events
+    return Subject(
+        category=Kind(int(events.kind[event])).name.lower(),
+        start=start,
+        end=end,
+        event=event,
+        row=int(timeline.forest_of_event[event]),
+        work=int(timeline.work_of_event[event]),
+        thread=int(events.thread[event]),
+    )
+
+
+def inside(timeline: Timeline, subject: Subject) -> Int:
+    """Device work that was launched inside a host row, a frame or a stretch of a module."""
+    analysis = timeline.analysis
+    forest, launch = analysis.forest, analysis.work.launch
+    if subject.category == STRETCH:
+        first, last = np.searchsorted(forest.thread, [subject.thread, subject.thread + 1])
+        mine = (launch >= first) & (launch < last) & (analysis.owners.node >= 0)
+        mine[mine] = _began_in(subject, forest.start[launch[mine]])
+        owner = analysis.owners.module
+        mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
+        return np.flatnonzero(mine)
+    if subject.is_host_row:
+        return np.flatnonzero((launch >= subject.row) & (launch < forest.behind[subject.row]))
+    if subject.category == "python":
+        first, last = np.searchsorted(forest.thread, [subject.thread, subject.thread + 1])
+        mine = (launch >= first) & (launch < last)
+        mine[mine] = _began_in(subject, forest.start[launch[mine]])
+        return np.flatnonzero(mine)
+    return np.zeros(0, np.int64)
+
+
+def _began_in(subject: Subject, moments: Int) -> Int:
+    return np.asarray((moments >= subject.start) & (moments < subject.end))
+
+
+def nodes_inside(timeline: Timeline, subject: Subject) -> Int:
+    """Nodes of a stretch of a module: those of it and the modules below that began in it."""
+    analysis = timeline.analysis
+    position, owner = analysis.nodes.position, analysis.attribution.node_module
+    mine = analysis.forest.thread[position] == subject.thread
+    mine &= _began_in(subject, analysis.forest.start[position])
+    mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
+    return np.flatnonzero(mine)

@@ -1,0 +1,1 @@
+"""The lanes of the timeline."""

@@ -1,0 +1,48 @@
+"""What the colours of the timeline mean, and which one each row has."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.schema import Phase
+
+Colours = NDArray[np.uint8]
+
+
+class Colour(IntEnum):
+    """Colours, in the order in which the page is told them."""
+
+    FORWARD = 0
+    BACKWARD = 1
+    OPTIMIZER = 2
+    DATA = 3
+    OTHER = 4
+    WAIT = 5
+    """The host waited for the device, or the device was idle because of that."""
+    IDLE = 6
+    COMMUNICATION = 7
+
+
+NAMES = tuple(colour.name.lower() for colour in Colour)
+
+_OF_PHASE = {
+    Phase.BACKWARD: Colour.BACKWARD,
+    Phase.OPTIMIZER: Colour.OPTIMIZER,
+    Phase.DATA: Colour.DATA,
+    Phase.FORWARD: Colour.FORWARD,
+    Phase.OTHER: Colour.OTHER,
+}
+OF_PHASE: Colours = np.array([_OF_PHASE[phase] for phase in Phase], np.uint8)
+"""Colour of each phase, by its number."""
+
+_OF_CAUSE = {
+    Cause.SYNC: Colour.WAIT,
+    Cause.DATA_LOADING: Colour.DATA,
+    Cause.COMMUNICATION: Colour.COMMUNICATION,
+}
+OF_CAUSE: Colours = np.array([_OF_CAUSE.get(cause, Colour.IDLE) for cause in Cause], np.uint8)
+"""Colour of idle time, by the number of its cause."""

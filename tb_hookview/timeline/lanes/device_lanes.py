@@ -1,0 +1,26 @@
+"""Lanes of a device: when it was idle and why, and how much launched work waited for it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.queue_length import queue_length
+from tb_hookview.timeline.lanes.colours import OF_CAUSE
+from tb_hookview.timeline.lanes.curves import Curve
+from tb_hookview.timeline.lanes.lane import Items
+from tb_hookview.timeline.lanes.names import Names
+
+
+def idle_items(analysis: Analysis, names: Names, device: int) -> Items:
+    """Idle time of a device by its cause; the source of an item is its row of `Gaps`."""
+    gaps = analysis.gaps
+    rows = np.flatnonzero(gaps.device == device)
+    cause = gaps.cause[rows]
+    return Items(gaps.start[rows], gaps.end[rows], names.cause + cause, OF_CAUSE[cause], rows)
+
+
+def queue_curve(analysis: Analysis, device: int) -> Curve:
+    """Work of a device that was launched and has not begun."""
+    queue = queue_length(analysis, analysis.work.device == device)
+    return Curve(queue.time, queue.length, analysis.bounds[0])

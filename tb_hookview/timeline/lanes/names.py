@@ -1,0 +1,55 @@
+"""The texts that lanes show: those of the trace, and some of our own behind them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.schema import Phase
+
+ROOT = "(root)"
+"""How the root module is called, whose path is empty."""
+
+
+LONGEST_LABEL = 256
+"""Characters of a name in a list: more than a screen is wide. The event's detail has it all."""
+
+
+def label(name: str, longest: int = LONGEST_LABEL) -> str:
+    """A name no longer than is asked for."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+class Names:
+    """All names, and where each group of our own begins among them.
+
+    Attributes:
+        texts: names of the trace, steps, phases, causes of idle time, modules, modules again.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        paths = [path or ROOT for path in analysis.modules.path]
+        groups = (
+            analysis.trace.strings.texts,
+            analysis.steps.name,
+            [phase.name.lower() for phase in Phase],
+            [cause.name.lower() for cause in Cause],
+            paths,
+            [f"{path}, recomputed" for path in paths],
+        )
+        self.texts = tuple(text for group in groups for text in group)
+        begins = np.cumsum([0, *map(len, groups)]).tolist()
+        _, self.step, self.phase, self.cause, self.module, self.recomputed, _ = begins
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """All names, no longer than a list or a block can show."""
+        return tuple(map(label, self.texts))
+
+    @cached_property
+    def lower(self) -> tuple[str, ...]:
+        """All names in lower case, to search in."""
+        return tuple(text.lower() for text in self.texts)

@@ -1,0 +1,61 @@
+"""The lane of steps, and below each the phases it went through.
+
+    exact      [fw] [fw][fw]           [fw]  [bw][bw] [bw]   [opt]
+    lane       [- forward -]           [fw]  [ backward -]   [opt]
+
+A phase goes on over short pauses, in which the host is in no phase: up to a hundredth of the step.
+They are not in the report's `forward_us` and its like.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.types import Int
+from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
+from tb_hookview.timeline.lanes.lane import Items
+from tb_hookview.timeline.lanes.names import Names
+
+PAUSE = 100
+"""Part of its step that a pause within a phase may take, one in so many."""
+
+
+def step_items(analysis: Analysis, names: Names) -> Items:
+    """Steps, and the stretches of their phases; the source of an item is its step, else -1."""
+    window = analysis.steps.window
+    start, end, phase = phase_stretches(analysis)
+    steps = np.arange(len(window))
+    return Items(
+        start=np.concatenate([window[:, 0], start]),
+        end=np.concatenate([window[:, 1], end]),
+        name=np.concatenate([names.step + steps, names.phase + phase]),
+        colour=np.concatenate([np.full(len(window), Colour.OTHER, np.uint8), OF_PHASE[phase]]),
+        source=np.concatenate([steps, np.full(len(phase), -1)]),
+    )
+
+
+def phase_stretches(analysis: Analysis) -> tuple[Int, Int, Int]:
+    """Start, end and phase of each stretch, in order; none goes over the bound of a step."""
+    times = [_cut(time, distinct(analysis.steps.window)) for time in analysis.phases.time]
+    numbers = [np.full(len(time), number) for number, time in enumerate(times)]
+    pieces, phase = np.concatenate(times), np.concatenate(numbers)
+    order = np.argsort(pieces[:, 0], kind="stable")
+    pieces, phase = pieces[order], phase[order]
+    step = analysis.steps.at((pieces[:, 0] + pieces[:, 1]) // 2)
+    goes_on = (phase[1:] == phase[:-1]) & (step[1:] == step[:-1]) & (step[1:] >= 0)
+    window = analysis.steps.window[step[1:]]
+    goes_on &= (pieces[1:, 0] - pieces[:-1, 1]) * PAUSE <= window[:, 1] - window[:, 0]
+    edge = np.ones(min(len(phase), 1), bool)
+    opens, closes = np.concatenate([edge, ~goes_on]), np.concatenate([~goes_on, edge])
+    return pieces[opens, 0], pieces[closes, 1], phase[opens]
+
+
+def _cut(time: Int, bounds: Int) -> Int:
+    """A set of time cut at some moments (ascending); shape (n, 2)."""
+    place = np.searchsorted(time[:, 0], bounds, side="left") - 1
+    inside = (place >= 0) & (time[np.maximum(place, 0), 1] > bounds) if len(time) else place >= 0
+    start = np.sort(np.concatenate([time[:, 0], bounds[inside]]))
+    end = np.sort(np.concatenate([time[:, 1], bounds[inside]]))
+    return np.stack([start, end], axis=1)

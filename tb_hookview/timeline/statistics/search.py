@@ -1,0 +1,101 @@
+"""Which events hold a text in their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.timeline.event.summary import spots
+from tb_hookview.timeline.timeline import Place, Timeline
+from tb_hookview.timeline.window.merging import touching
+
+MOST_HITS = 500
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is looked for, and where; times in nanoseconds from the start of the trace."""
+
+    text: str
+    lanes: Sequence[int]
+    start: int | None
+    end: int | None
+    """None for the bounds of all that is in the lanes."""
+    width: int
+    """In how many parts hits are counted."""
+
+
+def search(timeline: Timeline, question: Question) -> dict[str, Any]:
+    """All events found are counted; the first of them by start are told."""
+    named = _named(timeline, question.text)
+    found = {
+        number: _matches(timeline, number, named, question)
+        for number in question.lanes
+        if timeline.entries[number].items
+    }
+    number = np.concatenate([np.full(len(p), n) for n, p in found.items()] or [_NONE])
+    position = np.concatenate([*found.values(), _NONE])
+    starts = [timeline.lane(n).start[p] for n, p in found.items()]
+    start = np.concatenate([*starts, _NONE])
+    return {
+        "total": len(start),
+        "hits": _told(timeline, number, position, start),
+        "density": _density(timeline, start, question),
+    }
+
+
+_NONE: Int = np.zeros(0, np.int64)
+
+
+def _named(timeline: Timeline, text: str) -> Bool:
+    """Which names hold the text; each is looked at once, however many events bear it."""
+    wanted = text.lower()
+    return np.array([wanted in name for name in timeline.names.lower] or [False], bool)
+
+
+def _matches(timeline: Timeline, number: int, named: Bool, question: Question) -> Int:
+    lane = timeline.lane(number)
+    wanted = named[lane.name]
+    if question.start is not None and question.end is not None:
+        inside = np.zeros(len(lane), bool)
+        window = (timeline.origin + question.start, timeline.origin + question.end)
+        for row in range(lane.rows):
+            low, high = touching(lane, row, *window)
+            inside[low:high] = True
+        wanted &= inside
+    return np.flatnonzero(wanted)
+
+
+def _told(timeline: Timeline, number: Int, position: Int, start: Int) -> list[dict[str, Any]]:
+    first = _earliest(start)
+    told: dict[Place, dict[str, Any]] = {}
+    for lane in distinct(number[first]).tolist():
+        places = position[first][number[first] == lane]
+        for place, spot in zip(places.tolist(), spots(timeline, lane, places), strict=True):
+            told[Place(lane, place)] = spot
+    order = zip(number[first].tolist(), position[first].tolist(), strict=True)
+    return [told[Place(lane, place)] for lane, place in order]
+
+
+def _earliest(start: Int) -> Int:
+    """Which of some events are the first `MOST_HITS`, in order of their starts."""
+    if len(start) <= MOST_HITS:
+        return np.argsort(start, kind="stable")
+    latest = np.partition(start, MOST_HITS - 1)[MOST_HITS - 1]
+    early = np.flatnonzero(start <= latest)
+    return early[np.argsort(start[early], kind="stable")][:MOST_HITS]
+
+
+def _density(timeline: Timeline, start: Int, question: Question) -> list[int]:
+    """How many begin in each part of the window; what lies beyond counts at its edge."""
+    begin = 0 if question.start is None else question.start
+    end = timeline.analysis.bounds[1] - timeline.origin if question.end is None else question.end
+    part = (start - timeline.origin - begin) / max(end - begin, 1) * question.width
+    part = np.clip(part, 0, question.width - 1).astype(np.int64)
+    counts: list[int] = np.bincount(part, minlength=question.width).tolist()
+    return counts

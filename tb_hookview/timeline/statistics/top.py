@@ -1,0 +1,130 @@
+"""Which kernels, operators and modules took the most time of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.arrays.nesting import lookup, nearest_above
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.timeline.lanes.names import label
+from tb_hookview.timeline.statistics.clipping import clip, sums
+from tb_hookview.timeline.timeline import Timeline
+
+MOST = 20
+Bounds = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Sums by name; arrays of shape (n,), times in nanoseconds."""
+
+    kind: str
+    """Kind of the lanes that show it."""
+    measure: str
+    """ "device" or "host": whose time it is."""
+    names: Callable[[int], str]
+    count: Int
+    total: Int
+    own: Int | None
+
+    def told(self) -> list[dict[str, Any]]:
+        """The dearest of them."""
+        rank = self.total if self.own is None else self.own
+        present = np.flatnonzero(self.count)
+        order = present[np.lexsort((-self.total[present], -rank[present]))][:MOST]
+        return [
+            {
+                "kind": self.kind,
+                "measure": self.measure,
+                "name": label(self.names(row)),
+                "count": int(self.count[row]),
+                "total_us": int(self.total[row]) / 1000,
+                "self_us": None if self.own is None else int(self.own[row]) / 1000,
+            }
+            for row in order.tolist()
+        ]
+
+    @property
+    def omitted(self) -> int:
+        """How many names `told` leaves out."""
+        return max(int(np.count_nonzero(self.count)) - MOST, 0)
+
+
+def rankings(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
+    """Device work, operators, modules forward and backward."""
+    yield _device_work(timeline, window)
+    yield _operators(timeline, window)
+    known = timeline.analysis.launches_known
+    yield from (_device_modules if known else _host_modules)(timeline, window)
+
+
+def _device_work(timeline: Timeline, window: Bounds) -> Ranking:
+    analysis = timeline.analysis
+    inside = clip(analysis.work.start, analysis.work.end, window)
+    name = analysis.trace.events.name[analysis.work.event[inside.row]].astype(np.int64)
+    size = len(analysis.trace.strings)
+    names = analysis.trace.strings.__getitem__
+    count = np.bincount(name, minlength=size)
+    return Ranking("device", "device", names, count, sums(name, inside.time, size), None)
+
+
+def _operators(timeline: Timeline, window: Bounds) -> Ranking:
+    analysis, rows = timeline.analysis, timeline.operators
+    host, size = analysis.host, len(analysis.trace.strings)
+    inside = clip(analysis.forest.start, analysis.forest.end, window)
+    own_time = inside.own_time(rows.above)
+    named = rows.named[inside.row]
+    calls = named & ~rows.repeats[inside.row]
+    string = host.string[inside.row]
+    return Ranking(
+        kind="host",
+        measure="host",
+        names=analysis.trace.strings.__getitem__,
+        count=np.bincount(string[calls], minlength=size),
+        total=sums(string[calls], inside.time[calls], size),
+        own=sums(string[named], own_time[named], size),
+    )
+
+
+def _device_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
+    analysis = timeline.analysis
+    inside = clip(analysis.work.start, analysis.work.end, window)
+    module, node = analysis.owners.module[inside.row], analysis.owners.node[inside.row]
+    for kind, wanted in (("forward", node < 0), ("backward", node >= 0)):
+        mine = wanted & (module >= 0)
+        yield _modules(timeline, kind, "device", module[mine], inside.time[mine])
+
+
+def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
+    analysis = timeline.analysis
+    forest, nodes, attribution = analysis.forest, analysis.nodes, analysis.attribution
+    is_call: Bool = analysis.ranges.module >= 0
+    calls = np.flatnonzero(is_call)
+    number = np.full(len(forest), -1, np.int64)
+    number[calls] = np.arange(len(calls))
+    inside = clip(forest.start[calls], forest.end[calls], window)
+    own = inside.own_time(lookup(number, nearest_above(forest.parent, is_call)[calls]))
+    row = calls[inside.row]
+    mine = ~attribution.row_recompute[row]
+    yield _modules(timeline, "forward", "host", analysis.ranges.module[row[mine]], own[mine])
+    inside = clip(forest.start[nodes.position], forest.end[nodes.position], window)
+    module, own = attribution.node_module[inside.row], inside.own_time(nodes.around)
+    yield _modules(timeline, "backward", "host", module[module >= 0], own[module >= 0])
+
+
+def _modules(timeline: Timeline, kind: str, measure: str, module: Int, time: Int) -> Ranking:
+    modules, first = timeline.analysis.modules, timeline.names.module
+    count = np.bincount(module, minlength=len(modules))
+    own = sums(module, time, len(modules))
+    return Ranking(
+        kind=kind,
+        measure=measure,
+        names=lambda row: timeline.names.texts[first + row],
+        count=count,
+        total=modules.rolled_up(own),
+        own=own,
+    )

@@ -1,0 +1,161 @@
+"""What of a lane to draw in a window: items that are long enough by themselves, the rest merged.
+
+Time is cut into cells of one resolution, a power of two of nanoseconds and no more than a pixel,
+counted from the start of the trace, so that blocks stay as they are while the window moves:
+
+    cells     |         |         |         |         |
+    items      [a][b]    [c]  [d-----------------]  [e]
+    merged     [a+b]     [c]  [d-----------------]  [e]
+
+Items shorter than the resolution that begin in one cell are merged, and so are neighbouring cells
+of one colour with less than the resolution between them. A merged block has the colour that takes
+the most time in it; one that holds a wait has the colour of waits. Only the first and the last item
+of each cell are looked for, whatever is between them: sums up to each item tell the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.timeline.lanes.colours import Colour, Colours
+from tb_hookview.timeline.lanes.lane import Lane
+
+_DENSE = 2
+"""Items for each cell, from which on cells are looked for among them, not they among cells."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of the timeline and how finely to show it."""
+
+    start: int
+    end: int
+    """Nanoseconds on the trace's clock."""
+    origin: int
+    """Where cells are counted from."""
+    resolution: int
+    """Nanoseconds, a power of two."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What to draw of a lane, by row, then by start; arrays of shape (b,)."""
+
+    start: Int
+    end: Int
+    depth: Int
+    name: Int
+    """Row of the timeline's names; -1 where several are merged."""
+    colour: Colours
+    count: Int
+    """Items in the block."""
+    first: Int
+    """Position in the lane of the first of them."""
+
+    def of_row(self, row: int) -> Blocks:
+        """The blocks of one row."""
+        mine = self.depth == row
+        columns = {field.name: getattr(self, field.name)[mine] for field in fields(self)}
+        return Blocks(**columns)
+
+
+def resolution_of(length: int, width: int) -> int:
+    """The largest power of two of nanoseconds that is no more than one of `width` pixels."""
+    return 1 << max((length // width).bit_length() - 1, 0)
+
+
+def blocks(lane: Lane, window: Window) -> Blocks:
+    """Merge what touches a window; the counts sum to the items that do."""
+    first, stop = _cells(lane, window)
+    first, stop, alone = _apart(lane, first, stop, window.resolution)
+    colour = _colours(lane, first, stop)
+    last = stop - 1
+    joins = ~alone[1:] & ~alone[:-1] & (colour[1:] == colour[:-1])
+    joins &= lane.depth[first[1:]] == lane.depth[first[:-1]]
+    joins &= lane.start[first[1:]] - lane.end[last[:-1]] < window.resolution
+    opens = np.concatenate([np.ones(min(len(first), 1), bool), ~joins])
+    closes = np.concatenate([~joins, np.ones(min(len(first), 1), bool)])
+    first, last, colour = first[opens], last[closes], colour[opens]
+    same = lane.changes[first] == lane.changes[last]
+    return Blocks(
+        start=lane.start[first],
+        end=lane.end[last],
+        depth=lane.depth[first],
+        name=np.where(same, lane.name[first], -1),
+        colour=colour,
+        count=last - first + 1,
+        first=first,
+    )
+
+
+def touching(lane: Lane, row: int, start: int, end: int) -> tuple[int, int]:
+    """First and last (exclusive) position of the items of a row that touch [start, end)."""
+    first, last = int(lane.bounds[row]), int(lane.bounds[row + 1])
+    low = first + int(np.searchsorted(lane.until[first:last], start, side="right"))
+    high = first + int(np.searchsorted(lane.start[first:last], end, side="left"))
+    return low, max(high, low)
+
+
+def _cells(lane: Lane, window: Window) -> tuple[Int, Int]:
+    """First and last (exclusive) position of the items that begin in each cell, row by row."""
+    edges: list[Int] = []
+    ends: list[Int] = []
+    for row in range(lane.rows):
+        low, high = touching(lane, row, window.start, window.end)
+        if low < high:
+            edges.append(_edges(lane, low, high, window))
+            ends.append(np.append(edges[-1][1:], high))
+    nothing = np.zeros(0, np.int64)
+    return np.concatenate([nothing, *edges]), np.concatenate([nothing, *ends])
+
+
+def _edges(lane: Lane, low: int, high: int, window: Window) -> Int:
+    """Of the items [low, high) of a row, the first in each cell that any begins in."""
+    start, step = lane.start[low:high], window.resolution
+    inside = int(np.searchsorted(start, window.start))
+    if inside == high - low:
+        return low + _opening(start, window)
+    begin = (int(start[inside]) - window.origin) // step
+    cells = (int(start[-1]) - window.origin) // step - begin + 1
+    if high - low <= _DENSE * cells:
+        return low + _opening(start, window)
+    first = window.origin + begin * step
+    place = np.searchsorted(start[inside:], np.arange(first, first + cells * step, step))
+    place = place[np.concatenate([place[1:] > place[:-1], [True]])]
+    before = _opening(start[: inside + 1], window)
+    return low + np.concatenate([before, inside + place[1:]])
+
+
+def _opening(start: Int, window: Window) -> Int:
+    """Which items are the first of their cells, looked at one by one."""
+    cell = (start - window.origin) // window.resolution
+    return np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
+
+
+def _apart(lane: Lane, first: Int, stop: Int, resolution: int) -> tuple[Int, Int, Bool]:
+    """Take long items out of their cells; only the last of a cell can be one."""
+    long = lane.room(stop - 1) >= resolution
+    both = long & (stop - first > 1)
+    place = np.arange(len(first)) + np.cumsum(both) - both
+    size = len(first) + int(both.sum())
+    starts, stops, alone = np.empty(size, np.int64), np.empty(size, np.int64), np.zeros(size, bool)
+    starts[place], stops[place], alone[place] = first, stop - both, long & ~both
+    behind = place[both] + 1
+    starts[behind], stops[behind], alone[behind] = stop[both] - 1, stop[both], True
+    return starts, stops, alone
+
+
+def _colours(lane: Lane, first: Int, stop: Int) -> Colours:
+    """Colour of each stretch of items."""
+    colour = lane.colour[first]
+    if len(lane.palette) < 2:
+        return colour
+    several = np.flatnonzero(stop - first > 1)
+    begin, end = first[several], stop[several]
+    colour[several] = lane.palette[np.argmax(lane.time[end] - lane.time[begin], axis=1)]
+    if lane.waits is not None:
+        colour[several[lane.waits[end] > lane.waits[begin]]] = Colour.WAIT
+    return colour

@@ -1,0 +1,1 @@
+"""Columns: the result of parsing, and how it is built."""

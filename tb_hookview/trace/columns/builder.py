@@ -1,0 +1,450 @@
+"""Columns grown piece by piece and frozen once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import compress, groupby
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.arrays.types import Bool, Float, Index, Int
+from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
+from tb_hookview.trace.columns.part import Arrow, Part
+from tb_hookview.trace.columns.times import (
+    LONGEST_NS,
+    are_starts,
+    doubles_are_exact,
+    from_doubles,
+    from_texts,
+)
+from tb_hookview.trace.columns.trace import (
+    Collectives,
+    Events,
+    Flows,
+    Memory,
+    StringTable,
+    Thread,
+)
+from tb_hookview.trace.format.arguments import ARGUMENTS, COLLECTIVE, MEMORY, Argument, Form
+from tb_hookview.trace.source.damage import Notice
+from tb_hookview.trace.format.decode import KEY_FIELDS, NO_TIME, Event
+from tb_hookview.trace.format.vocabulary import (
+    CATEGORIES,
+    FORWARD_BACKWARD_FLOWS,
+    Kind,
+    is_annotation_of_old,
+)
+from tb_hookview.trace.text.pieces import Piece
+
+_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
+_NAMED = 10
+"""Unknown categories that get a notice of their own."""
+_LARGEST = 1e15
+"""What measures of a kernel stay far below; beyond, a double is no longer whole."""
+_PAIR = 1 << 31
+"""More than there are distinct processes or threads: two numbers make one."""
+
+
+class Builder:
+    """Takes pieces in file order; `finish` gives the columns of `Trace`."""
+
+    def __init__(self) -> None:
+        self.event_count = 0
+        self.any_phase = False
+        self._counts: Counter[str] = Counter()
+        self._endless = 0
+        self._names = Interner()
+        self._collective = self._names.number("record_param_comms")
+        self._complete_count = 0
+        self._categories, self._places = Interner(), Interner()
+        self._processes, self._rows = Interner(), Interner()
+        self._texts = {a.column: Interner() for a in ARGUMENTS if a.form is Form.TEXT}
+        for interner in self._texts.values():
+            interner.number(b"")
+        self._complete: list[dict[str, Any]] = []
+        self._arrows: dict[str, list[Arrow]] = {"s": [], "f": []}
+        self._memory: list[tuple[int, ...]] = []
+        self._collectives: list[tuple[Any, ...]] = []
+        self._thread_names: dict[tuple[str, str], str] = {}
+
+    def add(self, piece: Piece) -> None:
+        """Take the events of a piece."""
+        events = piece.events
+        complete = [event for event in events if event.ph == "X"]
+        self._complete.append(self._columns(complete, piece))
+        if len(complete) < len(events):
+            self._add_others([event for event in events if event.ph != "X"], piece)
+        self.any_phase = self.any_phase or bool(complete)
+        self.event_count += len(events)
+        self._counts["unexpected-type"] += piece.loose
+
+    def _add_others(self, events: list[Event], piece: Piece) -> None:
+        phases = [event.ph for event in events]
+        self._counts["no-phase"] += phases.count("")
+        self.any_phase = self.any_phase or any(phases)
+        # Most are arrows of no use here: few comparisons of each are cheaper than to sort them all.
+        linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
+        for phase, arrows in self._arrows.items():
+            self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
+        telling = [event for event in events if event.name in (_THREAD_NAME, _MEMORY_CHANGE)]
+        self._add_names([event for event in telling if event.ph == "M"])
+        self._add_memory([event for event in telling if event.ph == "i"], piece)
+
+    def finish(self) -> dict[str, Any]:
+        """Freeze what was taken into columns of `Trace`."""
+        columns = _joined(self._complete)
+        self._count_missing(columns)
+        strings, texts = StringTable(tuple(self._names.values())), self._text_table(columns)
+        category = columns.pop("category")
+        kind = self._kind_table()[category]
+        old = np.array([is_annotation_of_old(text) for text in strings.texts], bool)
+        kind[(kind == Kind.OPERATOR) & old[columns["name"]]] = Kind.ANNOTATION
+        threads, renumbered = self._threads()
+        columns["thread"] = renumbered[columns["thread"]]
+        return {
+            "strings": strings,
+            "texts": texts,
+            "events": Events(kind=kind, **columns),
+            "threads": threads,
+            "flows": self._flows(renumbered),
+            "memory": Memory(*np.array(self._memory, np.int64).reshape(-1, 1 + len(MEMORY)).T),
+            "collectives": self._collective_table(),
+            "notices": (*self._unknown(category), *self._counted()),
+        }
+
+    def part(self) -> Part:
+        """What was taken, for the `absorb` of another builder; this one is of no use after it."""
+        columns = _joined(self._complete)
+        return Part(
+            event_count=self.event_count,
+            complete_count=self._complete_count,
+            any_phase=self.any_phase,
+            counts=dict(self._counts),
+            names=self._names.values(),
+            categories=self._categories.values(),
+            processes=self._processes.values(),
+            rows=self._rows.values(),
+            places=self._places.values(),
+            texts={column: interner.values() for column, interner in self._texts.items()},
+            columns={column: memoryview(values).cast("B") for column, values in columns.items()},
+            arrows=self._arrows,
+            memory=self._memory,
+            collectives=self._collectives,
+            thread_names=[(*place, name) for place, name in self._thread_names.items()],
+        )
+
+    def absorb(self, part: Part) -> None:
+        """Take what another builder took from pieces that come after all that this one took."""
+        place = self._absorbed_places(part)
+        columns = {
+            column: np.frombuffer(values, _DTYPES[column])
+            for column, values in part.columns.items()
+        }
+        columns["name"] = self._names.column(part.names)[columns["name"]]
+        columns["category"] = self._categories.column(part.categories)[columns["category"]]
+        columns["thread"] = place[columns["thread"]]
+        for column, texts in part.texts.items():
+            columns[column] = self._texts[column].column(texts)[columns[column]]
+        self._complete.append(columns)
+        for phase, arrows in part.arrows.items():
+            self._arrows[phase] += [(number, int(place[p]), time) for number, p, time in arrows]
+        self._memory += part.memory
+        self._collectives += [
+            (row + self._complete_count, *told) for row, *told in part.collectives
+        ]
+        self._thread_names.update({(pid, tid): name for pid, tid, name in part.thread_names})
+        self._counts.update(part.counts)
+        self._complete_count += part.complete_count
+        self.event_count += part.event_count
+        self.any_phase = self.any_phase or part.any_phase
+
+    def _absorbed_places(self, part: Part) -> Index:
+        """Number here of each place of a part."""
+        processes, rows = self._processes.column(part.processes), self._rows.column(part.rows)
+        process, row = np.divmod(np.array(part.places, np.int64), _PAIR)
+        pairs = processes[process].astype(np.int64) * _PAIR + rows[row]
+        return self._places.column(pairs.tolist())
+
+    def _count_missing(self, columns: dict[str, Any]) -> None:
+        """Count complete events without a name, or without a process or thread."""
+        nameless = columns["name"] == self._names.find("")
+        self._counts["no-name"] = int(np.count_nonzero(nameless))
+        process, row = self._processes.find(""), self._rows.find("")
+        places = [divmod(place, _PAIR) for place in self._places.values()]
+        nowhere = np.array([p == process or r == row for p, r in places], bool)
+        self._counts["no-thread"] = int(np.count_nonzero(nowhere[columns["thread"]]))
+
+    def _text_table(self, columns: dict[str, Any]) -> StringTable:
+        """The texts of all columns in one table, and those columns brought in line with it."""
+        texts = [b""]
+        for column, interner in self._texts.items():
+            columns[column][columns[column] > 0] += len(texts) - 1
+            texts += interner.values()[1:]
+        return StringTable(tuple(text.decode("utf-8", "replace") for text in texts))
+
+    def _columns(self, complete: list[Event], piece: Piece) -> dict[str, Any]:
+        starts = np.fromiter([event.ts for event in complete], np.float64, len(complete))
+        timed = are_starts(starts)
+        if not timed.all():
+            self._counts["no-timestamp"] += int(np.count_nonzero(~timed))
+            complete = list(compress(complete, timed.tolist()))
+            starts = starts[timed]
+        start, duration = self._times(complete, starts, piece)
+        self._counts["no-duration"] += self._endless
+        category = self._categories.column([event.cat for event in complete])
+        kind = self._kind_table()[category]
+        name = self._names.column([event.name for event in complete])
+        self._add_collectives(complete, np.flatnonzero(name == self._collective).tolist(), piece)
+        return {
+            "name": name,
+            "category": category,
+            "start": start,
+            "duration": duration,
+            "thread": self._place(complete),
+            **self._arguments(complete, kind),
+        }
+
+    def _arguments(self, complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Any]:
+        """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
+        columns = {}
+        everything = [event.args for event in complete]
+        for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
+            carries = _among(kind, kinds)
+            if carries.any():
+                carriers = list(compress(everything, carries.tolist()))
+                for argument in group:
+                    column = np.full(len(kind), _none(argument), _TYPE[argument.form])
+                    column[carries] = self._argument(argument, carriers)
+                    columns[argument.column] = column
+        return columns
+
+    def _argument(self, argument: Argument, carriers: list[Any]) -> Any:
+        """What those events that may carry an argument have for it, in its newest spelling."""
+        newest, *older = (attrgetter(KEY_FIELDS[key]) for key in argument.keys)
+        column = self._values(argument, map(newest, carriers), len(carriers))
+        for spelling in older:
+            # NaN is no value
+            absent = np.flatnonzero((column == _none(argument)) | (column != column))
+            left = map(spelling, map(carriers.__getitem__, absent.tolist()))
+            column[absent] = self._values(argument, left, len(absent))
+        return column
+
+    def _values(self, argument: Argument, found: Iterator[Any], size: int) -> Any:
+        if argument.form is Form.WHOLE:
+            return np.fromiter(found, np.int64, size)
+        if argument.form is Form.TEXT:
+            # No JSON holds a zero byte, and this is twice as fast as to convert each.
+            texts = b"\0".join(found).split(b"\0") if size else []
+            return self._texts[argument.column].column(texts)
+        return _measured(list(found))
+
+    def _times(
+        self, events: list[Event], starts: NDArray[np.float64], piece: Piece
+    ) -> tuple[Int, Int]:
+        """Start and duration of some events of a piece, nanoseconds; starts in microseconds."""
+        texts = None
+        if not doubles_are_exact(starts) and _has_fractions(piece, starts):
+            texts = piece.time_texts(events)
+        if texts is None:
+            lengths = np.fromiter([event.dur for event in events], np.float64, len(events))
+            start, duration = from_doubles(starts), from_doubles(lengths)
+            self._endless = int(np.count_nonzero(np.isnan(lengths)))
+        else:
+            start, duration = from_texts(texts[0]), from_texts(texts[1])
+            self._endless = texts[1].count(NO_TIME)
+        self._counts["negative-duration"] += int(np.count_nonzero(duration < 0))
+        return start, np.where((duration > 0) & (duration < LONGEST_NS), duration, 0)
+
+    def _place(self, events: list[Event]) -> Index:
+        """Number of each event's place: process and thread, as spelled.
+
+        Two look-ups of plain values are cheaper than one of a pair.
+        """
+        process = self._processes.column([event.pid for event in events])
+        row = self._rows.column([event.tid for event in events])
+        width = int(row.max(initial=0)) + 1
+        pairs, place = distinct_small(process.astype(np.int64) * width + row)
+        processes, rows = np.divmod(pairs, width)
+        # In order of appearance: that of their numbers hangs on what was read before.
+        order = by_appearance(place, len(pairs))
+        numbers = np.empty(len(pairs), np.int32)
+        numbers[order] = self._places.column((processes * _PAIR + rows)[order].tolist())
+        return numbers[place]
+
+    def _kind_table(self) -> NDArray[np.int8]:
+        found = self._categories.values()
+        return np.array([CATEGORIES.get(text.lower(), Kind.OTHER) for text in found], np.int8)
+
+    def _add_arrows(self, arrows: list[Arrow], events: list[Event], piece: Piece) -> None:
+        starts = np.array([event.ts for event in events], np.float64)
+        times = self._times(events, starts, piece)[0].tolist()
+        arrows += zip([e.id for e in events], self._place(events).tolist(), times, strict=True)
+
+    def _add_memory(self, events: list[Event], piece: Piece) -> None:
+        events = [event for event in events if event.name == _MEMORY_CHANGE]
+        told = piece.details(events) if events else []
+        if told:
+            starts = np.array([event.ts for event in events], np.float64)
+            times = self._times(events, starts, piece)[0].tolist()
+            for time, args in zip(times, told, strict=True):
+                self._memory.append((time, *map(_integer, _MEMORY_OF(args))))
+
+    def _add_collectives(self, complete: list[Event], rows: list[int], piece: Piece) -> None:
+        """Note what some of the complete events of a piece tell of collective calls."""
+        # What torch wrote in 2023 and before tells nothing.
+        if rows and _TOLD in piece.text:
+            told = piece.details([complete[row] for row in rows])
+            for row, args in zip(rows, told, strict=False):
+                self._collectives.append((self._complete_count + row, *_COLLECTIVE_OF(args)))
+        self._complete_count += len(complete)
+
+    def _collective_table(self) -> Collectives:
+        empty: list[list[Any]] = [[] for _ in range(1 + len(COLLECTIVE))]
+        columns = list(map(list, zip(*self._collectives, strict=True))) or empty
+        event, sent, received, group_size = (
+            np.array([*map(_integer, column)], np.int64) for column in columns[:4]
+        )
+        collective, dtype = (tuple(map(_text, column)) for column in columns[4:])
+        return Collectives(event, sent, received, group_size, collective, dtype)
+
+    def _flows(self, renumbered: Index) -> Flows:
+        heads = {name: (place, time) for name, place, time in self._arrows["f"]}
+        pairs = [(p, t, *heads[name]) for name, p, t in self._arrows["s"] if name in heads]
+        tail_place, tail_time, head_place, head_time = np.array(pairs, np.int64).reshape(-1, 4).T
+        return Flows(
+            from_thread=renumbered[tail_place],
+            from_time=tail_time.copy(),
+            to_thread=renumbered[head_place],
+            to_time=head_time.copy(),
+        )
+
+    def _add_names(self, metadata: list[Event]) -> None:
+        for event in metadata:
+            if event.name == _THREAD_NAME:
+                label = event.args.label  # type: ignore[attr-defined]
+                self._thread_names[str(event.pid), str(event.tid)] = str(label)
+
+    def _threads(self) -> tuple[tuple[Thread, ...], Index]:
+        """Bring number and text spellings of a thread together, and name the threads.
+
+        Returns:
+            The threads, and for each place the index of its thread.
+        """
+        threads = Interner()
+        processes, rows = self._processes.values(), self._rows.values()
+        places = [divmod(place, _PAIR) for place in self._places.values()]
+        renumbered = threads.column([(str(processes[p]), str(rows[t])) for p, t in places])
+        names = self._thread_names
+        table = tuple(Thread(pid, tid, names.get((pid, tid), "")) for pid, tid in threads.values())
+        return table, renumbered
+
+    def _unknown(self, category: Index) -> Iterator[Notice]:
+        found = self._categories.values()
+        unknown = np.flatnonzero(self._kind_table() == Kind.OTHER)
+        for number in unknown[:_NAMED]:
+            message = f"events of a category not known here ({found[number][:60]!r}), kept as other"
+            yield Notice("unknown-category", message, int(np.count_nonzero(category == number)))
+        if len(unknown) > _NAMED:
+            message = f"events of {len(unknown) - _NAMED} further categories not known here"
+            times = int(np.count_nonzero(np.isin(category, unknown[_NAMED:])))
+            yield Notice("unknown-category", message, times)
+
+    def _counted(self) -> Iterator[Notice]:
+        for code, message in _MESSAGES.items():
+            if self._counts[code]:
+                yield Notice(code, message, self._counts[code])
+
+
+_MESSAGES = {
+    "unexpected-type": "events with a value of unexpected type, kept without it",
+    "negative-duration": "negative durations, taken as 0",
+    "no-timestamp": "events without a time, or with an impossible one, left out",
+    "no-duration": "events without a duration, or with one that is no number, taken as 0",
+    "no-phase": "events without a phase (`ph`), left out",
+    "no-name": "events without a name",
+    "no-thread": "events without a process (`pid`) or a thread (`tid`), kept on a row of their own",
+}
+
+
+def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
+    """Whether a file writes more than whole microseconds; its first events tell."""
+    return bool(np.any(start != np.trunc(start))) or bool(_FRACTION.search(piece.text, 0, 1 << 16))
+
+
+def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """Concatenate the columns of all pieces, each freed as it is joined."""
+    joined = {}
+    sizes = [len(piece["name"]) for piece in pieces]
+    for column, dtype in _EVERYWHERE.items():
+        parts = [piece.pop(column) for piece in pieces]
+        joined[column] = np.concatenate([np.zeros(0, dtype), *parts])
+    begins = np.cumsum([0, *sizes]).tolist()
+    for argument in ARGUMENTS:
+        whole = np.empty(begins[-1], _TYPE[argument.form])
+        for begin, end, piece in zip(begins, begins[1:], pieces, strict=False):
+            whole[begin:end] = piece.pop(argument.column, _none(argument))
+        joined[argument.column] = whole
+    return joined
+
+
+def _none(argument: Argument) -> float:
+    """What stands for no value in the column of an argument."""
+    return argument.missing if argument.form is Form.WHOLE else _NONE[argument.form]
+
+
+_TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.TEXT: np.int32}
+_NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
+
+_THREAD_NAME, _MEMORY_CHANGE = "thread_name", "[memory]"
+_TOLD = b'"Group size"'
+_MEMORY_OF, _COLLECTIVE_OF = attrgetter(*MEMORY), attrgetter(*COLLECTIVE)
+
+
+def _integer(value: object) -> int:
+    """A whole number of 64 bits, or -1."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and abs(value) < 1 << 63 else -1  # type: ignore[return-value, arg-type]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_EVERYWHERE: dict[str, Any] = {
+    **dict.fromkeys(("name", "category", "thread"), np.int32),
+    **dict.fromkeys(("start", "duration"), np.int64),
+}
+"""Columns that all events have."""
+
+_DTYPES: dict[str, Any] = {**_EVERYWHERE, **{a.column: _TYPE[a.form] for a in ARGUMENTS}}
+
+
+def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
+    table = np.zeros(len(Kind), bool)
+    table[list(kinds)] = True
+    return np.asarray(table[kind])
+
+
+def _kinds_of(argument: Argument) -> tuple[int, ...]:
+    return tuple(sorted(argument.kinds))
+
+
+def _measured(found: list[Any]) -> Float:
+    """Numbers as they are, NaN for what is none: infinities and words stand here too."""
+    if not {type(value) for value in found} <= {int, float, type(None)}:
+        found = [value if isinstance(value, int | float) else None for value in found]
+    try:
+        values = np.array(found, np.float64)
+    except OverflowError:  # a number of hundreds of digits
+        values = np.array([value if _small(value) else None for value in found], np.float64)
+    values[~(np.abs(values) < _LARGEST)] = np.nan
+    return values
+
+
+def _small(value: float | None) -> bool:
+    return value is not None and abs(value) < _LARGEST

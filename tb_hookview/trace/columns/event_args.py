@@ -1,0 +1,146 @@
+"""The arguments of single events as they stand in the file: what no column holds of them.
+
+The file is read once more, as far as the events asked for go, and kept compressed in pieces, so
+that an event is found within one of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+from isal import igzip
+
+from tb_hookview.errors import TraceError
+from tb_hookview.trace.columns.times import EARLIEST_NS, LATEST_NS
+from tb_hookview.trace.format.decode import decode_events
+from tb_hookview.trace.text.pieces import UncuttableError, texts, whole_text
+
+_EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
+
+MOST_OPEN = 32
+"""Files that are kept open, each where the last event asked for lies. A process has some hundreds
+at most, and needs them for other things too."""
+
+
+class _Outline(msgspec.Struct, gc=False):
+    """What tells whether an event is a row of `Events`."""
+
+    ph: str = ""
+    ts: float = float("nan")
+
+
+_outlines = msgspec.json.Decoder(list[_Outline], strict=False)
+_raw = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class EventArguments:
+    """Arguments by row of `Events`. Safe to use from many threads.
+
+    Args:
+        path: the file that the rows were read from.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._pieces: list[bytes] = []
+        self._behind: list[int] = []
+        """Of each piece, the row behind its last one."""
+        self._rest = texts(self._path)
+        self._lock = Lock()
+
+    def of(self, row: int, name: str) -> dict[str, Any] | None:
+        """Arguments of a row.
+
+        Args:
+            row: row of `Events`.
+            name: the row's name, to tell whether the file is still the one that was read.
+
+        Returns:
+            The arguments; None where they are no text, or the file is gone or another.
+        """
+        with self._lock:
+            if not self._reaches(row):
+                return None
+            _close_others(self)
+            place = bisect_right(self._behind, row)
+            piece, first = self._pieces[place], self._behind[place - 1] if place else 0
+        text: bytes = igzip.decompress(piece)  # type: ignore[no-untyped-call]
+        number = row - first
+        try:
+            event = msgspec.json.decode(_raw.decode(text)[_complete(text)[number]])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None  # what no column asked for may be no text
+        if event.get("name", "") != name:
+            return None
+        arguments = event.get("args", {})
+        return arguments if isinstance(arguments, dict) else {"args": arguments}
+
+    def _reaches(self, row: int) -> bool:
+        """Read on up to a row; False where the file has none, or cannot be read any more."""
+        try:
+            try:
+                return self._read_on(row)
+            except UncuttableError:
+                self._pieces, self._behind = [], []
+                self._rest = iter([whole_text(self._path)])
+                return self._read_on(row)
+        except (TraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._pieces, self._behind, self._rest = [], [], iter([])
+            return False
+
+    def let_go(self) -> bool:
+        """Close the file, and begin at its start with the next question; False where it is in use
+        right now."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        self._pieces, self._behind, self._rest = [], [], texts(self._path)
+        self._lock.release()
+        return True
+
+    def _read_on(self, row: int) -> bool:
+        count = self._behind[-1] if self._behind else 0
+        while count <= row:
+            text = next(self._rest, None)
+            if text is None:
+                return False
+            try:
+                count += len(_complete(text))
+            except msgspec.DecodeError as error:
+                raise UncuttableError from error
+            self._pieces.append(igzip.compress(text, 0))
+            self._behind.append(count)
+        return True
+
+
+_open: WeakKeyDictionary[EventArguments, None] = WeakKeyDictionary()
+"""Who may keep a file open, those asked longest ago first."""
+_counting = Lock()
+
+
+def _close_others(asked: EventArguments) -> None:
+    with _counting:
+        _open.pop(asked, None)
+        too_many = len(_open) + 1 - MOST_OPEN
+        for other in list(_open)[: max(too_many, 0)]:
+            if other.let_go():
+                del _open[other]
+        _open[asked] = None
+
+
+def _complete(text: bytes) -> list[int]:
+    """Which events of a JSON array are rows of `Events`, as the builder takes them."""
+    try:
+        events: Iterable[Any] = _outlines.decode(text)
+    except msgspec.ValidationError:
+        events = (next(iter(decode_events(b"[%b]" % bytes(e))[0]), None) for e in _raw.decode(text))
+    return [
+        number
+        for number, event in enumerate(events)
+        if event is not None and event.ph == "X" and _EARLIEST_US < event.ts < _LATEST_US
+    ]

@@ -1,0 +1,55 @@
+"""Equal values to equal numbers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.arrays.types import Index, Int
+
+_SMALL = 1 << 13
+"""Numbers below need no sorting to be told apart: a table of so many is quicker."""
+
+
+class Interner:
+    """Gives equal values equal numbers, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[Any, int] = defaultdict(count().__next__)
+
+    def column(self, values: list[Any]) -> Index:
+        """Number of each value."""
+        return np.fromiter(map(self._numbers.__getitem__, values), np.int32, len(values))
+
+    def number(self, value: Any) -> int:
+        """Number of one value."""
+        return self._numbers[value]
+
+    def find(self, value: Any) -> int:
+        """Number of one value; -1 where it has none."""
+        return self._numbers.get(value, -1)
+
+    def values(self) -> list[Any]:
+        """Every distinct value, at the place of its number."""
+        return list(self._numbers)
+
+
+def distinct_small(numbers: Int) -> tuple[Int, Int]:
+    """As `np.unique` with `return_inverse`, for small numbers of 0 and more without sorting."""
+    if int(numbers.max(initial=0)) >= _SMALL:
+        return np.unique(numbers, return_inverse=True)
+    place = np.zeros(_SMALL, np.int64)
+    place[numbers] = 1
+    distinct = np.flatnonzero(place)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[numbers]
+
+
+def by_appearance(place: Int, size: int) -> Int:
+    """The numbers below `size`, each of which is in `place`, in the order of their first place."""
+    first = np.empty(size, np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]
+    return np.argsort(first)

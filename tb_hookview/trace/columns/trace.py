@@ -1,0 +1,173 @@
+"""What a trace file becomes: columns, one row per complete event, and an interned string table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.arrays.types import Float, Index, Int
+from tb_hookview.trace.source.damage import Notice
+
+
+class Thread(NamedTuple):
+    """A row of the trace viewer: a host thread, or a stream of a device."""
+
+    pid: str
+    tid: str
+    name: str
+
+
+@dataclass(frozen=True)
+class StringTable:
+    """Interned texts; columns hold indices into it."""
+
+    texts: tuple[str, ...]
+
+    def __getitem__(self, index: int) -> str:
+        return self.texts[index]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Complete events in file order; every array has shape (n,).
+
+    Times are integer nanoseconds on the trace's own clock. `-1` stands for "not in the file"
+    except where noted.
+    """
+
+    name: Index
+    """Index into the string table."""
+    kind: NDArray[np.int8]
+    start: Int
+    duration: Int
+    thread: Index
+    """Index into `Trace.threads`."""
+    correlation: Int
+    sequence: Int
+    """Autograd sequence number: of the next node for a forward operator, its own for a node."""
+    forward_thread: Int
+    """Profiler's number of the thread whose forward made this node; 0 for none."""
+    external: Int
+    """`External id`: an operator's own, and on a call that of the operator that made it."""
+    device: Int
+    """Index of the device, on device rows."""
+    blocks_per_sm: Float
+    """Blocks of a kernel per multiprocessor of the device, NaN where not in the file."""
+    occupancy: Float
+    """Estimated achieved occupancy of a kernel, percent, NaN where not in the file."""
+    graph: Int
+    """Number of the CUDA graph that device work is of, where the file tells; 0 for none."""
+    bytes: Int
+    """What a copy or a set moves."""
+    shapes: Index
+    """Shapes of an operator's inputs, as an index into `Trace.texts`; 0 for none."""
+    types: Index
+    """Types of an operator's inputs, in the same way."""
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def end(self) -> Int:
+        """Start plus duration, nanoseconds."""
+        return self.start + self.duration
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Forward-backward arrows: from the start of a forward operator to that of its node."""
+
+    from_thread: Index
+    from_time: Int
+    to_thread: Index
+    to_time: Int
+
+    def __len__(self) -> int:
+        return len(self.from_thread)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What `[memory]` events tell, in file order; every array has shape (m,), -1 for not told."""
+
+    time: Int
+    """Nanoseconds."""
+    device_type: Int
+    """Number of the kind of device: 0 the host, 1 CUDA, 6 HIP, 12 XPU, 20 another."""
+    device_index: Int
+    """-1 for the host."""
+    amount: Int
+    """Bytes taken; below 0 those given back, 0 for not told."""
+    allocated: Int
+    """Bytes in use behind it, on this device."""
+    reserved: Int
+    """Bytes that torch's allocator holds behind it, on this device."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class Collectives:
+    """What `record_param_comms` tells of collective calls; every array has shape (c,)."""
+
+    event: Int
+    """Row of `Events`."""
+    sent: Int
+    received: Int
+    """Elements of the message of this rank, -1 for not told."""
+    group_size: Int
+    """Ranks that take part, -1 for not told."""
+    collective: tuple[str, ...]
+    """Its name, such as `allreduce`; "" for not told."""
+    dtype: tuple[str, ...]
+    """Type of its elements, such as `Float`; "" for not told."""
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+
+class DeviceProperties(NamedTuple):
+    """One entry of the file's `deviceProperties`; None for what it does not tell."""
+
+    id: int
+    name: str
+    capability: tuple[int, int] | None = None
+    """`computeMajor` and `computeMinor`; those of AMD are the first figures of its `gfx` name."""
+    memory: int | None = None
+    """Bytes."""
+    multiprocessors: int | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole trace file. Nothing in it is changed after reading."""
+
+    path: str
+    format: str
+    """ "chrome-object" or "chrome-list"."""
+    event_count: int
+    """Events in the file, of every phase."""
+    strings: StringTable
+    texts: StringTable
+    """Arguments kept as JSON text, such as `[[8, 16], []]`; the first is empty."""
+    events: Events
+    threads: tuple[Thread, ...]
+    flows: Flows
+    memory: Memory
+    collectives: Collectives
+    devices: tuple[DeviceProperties, ...]
+    """As the file lists them: every visible device, used or not."""
+    runtime: str
+    """ "cuda", "hip", "ze" or "ur" (XPU), "" where the file does not tell."""
+    rank: int | None
+    world_size: int | None
+    manifest: dict[str, Any] | None
+    """What the recorder wrote about itself and the model."""
+    notices: tuple[Notice, ...]

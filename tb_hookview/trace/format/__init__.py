@@ -1,0 +1,1 @@
+"""The chrome-trace format: categories, arguments, records."""

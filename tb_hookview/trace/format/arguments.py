@@ -1,0 +1,81 @@
+"""The tables of `args` keys that become columns: to read another argument, add a line here."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from tb_hookview.trace.format.vocabulary import Kind
+
+_DEVICE = frozenset({Kind.KERNEL, Kind.COPY, Kind.SET})
+_OPERATOR = frozenset({Kind.OPERATOR, Kind.ANNOTATION})
+_MOVES = frozenset({Kind.COPY, Kind.SET})
+
+
+class Form(Enum):
+    """What an argument is, and so what its column holds."""
+
+    WHOLE = 0
+    """A whole number: int64."""
+    MEASURED = 1
+    """A number that need not be whole, and is not always one in the file: float64, NaN for none."""
+    TEXT = 2
+    """Any JSON, kept as text: int32, an index into `Trace.texts`, 0 for none."""
+
+
+class Argument(NamedTuple):
+    """One column made of an argument.
+
+    Every spelling and every new set of kinds makes every file slower to read.
+
+    Attributes:
+        column: attribute of `Events`.
+        keys: spellings in the file, newest first; the first present one counts.
+        kinds: kinds of event that carry it; other rows hold what stands for none.
+        missing: what stands for none among whole numbers.
+        form: what it is.
+    """
+
+    column: str
+    keys: tuple[str, ...]
+    kinds: frozenset[Kind]
+    missing: int = -1
+    form: Form = Form.WHOLE
+
+
+ARGUMENTS: tuple[Argument, ...] = (
+    Argument("external", ("External id", "external id"), frozenset({Kind.RUNTIME}) | _OPERATOR),
+    Argument("sequence", ("Sequence number",), _OPERATOR),
+    Argument("forward_thread", ("Fwd thread id",), _OPERATOR, missing=0),
+    Argument("shapes", ("Input Dims",), _OPERATOR, form=Form.TEXT),
+    Argument("types", ("Input type",), _OPERATOR, form=Form.TEXT),
+    Argument("device", ("device",), _DEVICE),
+    Argument("correlation", ("correlation",), frozenset({Kind.RUNTIME}) | _DEVICE),
+    Argument("bytes", ("bytes",), _MOVES),
+    Argument("graph", ("graph id",), _DEVICE, missing=0),
+    Argument("blocks_per_sm", ("blocks per SM",), _DEVICE, form=Form.MEASURED),
+    Argument("occupancy", ("est. achieved occupancy %",), _DEVICE, form=Form.MEASURED),
+)
+"""In the order in which torch writes them: keys are looked for behind the one found last."""
+
+MEMORY: dict[str, str] = {
+    "device_type": "Device Type",
+    "device_index": "Device Id",
+    "amount": "Bytes",
+    "allocated": "Total Allocated",
+    "reserved": "Total Reserved",
+}
+"""Columns of `Memory`, and the arguments of a `[memory]` event that they are made of.
+
+These and the next are in few events of few traces. Only pieces that hold such events are decoded
+again for them: to look for these keys in every event would make all files slower to read.
+"""
+
+COLLECTIVE: dict[str, str] = {
+    "sent": "In msg nelems",
+    "received": "Out msg nelems",
+    "group_size": "Group size",
+    "collective": "Collective name",
+    "dtype": "dtype",
+}
+"""Columns of `Collectives`, and the arguments of a `record_param_comms` they are made of."""

@@ -1,0 +1,1 @@
+"""Where the text of a trace comes from: discovery, inflating, limits."""

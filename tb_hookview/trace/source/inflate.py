@@ -1,0 +1,280 @@
+"""The text of a trace file as UTF-8, packed or not: decided by its first bytes, not by its name.
+
+    file -> zip member -> gzip members, one behind the other -> UTF-16 or UTF-32 to UTF-8 -> blocks
+
+Packed data that breaks off gives what was packed before that. Where it is damaged, nothing tells
+what of it is right, so it is refused.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any
+
+from isal import igzip_lib
+
+from tb_hookview.errors import TraceError
+from tb_hookview.trace.source import limits
+from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.size import BLOCK
+
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_PACKED = 1 << 18
+"""Packed bytes read at a time."""
+_TAIL = 1 << 12
+"""Bytes looked at at a time for the last one that is not zero."""
+_LONGEST_END = 16
+"""Zeros that gzip data can end with: those of its length, checksum and last code."""
+_ENCODINGS = (
+    (re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff"), "utf-32"),
+    (re.compile(rb"\xff\xfe|\xfe\xff"), "utf-16"),
+    (re.compile(rb"[^\0]\0\0\0"), "utf-32-le"),
+    (re.compile(rb"\0\0\0[^\0]"), "utf-32-be"),
+    (re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-le"),
+    (re.compile(rb"\0[^\0]\0[^\0]"), "utf-16-be"),
+)
+"""By what a text begins with: a byte order mark, or two characters of ASCII."""
+_CHECKSUM = "checksum"
+_AGAIN = "copy or record it again"
+_DAMAGE: tuple[type[Exception], ...] = (
+    igzip_lib.IsalError,  # type: ignore[assignment]  # the stub calls the class an instance
+)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the whole inflated content of a file.
+
+    Raises:
+        TraceError: the file is missing, unreadable, or holds no packed data that can be read.
+    """
+    return b"".join(blocks(path, BLOCK))
+
+
+def blocks(
+    path: Path,
+    size: int = BLOCK,
+    advanced: Callable[[float], None] | None = None,
+    damages: Damages | None = None,
+) -> Iterator[bytes]:
+    """Yield the inflated content block by block.
+
+    Args:
+        path: the file.
+        size: bytes of a block, but for the last; more or fewer where the text is not UTF-8.
+        advanced: told the fraction of the file that was read, before each block.
+        damages: takes what was wrong with the packing.
+
+    Raises:
+        TraceError: as `read_bytes`, or the content is larger than `limits` allow.
+    """
+    found = Damages() if damages is None else damages
+    given = 0
+    with _opened(path) as raw:
+        total = path.stat().st_size
+        try:
+            for block in _as_utf8(_unpacked(path, raw, size, found), found):
+                given += len(block)
+                _hold(path, given, total)
+                if advanced:
+                    advanced(min(raw.tell() / total, 1.0) if total else 1.0)
+                yield block
+        except OSError as error:
+            raise TraceError(path, f"cannot be read ({error.strerror or error})") from error
+
+
+def _hold(path: Path, given: int, total: int) -> None:
+    limits.BYTES.hold(path, given)
+    if given > limits.PACKED_FREELY:
+        limits.RATIO.hold(path, given / max(total, 1))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedReader]:
+    try:
+        raw = path.open("rb")
+    except FileNotFoundError:
+        raise TraceError(path, "no such file or folder", "check the path") from None
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise TraceError(path, f"cannot be read ({reason})") from error
+    with raw:
+        yield raw
+
+
+def _unpacked(path: Path, raw: BufferedReader, size: int, damages: Damages) -> Iterator[bytes]:
+    if raw.peek(4)[:4] != _ZIP:
+        yield from _gunzipped(path, raw, size, damages)
+        return
+    # Its library imports five more, and few traces are packed so.
+    from tb_hookview.trace.source.zipped import DAMAGED_ZIP, open_member
+
+    try:
+        yield from _gunzipped(path, open_member(path, raw), size, damages)
+    except DAMAGED_ZIP as error:
+        raise TraceError(path, f"the zip file is damaged ({error})", "copy it again") from error
+
+
+def _gunzipped(path: Path, source: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
+    begin = source.read(len(_GZIP))
+    source.seek(0)
+    if begin == _GZIP:
+        yield from _filled(_Gunzip(path, source, size, damages).parts(), size)
+        return
+    while block := source.read(size):
+        yield block
+
+
+class _Gunzip:
+    """Members of gzip data, one behind the other; zeros behind them are padding.
+
+    Args:
+        path: the file, for messages.
+        source: the packed bytes.
+        size: inflated bytes of a part at most.
+        damages: takes what was wrong.
+    """
+
+    def __init__(self, path: Path, source: IO[bytes], size: int, damages: Damages) -> None:
+        self._path, self._source, self._size, self._damages = path, source, size, damages
+        self._end, self._zeros = _last_byte(source)
+        self._given = 0
+        self._wanted = size  # up to the end of a block, so that few bytes are moved again
+        self._data = b""
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield what is packed.
+
+        Raises:
+            TraceError: the data is damaged, or its checksum is wrong, so that what it inflates to
+                may be wrong as well; or nothing could be inflated.
+        """
+        self._data = self._read()
+        try:
+            while self._data.startswith(_GZIP):
+                yield from self._member()
+        except _DAMAGE as error:
+            raise self._damaged(str(error)) from error
+        self._behind()
+
+    def _read(self) -> bytes:
+        return self._source.read(min(_PACKED, self._end - self._source.tell()))
+
+    def _member(self) -> Iterator[bytes]:
+        """Inflate one member; what follows it is in `_data` then."""
+        member: Any = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        while not member.eof:
+            if member.needs_input:
+                self._data = self._data or self._read()
+                if not self._data:
+                    yield from self._completed(member)
+                    return
+            part, self._data = member.decompress(self._data, self._wanted), b""
+            self._wanted = self._wanted - len(part) or self._size
+            if part:
+                self._given += len(part)
+                yield part
+        self._data = member.unused_data
+        if len(self._data) < len(_GZIP):
+            self._data += self._read()
+
+    def _completed(self, member: Any) -> Iterator[bytes]:
+        """End a member with the zeros that stand behind it, if they are its own."""
+        member.decompress(b"", self._size)  # raises what is wrong with what it has
+        parts = []
+        for _ in range(min(self._zeros, _LONGEST_END)):
+            try:
+                parts.append(member.decompress(b"\0", self._size))
+            except _DAMAGE as error:
+                if _CHECKSUM in str(error):
+                    raise
+                break  # the zeros are none of it
+            if member.eof:
+                self._given += sum(map(len, parts))
+                yield from filter(None, parts)
+                return
+        if not self._given:
+            raise TraceError(self._path, "the gzip data is cut off", _AGAIN)
+        if self._has_its_end():
+            raise self._damaged("it does not end where its data ends")
+        self._damages.note("packing-cut", self._given)
+
+    def _has_its_end(self) -> bool:
+        """Whether the file ends with the length of what was inflated, or nearly: it is not cut off.
+
+        Damage inside can make the inflater run beyond the end.
+        """
+        self._source.seek(max(0, self._end + self._zeros - 4))
+        length = int.from_bytes(self._source.read(4), "little")
+        return length > 0 and abs(length - self._given % (1 << 32)) < 1 << 16
+
+    def _damaged(self, why: str) -> TraceError:
+        place = f"{self._given:,} bytes were inflated before"
+        return TraceError(self._path, f"the gzip data is damaged ({why}; {place})", _AGAIN)
+
+    def _behind(self) -> None:
+        """Count what follows the last member."""
+        extra = len(self._data)
+        while self._data:
+            self._data = self._read()
+            extra += len(self._data)
+        if extra:
+            self._damages.note("bytes-behind", self._given, times=extra)
+
+
+def _last_byte(source: IO[bytes]) -> tuple[int, int]:
+    """Offset behind the last byte that is not zero, and how many zeros a crash left behind it."""
+    size = end = source.seek(0, io.SEEK_END)
+    while end:
+        begin = max(0, end - _TAIL)
+        source.seek(begin)
+        if rest := source.read(end - begin).rstrip(b"\0"):
+            end = begin + len(rest)
+            break
+        end = begin
+    source.seek(0)
+    return end, size - end
+
+
+def _filled(parts: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Join parts up to blocks of a size."""
+    held: list[bytes] = []
+    length = 0
+    for part in parts:
+        if not held and len(part) == size:
+            yield part
+            continue
+        held.append(part)
+        length += len(part)
+        if length >= size:
+            joined = b"".join(held)
+            yield joined[:size]
+            held = [joined[size:]] if length > size else []
+            length -= size
+    if length:
+        yield b"".join(held)
+
+
+def _as_utf8(parts: Iterator[bytes], damages: Damages) -> Iterator[bytes]:
+    first = next(parts, b"")
+    while len(first) < 4 and (more := next(parts, b"")):
+        first += more
+    name = next((name for begin, name in _ENCODINGS if begin.match(first)), None)
+    if name is None:
+        if first:
+            yield first
+        yield from parts
+        return
+    damages.note("encoding", 0)
+    decoder: Any = codecs.getincrementaldecoder(name)(errors="replace")
+    yield decoder.decode(first).encode("utf-8", "replace")
+    for part in parts:
+        yield decoder.decode(part).encode("utf-8", "replace")
+    if rest := decoder.decode(b"", final=True):
+        yield rest.encode("utf-8", "replace")

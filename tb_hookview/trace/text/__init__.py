@@ -1,0 +1,1 @@
+"""The text cut into pieces, damage repaired."""

@@ -1,0 +1,306 @@
+"""A trace's text in pieces that decode by themselves, so that memory holds one at a time.
+
+The text is cut between two events, at a `},{` behind which the key of an event stands:
+
+    {"schemaVersion": 1, "traceEvents": [  {..},{..}  ,  {..},{..}  ,  {..} ], "traceName": ".."}
+    |------------ opening -------------|  |segment-|   |segment-|   |-------- rest ----------|
+
+Opening and rest together are a small document of the same form as the whole. That a cut lies
+between events, and not inside a string or a nested list, is shown by every segment being valid
+JSON. One that is not goes to `repair`, and so do those behind it until one begins with an event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import compress
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from tb_hookview.errors import TraceError
+from tb_hookview.progress import Progress, silent
+from tb_hookview.trace.format.decode import (
+    Event,
+    Head,
+    decode_details,
+    decode_events,
+    decode_head,
+    decode_time_texts,
+)
+from tb_hookview.trace.source import limits
+from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.inflate import blocks, read_bytes
+from tb_hookview.trace.source.size import BLOCK
+from tb_hookview.trace.text.repair import BETWEEN, DAMAGE, Mender, mend_head
+
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
+_OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
+_LONGEST_OPENING = 64
+_SEARCHED_FIRST = 1 << 14
+_LARGEST_UNCUT = 1 << 22
+"""Bytes without a cut after which `repair` looks for the events one by one."""
+
+_Decoded = TypeVar("_Decoded")
+_raw = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class UncuttableError(Exception):
+    """The text has no shape that can be cut; it may be a trace all the same."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some events of a trace, in file order."""
+
+    events: list[Event]
+    loose: int
+    """Events that lost a value, or all of themselves, to an unexpected type."""
+    text: bytes
+    """The JSON array they were decoded from."""
+    damages: Damages = field(default_factory=Damages)
+    """What was mended; events are counted from the first of this piece."""
+
+    def time_texts(self, chosen: list[Event]) -> tuple[list[bytes], list[bytes]] | None:
+        """Texts of `ts` and `dur` of some of the events; None where any event was dropped."""
+        try:
+            starts, durations = decode_time_texts(self.text)
+        except msgspec.ValidationError:
+            return None
+        if len(starts) != len(self.events):
+            return None
+        identities = set(map(id, chosen))
+        wanted = [id(event) in identities for event in self.events]
+        return list(compress(starts, wanted)), list(compress(durations, wanted))
+
+    def details(self, chosen: list[Event]) -> list[Any]:
+        """Arguments of some of the events that few events have (see `decode_details`).
+
+        Empty where any event of the piece was dropped, or has arguments that are no object.
+        """
+        try:
+            told = decode_details(self.text)
+        except msgspec.ValidationError:
+            return []
+        if len(told) != len(self.events):
+            return []
+        identities = set(map(id, chosen))
+        return [args for args, e in zip(told, self.events, strict=True) if id(e) in identities]
+
+
+@dataclass(frozen=True)
+class Root:
+    """What a trace file holds beside its events."""
+
+    format: str
+    """ "chrome-object" or "chrome-list"."""
+    head: Head | None
+    """None for a bare list."""
+    damages: Damages = field(default_factory=Damages)
+    """What was mended beside the events."""
+
+
+class Share(NamedTuple):
+    """Some of a file's blocks: what they hold is decoded, the others are only cut."""
+
+    first: int = 0
+    end: int | None = None
+    """The block behind the last; None for all up to the root."""
+
+
+EVERYTHING = Share()
+
+
+def cut(
+    path: Path, progress: Progress = silent, size: int = BLOCK, share: Share = EVERYTHING
+) -> Iterator[Piece | Root]:
+    """Yield the events of a file piece by piece, and its root last, if the share goes so far.
+
+    Raises:
+        TraceError: the file cannot be read, or is no JSON, or is larger than `limits` allow.
+        UncuttableError: use `whole` instead, and forget what was yielded.
+    """
+    count = 0
+    for part in _Reading(path, progress, size, decode_events).parts(share):
+        piece = part if isinstance(part, Root) else _piece(*part)
+        count += 0 if isinstance(piece, Root) else len(piece.events)
+        limits.EVENTS.hold(path, count)
+        del part
+        yield piece
+        del piece  # before the next is decoded, which then takes its memory
+
+
+def _piece(text: bytes, decoded: tuple[list[Event], int], damages: Damages) -> Piece:
+    return Piece(*decoded, text, damages)
+
+
+def texts(path: Path) -> Iterator[bytes]:
+    """Yield the events of a file as JSON arrays, in the order of `cut`.
+
+    Raises:
+        TraceError: as `cut`.
+        UncuttableError: use `whole_text` instead, and forget what was yielded.
+    """
+    for part in _Reading(path, silent, BLOCK, _raw.decode).parts():
+        if not isinstance(part, Root):
+            yield part[0]
+
+
+class _Reading(Generic[_Decoded]):
+    """One pass over a file.
+
+    Args:
+        path: the file.
+        progress: told how far it is read.
+        size: inflated bytes that are looked at at a time.
+        decode: what to make of the text of some events; raises one of `DAMAGE`.
+    """
+
+    def __init__(
+        self, path: Path, progress: Progress, size: int, decode: Callable[[bytes], _Decoded]
+    ) -> None:
+        self._damages = Damages()
+        self._path, self._decode, self._mender = path, decode, Mender(path)
+        self._stream = blocks(path, size, lambda done: progress("decoding", done), self._damages)
+
+    def parts(self, share: Share = EVERYTHING) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
+        """Yield events as text and decoded, with what was mended of them; the root last."""
+        begin, opening, rest = _opening(self._path, self._stream)
+        begin += len(opening)
+        for number, block in enumerate(self._stream):
+            if number == share.end:
+                return
+            behind, mine = begin + len(rest), number >= share.first
+            if place := _last_cut(block):
+                if mine:
+                    array = b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
+                    yield self._part(array, begin, block[place.start() + 1 : place.end()])
+                begin, rest = behind + place.end(), block[place.end() :]
+            elif len(rest) > _LARGEST_UNCUT:
+                if mine:
+                    yield self._part(b"[%b]" % rest, begin, b"")
+                begin, rest = behind, block
+            else:
+                rest += block
+        yield from self._end(opening, rest, begin)
+
+    def _part(self, array: bytes, begin: int, glue: bytes) -> tuple[bytes, _Decoded, Damages]:
+        damages = Damages()
+        if not self._mender.busy:
+            try:
+                return array, self._decode(array), damages
+            except DAMAGE:
+                pass
+        text = self._mender.mend(array[1:-1], begin, damages, glue)
+        return text, self._decode(text), damages
+
+    def _end(
+        self, opening: bytes, rest: bytes, begin: int
+    ) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
+        damages = Damages()
+        if not self._mender.busy:
+            try:
+                text, root = _document(opening + rest)
+                decoded = self._decode(text)
+            except msgspec.ValidationError as error:
+                raise UncuttableError from error
+            except DAMAGE:
+                pass
+            else:
+                yield text, decoded, damages
+                yield Root(root.format, root.head, self._damages)
+                return
+        text = self._mender.mend(rest, begin, damages, last=True)
+        yield text, self._decode(text), damages
+        yield self._mended_root(opening)
+
+    def _mended_root(self, opening: bytes) -> Root:
+        tail, begin = self._mender.tail, self._mender.tail_begin
+        if opening.startswith(b"["):
+            if tail and tail[1:].strip():
+                self._damages.note("text-behind", begin + 1)
+            return Root("chrome-list", None, self._damages)
+        head = mend_head(opening, tail, begin, self._damages)
+        if len(head.traceEvents) > len(b"[]"):  # another list than the one that was cut
+            raise UncuttableError
+        return Root("chrome-object", head, self._damages)
+
+
+def whole_text(path: Path) -> bytes:
+    """The events of a file as one JSON array, undecoded.
+
+    Raises:
+        TraceError: the file cannot be read.
+        msgspec.DecodeError: it is no trace.
+    """
+    return _document(read_bytes(path).lstrip(_BEFORE_JSON))[0]
+
+
+def whole(path: Path) -> Iterator[Piece | Root]:
+    """Yield the events of a file as one piece, then its root.
+
+    Raises:
+        TraceError: the file cannot be read, holds damaged JSON, or JSON that is no trace.
+    """
+    try:
+        text, root = _document(read_bytes(path).lstrip(_BEFORE_JSON))
+        yield Piece(*decode_events(text), text)
+    except msgspec.ValidationError as error:
+        reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
+        raise TraceError(path, reason, "name a file that torch.profiler wrote") from error
+    except RecursionError as error:
+        raise TraceError(path, "the JSON is nested too deeply for a trace") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        reason = f"the JSON is damaged or cut off ({error})"
+        raise TraceError(path, reason, "record the run again") from error
+    yield root
+
+
+def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
+    """Read up to the first event.
+
+    Returns:
+        Offset of the text's first byte, the text before the first event, what was read beyond.
+    """
+    text, begin, searched = b"", 0, 0
+    for block in stream:
+        grown = text + block
+        text = grown.lstrip(_BEFORE_JSON) if not text else grown
+        begin += len(grown) - len(text)
+        if not text:
+            continue
+        if not text.startswith((b"{", b"[")):
+            raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
+        if text.startswith(b"["):
+            return begin, text[:1], text[1:]
+        if found := _OPENING.search(text, searched):
+            return begin, text[: found.end()], text[found.end() :]
+        searched = max(0, len(text) - _LONGEST_OPENING)
+        limits.EVENT_BYTES.hold(path, len(text))
+    if not text:
+        raise TraceError(path, "the file is empty", "record the run again")
+    raise UncuttableError
+
+
+def _last_cut(block: bytes) -> re.Match[bytes] | None:
+    for begin in (max(0, len(block) - _SEARCHED_FIRST), 0):
+        places = list(BETWEEN.finditer(block, begin))
+        if places:
+            return places[-1]
+    return None
+
+
+def root_of(head: bytes | None) -> Root:
+    """The root that `head`, its JSON, tells of; None for that of a bare list."""
+    return Root("chrome-list", None) if head is None else Root("chrome-object", decode_head(head))
+
+
+def _document(text: bytes) -> tuple[bytes, Root]:
+    """The events of a text as a JSON array, and its root."""
+    if text.startswith(b"["):
+        return text, Root("chrome-list", None)
+    head = decode_head(text)
+    return bytes(head.traceEvents), Root("chrome-object", head)

@@ -1,0 +1,162 @@
+"""What kind of work a kernel is, by its name, by its operator, and on real traces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import grid
+import numpy as np
+import pytest
+import shared_traces
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device import kinds
+from tb_hookview.loading.cached import load
+
+NATIVE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+KNOWN = {
+    # NVIDIA: Volta to Blackwell
+    "volta_sgemm_128x64_nt": ("matrix", False),
+    "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn": ("matrix", True),
+    "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x128_32x3_nn_align1>(cutlass_80_tensorop_s1688gemm_256x128_32x3_nn_align1::Params)": ("matrix", True),
+    "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>(cutlass_80_simt_sgemm::Params)": ("matrix", False),
+    "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__51_cublas": ("matrix", False),
+    "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas": ("matrix", True),
+    "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT": ("matrix", True),
+    "nvjet_tst_144x128_64x6_2x1_v_bz_bias_TNN": ("matrix", True),
+    "void cutlass::device_kernel<cutlass3x_sm100_tensorop_s128x256x16gemm_bf16_bf16_f32_bf16_bf16_128x256x64_0_tnn_align8_2sm>": ("matrix", True),
+    "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16_m128x16x32_cga1x1x1_16dp256b_rM_TN": ("matrix", True),
+    "void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4, false, false>": ("matrix", False),
+    "void splitKreduce_kernel<32, 16, int, float, float>(cublasSplitKParams<float>)": ("matrix", False),
+    "void implicit_convolve_sgemm<float, float, 1024, 6, 7, 3, 3, 5, 1, false, true, true>": ("convolution", False),
+    "void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int, int)": ("convolution", False),
+    "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_stage5": ("convolution", True),
+    "void cutlass_cudnn_infer::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_64x128_32x3_nhwc_align4>": ("convolution", True),
+    "volta_scudnn_128x64_relu_interior_nn_v1": ("convolution", False),
+    "void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512, true, 1>(float, float)": ("normalization", False),
+    "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(float)": ("copy", False),
+    "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>": ("attention", True),
+    "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)": ("attention", True),
+    "fmha_cutlassF_f32_aligned_64x64_rf_sm70(PyTorchMemEffAttention::AttentionKernel)": ("attention", False),
+    "fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16VarSeqQ128Kv128PersistentContext": ("attention", True),
+    "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128_4x1x1": ("attention", True),
+    # torch's own
+    NATIVE + "CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int)": ("elementwise", False),
+    NATIVE + "FillFunctor<float>, at::detail::Array<char*, 1> >(int)": ("set", False),
+    "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>": ("copy", False),
+    "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>": ("copy", False),
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>": ("reduction", False),
+    "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)": ("normalization", False),
+    "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, true, false>": ("normalization", False),
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::TensorListMetadata<4>, at::native::AdamFunctor<float>>": ("elementwise", False),
+    "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<at::native::index_put_kernel_impl>>": ("indexing", False),
+    "void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<long, int, int>::Policy800>": ("indexing", False),
+    "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<long, int>::Policy600>": ("reduction", False),
+    "void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int, int, int)": ("indexing", False),
+    # Triton: the name carries what was fused
+    "triton_poi_fused__scaled_dot_product_flash_attention_cat_transpose_view_10": ("elementwise", False),
+    "triton_red_fused_sum_12": ("reduction", False),
+    "triton_per_fused_native_layer_norm_3": ("normalization", False),
+    "triton_tem_fused_addmm_5": ("matrix", None),
+    # AMD
+    "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT320x224x64_MI16x16x1_SN_LDSB0": ("matrix", True),
+    "Cijk_Ailk_Bljk_SB_MT128x64x8_SE_APM1_AF0EM1_AF1EM1_AMAS3_ASAE01": ("matrix", False),
+    "_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3INS_": ("convolution", True),
+    "igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x256x32_wt32x32x8_ws1x2_wr2x2": ("convolution", True),
+    "miopenSp3AsmConv_v30_3_1_gfx9_fp32_f3x2_stride1": ("convolution", False),
+    "MIOpenBatchNormFwdTrainSpatial.kd": ("normalization", False),
+    "void ck_tile::kentry<1, ck_tile::FmhaFwdKernel<ck_tile::BlockFmhaPipelineQRKSVSAsync>>": ("attention", True),
+    "aiter::fmha_fwd_hd128_bf16_causal_rtne": ("attention", True),
+    "attn_fwd": ("attention", True),
+    "batched_transpose_32x32_half": ("copy", False),
+    # communication
+    "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)": ("communication", False),
+    "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)": ("communication", False),
+    "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>": ("communication", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_name_tells_the_kind(name: str) -> None:
+    kind = kinds.kind_of_kernel(name)
+    assert kind is not None
+    assert (kind, kinds.on_tensor_cores(name, kind)) == KNOWN[name]
+
+
+def test_a_name_that_tells_nothing_is_no_kind() -> None:
+    assert kinds.kind_of_kernel("my_kernel(float*)") is None
+    assert kinds.on_tensor_cores("my_kernel(float*)", "other") is None
+    assert kinds.on_tensor_cores("my_kernel(float*)", "elementwise") is False
+
+
+def test_the_patterns_are_well_formed() -> None:
+    path = Path(kinds.__file__).parent / "kernel_kinds.json"
+    listed = json.loads(path.read_text())
+    for section in ("kernels", "operators"):
+        assert {kind for kind, _ in listed[section]} <= set(kinds.KINDS)
+    assert {verdict for verdict, _ in listed["tensor_core"]} == {True, False}
+    for section, rules in listed.items():
+        patterns = [pattern for _, texts in rules for pattern in texts]
+        assert len(patterns) == len(set(patterns)), section
+        assert all(p == p.lower() and p.strip("^* ") for p in patterns), section
+
+
+def analysis_of(folder: Path, picture: str, names: Mapping[str, str]) -> Analysis:
+    return load(grid.write(folder / "t.json", grid.events(picture, names)))
+
+
+def kinds_of(analysis: Analysis) -> list[str]:
+    return [kinds.KINDS[kind] for kind in analysis.kinds.kind.tolist()]
+
+
+def test_the_operator_is_asked_where_the_name_tells_nothing(tmp_path: Path) -> None:
+    """Innermost first; a name that tells something is believed."""
+    made = analysis_of(
+        tmp_path,
+        """
+        main ops    [conv                                     ] [mine                 ]
+        main ops     [aten::add      ]  [cudnn                ]
+        main calls    [launch corr=1]    [go corr=2] [go corr=3] [go corr=4] [go corr=6]
+        gpu  kernel                     [k1 corr=1] [k1 corr=2] [volta corr=3] [k1 corr=4] [k1 corr=5]
+        """,
+        {
+            "conv": "aten::convolution",
+            "cudnn": "mylib::helper",
+            "launch": "cudaLaunchKernel",
+            "go": "cudaLaunchKernel",
+            "volta": "volta_sgemm_64x64_nt",
+        },
+    )
+    assert kinds_of(made) == ["elementwise", "convolution", "matrix", "other", "other"]
+    assert made.kinds.tensor_core.tolist() == [0, -1, 0, -1, -1]
+
+
+def test_copies_and_sets_are_told_apart_and_a_collectives_copy_is_communication(
+    tmp_path: Path,
+) -> None:
+    made = analysis_of(
+        tmp_path,
+        """
+        main ops    [aten::copy_  ]  [c10d::allreduce_           ]
+        main ops                       [aten::copy_             ]
+        main calls   [copy corr=1]      [copy corr=2] [set corr=3]
+        gpu  copy                    [HtoD corr=1]      [DtoD corr=2]
+        gpu  kernel                                                    [fill corr=3]
+        """,
+        {"copy": "cudaMemcpyAsync", "set": "cudaLaunchKernel", "fill": NATIVE + "FillFunctor<int>"},
+    )
+    assert kinds_of(made) == ["copy", "communication", "set"]
+
+
+@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+def test_little_is_of_no_known_kind(path: Path) -> None:
+    """MTIA's inference names its units, not its kernels; one toy trace spins on purpose."""
+    made = load(path)
+    assert len(made.kinds.kind) == len(made.kinds.tensor_core) == len(made.work)
+    if path.name.startswith(("hta_mtia_inference", "hta_a100_event_sync.")):
+        return
+    other = made.work.duration[made.kinds.kind == kinds.OTHER].sum()
+    assert other <= 0.02 * made.work.duration.sum()
+    assert np.isin(made.kinds.tensor_core, (-1, 0, 1)).all()

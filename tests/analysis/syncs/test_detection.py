@@ -1,0 +1,221 @@
+"""Pictures of waits: what is one, what it cost, who asked for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+
+from tb_hookview import markers
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+from tb_hookview.schema import ReportData, Sync
+
+EVALUATE = "autograd::engine::evaluate_function: "
+NAMES = {
+    "fc": markers.encode("forward", "fc", "Linear"),
+    "wait": "cudaStreamSynchronize",
+    "waitall": "cudaDeviceSynchronize",
+    "copy": "cudaMemcpyAsync",
+    "launch": "cudaLaunchKernel",
+    "D2P": "Memcpy DtoH (Device -> Pageable)",
+    "P2D": "Memcpy HtoD (Pageable -> Device)",
+    "D2pin": "Memcpy DtoH (Device -> Pinned)",
+    "step": "ProfilerStep#3",
+    "gather'": EVALUATE + "GatherBackward0",
+    "frame": "train.py(12): step",
+    "inner": "train.py(40): loss_value",
+}
+
+
+def report_of(folder: Path, picture: str) -> ReportData:
+    return build_report(load(grid.write(folder / "t.json", grid.events(picture, NAMES)))).data
+
+
+def only_sync(folder: Path, picture: str) -> Sync:
+    (sync,) = report_of(folder, picture).syncs
+    return sync
+
+
+def test_a_blocking_copy_and_the_synchronize_after_it_are_one_wait(tmp_path: Path) -> None:
+    sync = only_sync(
+        tmp_path,
+        """
+        main ops   [aten::item                                ]
+        main calls   [copy corr=5            ]  [wait corr=6]
+        gpu  copy          [D2P corr=5   ]
+        """,
+    )
+    assert sync.api == "cudaMemcpyAsync"
+    assert sync.duration_us == 40
+    assert (sync.operator, sync.cause) == ("aten::item", "sync-scalar-item")
+
+
+def test_a_wait_inside_a_wait_is_the_same_wait(tmp_path: Path) -> None:
+    sync = only_sync(
+        tmp_path,
+        """
+        main ops   [aten::mm                       ]
+        main calls   [synchronizeStream          ]
+        main calls     [synchronize            ]
+        """,
+    )
+    assert (sync.api, sync.duration_us) == ("synchronizeStream", 29)
+
+
+def test_a_copy_that_returned_before_its_work_was_done_did_not_wait(tmp_path: Path) -> None:
+    sync = only_sync(
+        tmp_path,
+        """
+        main ops   [aten::copy_                                ]
+        main calls   [copy corr=5]              [wait corr=6]
+        gpu  copy                   [P2D corr=5    ]
+        """,
+    )
+    assert (sync.api, sync.duration_us) == ("cudaStreamSynchronize", 13)
+
+
+def test_a_copy_to_pinned_memory_never_waits(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::copy_                    ]
+        main calls   [copy corr=5                ]
+        gpu  copy          [D2pin corr=5 ]
+        """,
+    )
+    assert data.syncs == []
+
+
+def test_a_copy_and_a_synchronize_of_different_operators_are_two_waits(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::copy_              ]  [aten::item    ]
+        main calls   [copy corr=5          ]      [wait corr=6]
+        gpu  copy        [D2P corr=5   ]
+        """,
+    )
+    assert [sync.operator for sync in data.syncs] == ["aten::copy_", "aten::item"]
+
+
+def test_device_side_waits_and_polls_are_no_waits_of_the_host(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::mm                                                          ]
+        main calls   [cudaStreamWaitEvent]  [cudaEventQuery]  [cudaLaunchKernel corr=1]
+        """,
+    )
+    assert data.totals.sync_count == 0
+
+
+def test_the_chain_of_a_wait_in_the_backward_pass(tmp_path: Path) -> None:
+    """The stack is that of the forward call which made the node: the autograd thread has none."""
+    sync = only_sync(
+        tmp_path,
+        """
+        main notes  [step                                                                      ]
+        main python  [frame                                 ]
+        main python   [inner                             ]
+        main ops       [fc                              ]
+        main ops          [aten::gather seq=8]
+        auto ops                                               [gather' seq=8 F=1            ]
+        auto ops                                                [aten::scatter_add_          ]
+        auto calls                                                [wait corr=3]
+        """,
+    )
+    assert (sync.phase, sync.node, sync.module) == ("backward", "GatherBackward0", "fc")
+    assert sync.operator == "aten::scatter_add_"
+    assert sync.stack == ["train.py(40): loss_value", "train.py(12): step"]
+    assert (sync.step, sync.thread) == ("ProfilerStep#3", "auto")
+
+
+def test_the_profilers_own_call_is_told_apart(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::mm]
+        main calls   [launch corr=1]      [waitall corr=2]   [waitall corr=3]
+        """,
+    )
+    assert [sync.cause for sync in data.syncs] == ["sync-explicit", "profiler"]
+    assert data.totals.sync_count == 2
+
+
+def test_idle_time_is_the_gap_behind_the_wait(tmp_path: Path) -> None:
+    """Busy until 10 us into the wait; next work, launched after it, begins 14 us later.
+
+    A launch takes 4 us to reach an idle device here, so 10 of these 14 us are the wait's.
+    """
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::item                                 ][aten::mm         ]
+        main calls [launch corr=1]      [wait corr=6          ]   [launch corr=2]
+        gpu  kernel    [k corr=1                         ]            [k corr=2   ]
+        """,
+    )
+    (sync,) = data.syncs
+    assert sync.duration_us == 23
+    assert sync.device_idle_us == 12 - 4
+    assert data.findings[0].rule == "sync-scalar-item"
+    assert data.findings[0].cost_us_per_step == 8
+
+
+def test_a_wait_that_the_device_did_not_notice_costs_nothing(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::item            ] [aten::mm         ]
+        main calls [launch corr=1][wait  ]    [launch corr=2]
+        gpu  kernel [k corr=1                                    ][k corr=2]
+        """,
+    )
+    assert data.syncs[0].device_idle_us == 0
+    assert not [finding for finding in data.findings if finding.severity != "info"]
+
+
+def test_one_gap_behind_two_waits_is_billed_once(tmp_path: Path) -> None:
+    """Of the 31 us each wait gets no more than its length: without it the host were so far ahead.
+
+    The first has only 7 us until the second begins, and 8 of what lies behind the second's 16.
+    """
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::item                     ]  [aten::item      ]     [aten::mm         ]
+        main calls [launch corr=1]  [wait corr=6  ]    [wait corr=7   ]        [launch corr=2]
+        gpu  kernel [k corr=1                  ]                                          [k corr=2  ]
+        """,
+    )
+    gap = 1000 + 82 - (1000 + 39)
+    first, second = data.syncs
+    assert first.device_idle_us is not None
+    assert second.device_idle_us is not None
+    latency = gap - (first.device_idle_us + second.device_idle_us)
+    assert latency == 12
+    assert (first.device_idle_us, first.duration_us) == (15, 15)
+    assert (second.device_idle_us, second.duration_us) == (16, 16)
+
+
+@pytest.mark.parametrize(
+    "api",
+    [
+        "cudaStreamSynchronize",
+        "cudaStreamSynchronize_ptsz",
+        "cudaDeviceSynchronize",
+        "cudaEventSynchronize",
+        "hipStreamSynchronize",
+        "hipMemcpyWithStream",
+        "cudaMemcpy",
+        "cuCtxSynchronize",
+        "zeCommandQueueSynchronize",
+        "urQueueFinish",
+        "aclrtSynchronizeStreamWithTimeout",
+    ],
+)
+def test_calls_that_always_wait(tmp_path: Path, api: str) -> None:
+    sync = only_sync(tmp_path, f"main ops [aten::to{' ' * 60}]\nmain calls [{api}]")
+    assert sync.api == api

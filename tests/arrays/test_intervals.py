@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_hookview.arrays import intervals
+
+pairs = st.lists(st.tuples(st.integers(0, 60), st.integers(-3, 12)), max_size=15)
+
+
+def made(raw: list[tuple[int, int]]) -> np.ndarray:
+    return np.array([(start, start + length) for start, length in raw], np.int64).reshape(-1, 2)
+
+
+def moments(array: np.ndarray) -> set[int]:
+    return {moment for start, end in array.tolist() for moment in range(start, end)}
+
+
+@given(pairs)
+def test_normal_keeps_the_moments_and_is_sorted_and_disjoint(raw: list[tuple[int, int]]) -> None:
+    result = intervals.normal(made(raw))
+    assert moments(result) == moments(made(raw))
+    assert intervals.length(result) == len(moments(made(raw)))
+    flat = result.reshape(-1).tolist()
+    assert all(before < after for before, after in itertools.pairwise(flat))
+
+
+@given(pairs, pairs)
+def test_set_algebra(left: list[tuple[int, int]], right: list[tuple[int, int]]) -> None:
+    one, two = intervals.normal(made(left)), intervals.normal(made(right))
+    assert moments(intervals.intersect(one, two)) == moments(one) & moments(two)
+    assert moments(intervals.subtract(one, two)) == moments(one) - moments(two)
+
+
+@given(pairs, pairs)
+def test_lengths_within_windows(raw: list[tuple[int, int]], windows: list[tuple[int, int]]) -> None:
+    held = intervals.normal(made(raw))
+    wanted = made([(start, abs(length)) for start, length in windows])
+    expected = [len(moments(held) & set(range(start, end))) for start, end in wanted.tolist()]
+    assert intervals.lengths_within(held, wanted).tolist() == expected

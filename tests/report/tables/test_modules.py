@@ -1,0 +1,130 @@
+"""The table of modules: order, roots, calls, shapes, and what a trace does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+from analysis.owners import NAMES, module, report_of
+
+from tb_hookview import markers
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+
+
+def test_calls_are_shown_with_the_shapes_of_their_first_operator(tmp_path: Path) -> None:
+    """The most frequent first; a recomputed call, and an operator without shapes, do not count."""
+    traced = grid.events(
+        """
+        main ops   [root                                                              ]
+        main ops    [fc                 ] [fc           ] [fc           ] [relu       ]
+        main ops     [empty] [linear a=1]  [linear a=2 ]   [linear a=2 ]   [empty    ]
+        """,
+        NAMES,
+    )
+    dims = {1: [[8, 16], []], 2: [[4, 16], []]}
+    for event in traced:
+        if event["name"] == "linear":
+            event["args"] = {"Input Dims": dims[event["args"]["a"]]}
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    shown = [(shape.operator, shape.dims, shape.calls) for shape in module(data, "fc").shapes]
+    assert shown == [("linear", [[4, 16], []], 2), ("linear", [[8, 16], []], 1)]
+    assert module(data, "").shapes[0].dims == [[8, 16], []]
+    assert module(data, "relu").shapes == []
+
+
+def test_the_manifest_gives_order_roots_and_modules_never_called(tmp_path: Path) -> None:
+    listed = [
+        ("", "Net"),
+        ("relu", "ReLU"),
+        ("fc", "Linear"),
+        ("fc.idle", "Dropout"),
+        ("loss", "L"),
+    ]
+    manifest = {
+        "version": 1,
+        "roots": ["", "loss"],
+        "modules": [{"path": path, "class": kind} for path, kind in listed],
+    }
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [root               ]
+        main ops    [fc              ]
+        main ops     [aten::mm seq=4]
+        """,
+        **{markers.MANIFEST_KEY: manifest},
+    )
+    tree = [(m.path, m.parent, m.calls) for m in data.modules]
+    assert tree == [
+        ("", None, 1),
+        ("relu", "", 0),
+        ("fc", "", 1),
+        ("fc.idle", "fc", 0),
+        ("loss", None, 0),
+    ]
+    assert data.trace.recorder == {"version": 1, "roots": ["", "loss"]}
+
+
+def test_device_numbers_are_null_without_a_device(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [fc              ]
+        main ops    [aten::mm seq=4]   [mm' seq=4 F=1]
+        """,
+    )
+    fc = module(data, "fc")
+    assert (fc.backward.device_us, fc.backward.kernels, fc.sync.device_idle_us) == (
+        None,
+        None,
+        None,
+    )
+    assert data.totals.backward_device_us is None
+    assert data.coverage.measure == "host"
+    assert data.steps[0].device_busy_us is None
+
+
+def test_kernels_of_a_module_by_kind_tensor_cores_and_occupancy(tmp_path: Path) -> None:
+    """Occupancy counts by time, both directions and what is below; a kernel without any does not.
+    Copies and sets are no kernels."""
+    traced = grid.events(
+        """
+        main ops   [root                                                    ]
+        main ops    [fc                           ]  [relu                 ]
+        main ops     [aten::mm seq=4]                 [aten::relu seq=5   ]
+        main calls     [go corr=1]    [cp corr=2]       [launch corr=3]
+        auto ops                                                              [mm' seq=4 F=1  ]
+        auto calls                                                              [go corr=4]
+        gpu  kernel       [gemm corr=1      ]             [act corr=3]            [gemm corr=4]
+        gpu  copy                       [to corr=2 ]
+        """,
+        {
+            **NAMES,
+            "go": "cudaLaunchKernel",
+            "cp": "cudaMemcpyAsync",
+            "to": "Memcpy DtoD (Device -> Device)",
+            "gemm": "ampere_fp16_s16816gemm_fp16_128x64_nn",
+            "act": "vectorized_elementwise_kernel",
+        },
+    )
+    occupancy = {1: 30, 3: 90}
+    for event in traced:
+        number = event["args"].get("correlation")
+        if event["cat"] == "kernel" and number in occupancy:
+            event["args"]["est. achieved occupancy %"] = occupancy[number]
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    fc, root = module(data, "fc"), module(data, "")
+    gemm = {event["args"].get("correlation"): event["dur"] for event in traced}
+    assert fc.forward.by_kind == {"matrix": gemm[1], "copy": gemm[2]}
+    assert (fc.forward.kernels, fc.backward.kernels) == (1, 1)
+    assert fc.forward.tensor_core_us == gemm[1]
+    assert root.forward.tensor_core_us == gemm[1]
+    assert fc.occupancy_pct == 30
+    assert module(data, "relu").occupancy_pct == 90
+    mean = (30 * gemm[1] + 90 * gemm[3]) / (gemm[1] + gemm[3])
+    assert root.occupancy_pct == pytest.approx(mean)
+    assert fc.backward_ratio == gemm[4] / (gemm[1] + gemm[2])
+    assert root.backward_ratio == gemm[4] / (gemm[1] + gemm[2] + gemm[3])
+    assert module(data, "relu").backward_ratio == 0

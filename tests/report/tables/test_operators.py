@@ -1,0 +1,98 @@
+"""The table of operators, drawn: nesting, repeats, device time, marks; tensor-core eligibility."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import grid
+import numpy as np
+
+from tb_hookview import markers
+from tb_hookview.analysis.device.tensor_cores import eligible_work
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading.cached import load
+from tb_hookview.report.tables.operators import operator_rows
+from tb_hookview.schema import Operator
+
+
+def rows(
+    folder: Path,
+    picture: str,
+    names: Mapping[str, str] | None = None,
+    steps: list[str] | None = None,
+) -> dict[str, Operator]:
+    made = load(grid.write(folder / "t.json", grid.events(picture, names)))
+    return {row.name: row for row in operator_rows(select(made, steps))}
+
+
+def test_self_time_is_without_operators_and_calls_inside(tmp_path: Path) -> None:
+    found = rows(
+        tmp_path,
+        """
+        main ops    [aten::linear                                  ]
+        main ops       [aten::addmm                   ]
+        main calls        [cudaLaunchKernel corr=1]
+        gpu  kernel                [k corr=1                  ]
+        """,
+    )
+    linear, addmm = found["aten::linear"], found["aten::addmm"]
+    assert (linear.host_us, linear.self_host_us) == (48, 48 - 32)
+    assert (addmm.host_us, addmm.self_host_us) == (32, 32 - 25)
+    assert (linear.device_us, linear.self_device_us) == (28, 0)
+    assert (addmm.device_us, addmm.self_device_us) == (28, 28)
+    assert "cudaLaunchKernel" not in found
+
+
+def test_an_operator_that_passes_itself_on_is_one_call(tmp_path: Path) -> None:
+    found = rows(
+        tmp_path,
+        """
+        main ops    [aten::to                    ] [aten::to                    ]
+        main ops      [aten::to         ]            [aten::to  ] [aten::empty  ]
+        main ops        [aten::copy_ ]
+        """,
+    )
+    to = found["aten::to"]
+    assert to.calls == 3, "once outside, and twice where the inner one is not alone"
+    assert to.host_us == 30 + 30 + 12
+    assert to.self_host_us == 30 - 14 + 30 - 12 - 15 + 12
+    assert to.device_us is None
+
+
+def test_marks_of_the_recorder_are_no_operators(tmp_path: Path) -> None:
+    names = {"fc": markers.encode("forward", "fc", "Linear")}
+    found = rows(
+        tmp_path,
+        """
+        main notes  [outside                         ]
+        main ops      [fc                        ]
+        main ops        [aten::mm           ]
+        """,
+        names,
+    )
+    assert found.keys() == {"outside", "aten::mm"}
+    assert found["outside"].self_host_us == 34 - 21
+
+
+def test_a_selection_of_steps(tmp_path: Path) -> None:
+    picture = """
+        main notes  [ProfilerStep#1     ][ProfilerStep#2     ]
+        main ops     [aten::mm ]          [aten::mm    ]
+        """
+    assert rows(tmp_path, picture)["aten::mm"].host_us == 11 + 14
+    assert rows(tmp_path, picture, steps=["2"])["aten::mm"].host_us == 14
+
+
+def test_only_the_innermost_operator_for_tensor_cores_makes_its_kernels_eligible(
+    tmp_path: Path,
+) -> None:
+    picture = """
+        main ops    [aten::linear                                        ]
+        main ops       [aten::addmm              ]  [aten::add ]
+        main calls       [launch corr=1]               [c corr=2] [c corr=3]
+        gpu  kernel            [k corr=1 ] [k corr=2 ] [k corr=3   ]
+        """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture)))
+    assert eligible_work(made).tolist() == [True, False, False]
+    assert np.array_equal(made.kinds.tensor_core == 1, [False] * 3)

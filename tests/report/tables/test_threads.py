@@ -1,0 +1,166 @@
+"""The table of host threads: roles, work by phase, waits, and whose rows are no thread's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import grid
+import pytest
+import shared_traces
+from analysis.owners import NAMES, report_of
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.threads import device_threads
+from tb_hookview.analysis.phases import REASONS
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+from tb_hookview.schema import Phase, Thread
+
+TRAINING = """
+main notes  [step                                                                     ]
+main notes   [load      ]                                             [optim          ]
+main ops      [cat]       [fc             ]                             [aten::add_]
+main ops                   [aten::mm seq=4]
+auto ops                                  [mm' seq=4 F=1          ] [hook]
+auto calls                                  [wait             ]
+pin  notes       [copy          ]
+pin  calls         [go]  [go]
+gpu  kernel                                     [k corr=9]
+"""
+LABELS = {
+    "load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    "optim": "Optimizer.step#SGD.step",
+    "wait": "cudaStreamSynchronize",
+    "copy": "pin_memory",
+    "go": "cudaMemcpyAsync",
+}
+
+
+def by_name(threads: list[Thread]) -> dict[str, Thread]:
+    return {row.thread: row for row in threads}
+
+
+def test_every_thread_has_its_role_and_its_time(tmp_path: Path) -> None:
+    """A step's mark is no work; a call inside an annotation is no more time."""
+    data = report_of(tmp_path, TRAINING, {**LABELS, "hook": "reducer"})
+    rows = by_name(data.threads)
+    assert [(row.thread, row.role) for row in data.threads] == [
+        ("main", "forward"),
+        ("auto", "backward"),
+        ("pin", "other"),
+    ]
+    assert rows["main"].by_phase == {"optimizer": 17.0, "data": 12.0, "forward": 17.0}
+    assert rows["main"].busy_us == 46
+    assert rows["auto"].by_phase == {"backward": 25.0, "other": 6.0}
+    assert rows["pin"].by_phase == {"other": 16.0}
+    assert [row.blocked_us for row in data.threads] == [0, 19, 0]
+    assert {row.process for row in data.threads} == {"77"}
+
+
+def test_a_loader_by_its_annotation_or_by_the_name_of_its_thread(tmp_path: Path) -> None:
+    traced = grid.events(
+        """
+        main ops    [fc              ]
+        main ops     [aten::mm seq=4]
+        one  notes    [load     ]
+        two  ops         [aten::cat]
+        """,
+        {**NAMES, **LABELS},
+    )
+    named = {"ph": "M", "name": "thread_name", "pid": 77, "tid": "two", "ts": 0}
+    traced.append({**named, "args": {"name": "thread 12 (pt_data_pin)"}})
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    assert {row.thread: row.role for row in data.threads} == {
+        "main": "forward",
+        "one": "data",
+        "thread 12 (pt_data_pin)": "data",
+    }
+
+
+def test_a_step_counts_what_lies_in_it(tmp_path: Path) -> None:
+    """A row that crosses a step's bound counts in both; a thread that did nothing is left out."""
+    traced = grid.events(
+        """
+        main notes  [one             ][two              ]
+        main ops      [aten::cat]
+        side ops             [aten::add      ]
+        """,
+        {"one": "ProfilerStep#1", "two": "ProfilerStep#2"},
+    )
+    analysis = load(grid.write(tmp_path / "t.json", traced))
+    first, second = (build_report(analysis, [step]).data.threads for step in ("1", "2"))
+    assert {row.thread: row.busy_us for row in first} == {"main": 11.0, "side": 9.0}
+    assert {row.thread: row.busy_us for row in second} == {"side": 8.0}
+
+
+def test_calls_that_a_device_mirrors_are_no_threads_and_no_waits(tmp_path: Path) -> None:
+    traced = grid.events(
+        """
+        main calls  [wait               ]
+        back calls     [synchronize  ]
+        gpu  kernel   [k corr=9     ]
+        """,
+        {"wait": "synchronizeStream"},
+    )
+    for event in traced:
+        if event["tid"] == "back":
+            event["pid"], event["tid"] = 0, 8
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    assert [row.thread for row in data.threads] == ["main"]
+    assert [sync.api for sync in data.syncs] == ["synchronizeStream"]
+
+
+def test_a_host_whose_process_bears_a_devices_number_is_a_host(tmp_path: Path) -> None:
+    traced = grid.events(
+        """
+        main ops    [aten::mm              ]
+        main calls    [cudaLaunchKernel corr=9]
+        gpu  kernel       [k corr=9     ]
+        """
+    )
+    for event in traced:
+        event["pid"] = 0
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    assert [row.thread for row in data.threads] == ["main"]
+
+
+@pytest.mark.parametrize("path", shared_traces.small_traces(), ids=lambda path: path.name)
+def test_phases_of_threads_against_a_walk_along_their_rows(path: Path) -> None:
+    """Each stretch between two bounds of rows: the first reason among the rows open in it."""
+    analysis = load(path)
+    table = Counter[tuple[str, str, str]]()
+    for row in build_report(analysis).data.threads:
+        for phase, spent in row.by_phase.items():
+            table[row.thread, row.process, phase] += spent
+        assert sum(row.by_phase.values()) == pytest.approx(row.busy_us, abs=1e-3)
+        assert row.blocked_us <= row.busy_us + 1e-3
+    slow = _slow_times(analysis)
+    assert table == pytest.approx({key: spent / 1000 for key, spent in slow.items()}, abs=1e-3)
+
+
+def _slow_times(analysis: Analysis) -> Counter[tuple[str, str, str]]:
+    forest, reason = analysis.forest, analysis.phases.reason.tolist()
+    on_device = device_threads(analysis.trace)
+    changes: dict[int, list[tuple[int, int, int]]] = {}
+    for row in range(len(forest)):
+        if on_device[forest.thread[row]]:
+            continue
+        of_thread = changes.setdefault(int(forest.thread[row]), [])
+        parent = int(forest.parent[row])
+        opens = parent < 0 or reason[parent] != reason[row] or forest.end[row] > forest.end[parent]
+        start, end = int(forest.start[row]), int(forest.end[row])
+        for number in {reason[row] if opens else len(REASONS) - 1, len(REASONS) - 1}:
+            of_thread += [(start, 1, number), (end, -1, number)]
+    found = Counter[tuple[str, str, str]]()
+    for thread, bounds in changes.items():
+        place = analysis.trace.threads[thread]
+        open_rows, before = [0] * len(REASONS), 0
+        for moment, change, number in sorted(bounds):
+            first = next((REASONS[i] for i, rows in enumerate(open_rows) if rows), None)
+            if first is not None and moment > before:
+                phase = Phase(first).name.lower()
+                found[place.name or place.tid, place.pid, phase] += moment - before
+            open_rows[number] += change
+            before = moment
+    return found

@@ -1,0 +1,225 @@
+"""Agreement with torch_tb_profiler, whose parser runs here: on its own samples, on drawn steps."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+import shared_traces
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch_tb_profiler.profiler.data import RunProfileData
+
+from tb_hookview.analysis.breakdown import CATEGORIES, find_breakdown
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading import analyze
+from tb_hookview.loading.cached import load
+from tb_hookview.report.tables.breakdown import breakdown_rows
+from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.schema import Breakdown, ReportData
+
+pytestmark = pytest.mark.filterwarnings("ignore:The copy keyword is deprecated")
+
+GOLDEN = {
+    "kineto_resnet50_num_workers_0/worker0.1623143089861": (
+        (98589, 1915, 89, 0, 2908, 59262, 13674, 1156, 177592),
+        (55.51, 54.68, 49.13),
+        0.676,
+    ),
+    "kineto_resnet50_num_workers_0/worker0.1623143566756": (
+        (98535, 1734, 89, 0, 4053, 35504, 13786, 1210, 154911),
+        (63.61, 62.65, 49.14),
+        None,
+    ),
+    "kineto_resnet50_num_workers_4/worker0.1623212756351": (
+        (99145, 3160, 98, 0, 10564, 1186, 22665, 4251, 141068),
+        (70.27, 69.22, 48.91),
+        0.678,
+    ),
+    "kineto_resnet50_num_workers_4/worker0.1623213129365": (
+        (99044, 2885, 98, 0, 10581, 292, 14313, 15596, 142808),
+        (69.35, 68.32, 48.91),
+        None,
+    ),
+}
+"""Mean step by category and as a whole (us); utilization, SM efficiency, occupancy (%); share of
+eligible kernels. Of the first span of each run from `tb_plugin/test/result_check_file.txt` of
+pytorch/kineto, of the second from a run of torch_tb_profiler 0.4.3."""
+
+PARSED = tuple(GOLDEN)[::3]
+"""One span of each run is parsed here; `benchmarks/agreement.py` parses all."""
+
+
+@cache
+def ours(sample: str) -> ReportData:
+    return analyze(shared_traces.shared_trace(sample)).data
+
+
+@cache
+def theirs(sample: str) -> Any:
+    return RunProfileData.parse("worker", None, str(shared_traces.shared_trace(sample)), None)
+
+
+def breakdown(rows: list[Breakdown]) -> list[list[float]]:
+    """Categories and the whole of each step, as torch_tb_profiler has them."""
+    return [[*(getattr(row, f"{name}_us") for name in CATEGORIES), row.duration_us] for row in rows]
+
+
+@pytest.mark.parametrize("sample", GOLDEN)
+def test_the_golden_numbers_of_the_samples(sample: str) -> None:
+    steps, percents, eligible = GOLDEN[sample]
+    rows = breakdown(ours(sample).breakdown)
+    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    assert mean == pytest.approx(steps, abs=0.5 + 1e-9)
+    (device,) = ours(sample).devices
+    assert device.utilization
+    assert device.sm_efficiency
+    assert round(100 * device.utilization, 2) == percents[0]
+    assert round(100 * device.sm_efficiency, 2) == percents[1]
+    assert round(device.occupancy_pct or 0.0, 2) == percents[2]
+    assert device.tensor_core_us == 0
+    if eligible:
+        assert round(device.tensor_core_eligible_us / device.kernel_us, 3) == eligible
+
+
+@pytest.mark.parametrize("sample", PARSED)
+def test_every_step_by_category(sample: str) -> None:
+    assert breakdown(ours(sample).breakdown) == [
+        costs.costs for costs in theirs(sample).steps_costs
+    ]
+    names = [row.step.removeprefix("ProfilerStep#") for row in ours(sample).breakdown]
+    assert names == theirs(sample).steps_names
+
+
+@pytest.mark.parametrize("sample", PARSED)
+def test_metrics_of_the_device(sample: str) -> None:
+    (device,), metrics = ours(sample).devices, theirs(sample).gpu_metrics_parser
+    assert metrics.gpu_ids == {0}
+    assert device.utilization == metrics.gpu_utilization[0]
+    assert device.sm_efficiency == pytest.approx(
+        metrics.avg_approximated_sm_efficiency_per_device[0], rel=1e-12
+    )
+    assert device.occupancy_pct == pytest.approx(metrics.avg_occupancy_per_device[0], rel=1e-12)
+    share = device.tensor_core_eligible_us / device.kernel_us
+    assert share == pytest.approx(theirs(sample).tc_eligible_ops_kernel_ratio, rel=1e-12)
+
+
+@pytest.mark.parametrize("sample", PARSED)
+def test_every_operator(sample: str) -> None:
+    """All of theirs to the microsecond; ours also lists annotations, which theirs leaves out."""
+    found = {
+        row.name: (
+            row.calls,
+            row.host_us,
+            row.self_host_us,
+            row.device_us,
+            row.self_device_us,
+        )
+        for row in ours(sample).operators
+    }
+    wanted = {
+        op.name: (
+            op.calls,
+            op.host_duration,
+            op.self_host_duration,
+            op.device_duration,
+            op.self_device_duration,
+        )
+        for op in theirs(sample).op_list_groupby_name
+    }
+    assert len(wanted) in (69, 76)
+    assert {name: found[name] for name in wanted} == wanted
+    assert all(name.startswith(("Optimizer.", "enumerate(")) for name in found.keys() - wanted)
+
+
+@pytest.mark.parametrize("sample", PARSED)
+def test_every_kernel(sample: str) -> None:
+    """By name; a kernel whose kind only its operator tells is several rows of ours."""
+    table = theirs(sample).kernel_stat
+    rows = [row for row in ours(sample).kernels if row.event == "kernel"]
+    assert {row.name for row in rows} == set(table.index)
+    for name, wanted in table.iterrows():
+        mine = [row for row in rows if row.name == name]
+        total = sum(row.total_us for row in mine)
+        assert (sum(row.count for row in mine), total) == (wanted["count"], wanted["sum"])
+        assert max(row.max_us for row in mine) == wanted["max"]
+        assert any(row.tensor_core for row in mine) == wanted["tc_used"]
+        for column, field in (("blocks_per_sm", "blocks_per_sm"), ("occupancy", "occupancy_pct")):
+            mean = sum((getattr(row, field) or 0.0) * row.total_us for row in mine) / total
+            assert mean == pytest.approx(wanted[column], rel=1e-9)
+
+
+MOMENT = st.integers(0, 400)
+LENGTH = st.integers(1, 120)
+EVENT = st.tuples(
+    st.sampled_from(("Operator", "DataLoader", "launch", "Memcpy", "Memset")),
+    MOMENT,
+    LENGTH,
+    LENGTH,
+)
+
+
+def trace_of(steps: list[int], drawn: list[tuple[str, int, int, int]]) -> list[dict[str, Any]]:
+    """Steps one behind the other from 0, and events; of a launch also the device work it made."""
+    events, start = [], 0
+    for number, length in enumerate(steps):
+        events.append(row("Operator", f"ProfilerStep#{number}", start, length, 0))
+        start += length
+    for number, (kind, at, length, later) in enumerate(drawn, 1):
+        if kind == "Operator":
+            events.append(row(kind, "aten::mm", at, length, number))
+        elif kind == "DataLoader":
+            name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+            events.append(row("Operator", name, at, length, number))
+        else:
+            work = "Kernel" if kind == "launch" else kind
+            link = {"correlation": number, "device": 0, "external id": 0}
+            link |= {"blocks per SM": length / 60, "est. achieved occupancy %": later % 101}
+            events.append(row("Runtime", "cudaLaunchKernel", at, length, number, link))
+            events.append(row(work, "k", at + length + later, later, 7, link))
+    return events
+
+
+def row(
+    kind: str, name: str, start: int, length: int, thread: int, link: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    on_device = kind in ("Kernel", "Memcpy", "Memset")
+    return {
+        "ph": "X",
+        "cat": kind,
+        "name": name,
+        "pid": 0 if on_device else 77,
+        "tid": thread,
+        "ts": 1000 + start,
+        "dur": length,
+        "args": {"external id": 0, **(link or {})},
+    }
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(20, 150), min_size=1, max_size=4), st.lists(EVENT, max_size=12))
+def test_drawn_steps(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[int],
+    drawn: list[tuple[str, int, int, int]],
+) -> None:
+    content = {"schemaVersion": 1, "traceEvents": trace_of(steps, drawn)}
+    path = tmp_path_factory.getbasetemp() / "drawn.json"
+    path.write_text(json.dumps(content))
+    selection, peer = select(load(path), None), RunProfileData.from_json("worker", None, content)
+    found = find_breakdown(selection.analysis)
+    wanted = [costs.costs for costs in peer.steps_costs]
+    # Once no time of any step is left it begins anew, and gives the later categories time twice.
+    assume(all(sum(costs[:-1]) == costs[-1] for costs in wanted))
+    assert breakdown(breakdown_rows(selection, found)) == wanted
+    metrics = peer.gpu_metrics_parser
+    for device in device_rows(selection, found) if metrics.gpu_ids else []:
+        assert device.utilization == pytest.approx(metrics.gpu_utilization[0])
+        assert device.sm_efficiency == nearly(metrics.avg_approximated_sm_efficiency_per_device[0])
+        assert device.occupancy_pct == nearly(metrics.avg_occupancy_per_device[0])
+
+
+def nearly(value: float | None) -> Any:
+    return None if value is None else pytest.approx(value)

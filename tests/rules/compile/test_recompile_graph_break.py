@@ -1,0 +1,73 @@
+"""`recompile-graph-break`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rules.eager import findings, operators, row
+
+RULE = "recompile-graph-break"
+GEMM = [("aten::mm", "gemm")]
+COMPILES = "_compile.compile_inner (dynamo_timed)"
+
+
+def step(number: int) -> list[dict[str, Any]]:
+    """A step of 1000 us with an operator at either end."""
+    start = 1000 + 1000 * number
+    name = f"ProfilerStep#{number}"
+    ends = (*operators(GEMM, start=start + 10), *operators(GEMM, start=start + 900))
+    return [row("user_annotation", name, start, 990), *ends]
+
+
+def test_a_later_step_compiles(tmp_path: Path) -> None:
+    spans = [row("cpu_op", COMPILES, 2015, 880), row("cpu_op", COMPILES, 2100, 200)]
+    finding = findings(tmp_path, step(0), step(1), spans)[RULE]
+    assert finding.count == 1, "of spans inside each other the outer one"
+    assert finding.cost_us_per_step == pytest.approx(890 - 4)
+
+
+def test_the_first_step_compiles(tmp_path: Path) -> None:
+    spans = [row("cpu_op", COMPILES, 1015, 880)]
+    assert RULE not in findings(tmp_path, step(0), step(1), spans)
+
+
+def test_regions_that_are_compiled_already(tmp_path: Path) -> None:
+    regions = [row("cpu_op", "Torch-Compiled Region: 0/1", 2015, 400)]
+    assert RULE not in findings(tmp_path, step(0), step(1), regions)
+
+
+def test_a_trace_without_steps(tmp_path: Path) -> None:
+    """What compiles there may be the first call."""
+    assert RULE not in findings(tmp_path, operators(GEMM), [row("cpu_op", COMPILES, 1015, 880)])
+
+
+def regions(*names: str, start: float = 2020) -> list[dict[str, Any]]:
+    """Compiled regions one after the other."""
+    place = enumerate(names)
+    return [row("cpu_op", f"Torch-Compiled Region: {n}", start + 100 * i, 50) for i, n in place]
+
+
+def test_code_that_breaks_off(tmp_path: Path) -> None:
+    finding = findings(tmp_path, step(0), step(1), regions("0/0", "1/0", "2/0"))[RULE]
+    assert (finding.where, finding.confidence) == ("compiled regions", "low")
+    assert "3 calls of compiled regions, of 3 codes in 3 variants" in finding.evidence
+    assert "100.0 us a step" in finding.evidence
+
+
+def test_variants_of_one_code(tmp_path: Path) -> None:
+    finding = findings(tmp_path, step(0), step(1), regions("0/0", "0/1"))[RULE]
+    assert "of 1 codes in 2 variants" in finding.evidence
+
+
+def test_regions_that_are_called_again(tmp_path: Path) -> None:
+    again = regions("0/0", "1/0", "0/0", "1/0")
+    assert RULE not in findings(tmp_path, step(0), step(1), again)
+
+
+@pytest.mark.parametrize(("length", "fires"), [(300, True), (5, False)])
+def test_guards(tmp_path: Path, length: float, fires: bool) -> None:
+    lookup = [row("cpu_op", "TorchDynamo Cache Lookup", 2100, length)]
+    found = findings(tmp_path, step(0), step(1), lookup)
+    assert (RULE in found) == fires

@@ -1,0 +1,52 @@
+"""`device-layout-copies`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rules.drawn import findings
+
+NAMES = {
+    "copying": "void at::native::elementwise_kernel<at::native::direct_copy_kernel_cuda>",
+    "gemm": "sgemm",
+    "layout": "void cudnn::ops::nchwToNhwcKernel<float>",
+}
+STEP = """
+    main notes [ProfilerStep#1                                                          ]
+    main ops    [aten::mm       ] [{operator}       ]
+    main calls   [launch corr=6]   [launch corr=7]
+    gpu  kernel     [gemm corr=6                  ] [{kernel} corr=7{length}]
+    """
+
+
+def step(kernel: str = "copying", length: int = 3, operator: str = "aten::contiguous") -> str:
+    """A product, then what the operator launches."""
+    return STEP.format(kernel=kernel, length=" " * length, operator=operator)
+
+
+def test_a_tensor_made_contiguous(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, step(), NAMES)["device-layout-copies"]
+    assert finding.where == "outside every module, aten::contiguous"
+    assert finding.cost_us_per_step is not None
+    assert finding.gain_us_per_step == finding.cost_us_per_step / 2
+
+
+def test_a_convolution_has_a_rule_of_its_own(tmp_path: Path) -> None:
+    found = findings(tmp_path, step("layout", operator="aten::conv2d"), NAMES)
+    assert "device-layout-copies" not in found
+
+
+def test_a_small_share(tmp_path: Path) -> None:
+    wide = " " * 300
+    picture = (
+        step()
+        .replace("[copying corr=7   ]", "[c corr=7]")
+        .replace("[gemm corr=6", f"[gemm corr=6{wide}")
+        .replace("[ProfilerStep#1", f"[ProfilerStep#1{wide}")
+    )
+    found = findings(tmp_path, picture, {**NAMES, "c": NAMES["copying"]})
+    assert "device-layout-copies" not in found
+
+
+def test_other_kernels(tmp_path: Path) -> None:
+    assert "device-layout-copies" not in findings(tmp_path, step("gemm"), NAMES)

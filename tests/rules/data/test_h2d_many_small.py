@@ -1,0 +1,60 @@
+"""`h2d-many-small`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+from rules.drawn import NAMES, causes, findings
+
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+
+
+def picture(copies: int, *, steps: bool = True, wait: str = "[wait corr=999]") -> str:
+    """A step in which so many numbers are copied to the device, 60 us apart."""
+    ops, calls, device = "", "", ""
+    for number in range(copies):
+        ops += "[aten::to                                      ]".ljust(60)
+        calls += f"  [copy corr={number}]   {wait}".ljust(60)
+        device += f"          [p corr={number}]"[:10].ljust(10) + f"[p corr={number}]".ljust(50)
+    rows = [
+        f"main ops    {ops}[aten::mm     ]",
+        f"main calls  {calls}  [launch corr=998]",
+        f"gpu  copy   {device}",
+        f"gpu  kernel {' ' * len(ops)}                 [k corr=998]",
+    ]
+    if steps:
+        rows.insert(0, "main notes  [ProfilerStep#1".ljust(len(ops) + 30) + "]")
+    return "\n".join(rows)
+
+
+SHORT = {"p": NAMES["P2D"]}
+
+
+def test_ten_numbers_in_a_step(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, picture(10), SHORT)["h2d-many-small"]
+    assert finding.count == 10
+    assert [advice.id for advice in finding.advice] == ["host-copy-torch-tensor"]
+
+
+@pytest.mark.parametrize(("copies", "steps"), [(9, True), (10, False)])
+def test_too_few_or_in_no_step(tmp_path: Path, copies: int, steps: bool) -> None:
+    drawn = picture(copies, steps=steps)
+    assert set(causes(tmp_path, drawn, SHORT)) == {"h2d-pageable-blocking"}
+
+
+def test_pinned_memory(tmp_path: Path) -> None:
+    assert "h2d-many-small" not in findings(tmp_path, picture(10), {"p": NAMES["pin2D"]})
+
+
+@pytest.mark.parametrize(("size", "fires"), [(4, True), (1 << 16, True), ((1 << 16) + 1, False)])
+def test_bytes_tell_what_is_small(tmp_path: Path, size: int, fires: bool) -> None:
+    rows = grid.events(picture(10), {**NAMES, **SHORT})
+    for each in rows:
+        if each["cat"] == "gpu_memcpy":
+            each["args"]["bytes"] = size
+    found = build_report(load(grid.write(tmp_path / "t.json", rows))).data.findings
+    assert ("h2d-many-small" in {finding.rule for finding in found}) == fires
+    assert any(f"of {size} bytes on average" in finding.evidence for finding in found)

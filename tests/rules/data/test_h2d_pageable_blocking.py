@@ -1,0 +1,99 @@
+"""`h2d-pageable-blocking`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+from rules.drawn import NAMES, causes, findings, report
+
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+
+BATCH = """
+    main notes [ProfilerStep#1                                                  ]
+    main ops    [aten::to                              ] [aten::mm     ]
+    main ops      [aten::copy_                        ]
+    main calls     [{call} corr=5]  [wait corr=6     ]    [launch corr=7]
+    gpu  copy             [{memory} corr=5   ]
+    gpu  kernel [k]                                               [k corr=7]
+    """
+
+
+def test_a_batch_from_pageable_memory(tmp_path: Path) -> None:
+    found = findings(tmp_path, BATCH.format(call="copy", memory="P2D"))
+    (finding,) = found["h2d-pageable-blocking"]
+    assert finding.where == "outside every module, aten::to"
+    assert finding.cost_us_per_step is not None
+    assert finding.gain_us_per_step is not None
+    assert finding.gain_us_per_step < finding.cost_us_per_step, "the copy itself stays"
+    assert finding.caveats == ["Assumes that the copy takes half as long from pinned memory."]
+    assert "sync-in-operator" not in found
+
+
+def test_hip_does_not_tell_of_what_memory(tmp_path: Path) -> None:
+    names = {"with": "hipMemcpyWithStream", "H2D": "Memcpy HtoD (Host -> Device)"}
+    found = findings(
+        tmp_path,
+        """
+        main notes [ProfilerStep#1                                   ]
+        main ops    [aten::to                   ] [aten::mm     ]
+        main ops      [aten::copy_             ]
+        main calls     [with corr=5           ]    [launch corr=7]
+        gpu  copy             [H2D corr=5 ]
+        gpu  kernel [k]                                    [k corr=7]
+        """,
+        names,
+    )
+    (finding,) = found["h2d-pageable-blocking"]
+    assert finding.confidence == "medium"
+    assert "HIP" in finding.caveats[0]
+
+
+@pytest.mark.parametrize("memory", ["pin2D", "D2P", "D2D"])
+def test_another_copy(tmp_path: Path, memory: str) -> None:
+    found = findings(tmp_path, BATCH.format(call="copy", memory=memory))
+    assert "h2d-pageable-blocking" not in found
+
+
+def test_a_copy_without_a_wait(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path, BATCH.replace("[wait corr=6     ]", " ").format(call="copy", memory="P2D")
+    )
+    assert "h2d-pageable-blocking" not in found
+
+
+def test_without_steps_a_model_that_moves_to_the_device_is_none(tmp_path: Path) -> None:
+    picture = """
+        main ops    [aten::to                              ] [aten::mm     ]
+        main ops      [aten::copy_                        ]
+        main calls     [copy corr=5]  [wait corr=6     ]    [launch corr=7]
+        gpu  copy             [P2D corr=5   ]
+        gpu  kernel                                               [k corr=7]
+        """
+    assert causes(tmp_path, picture) == ["h2d-pageable-blocking"]
+    assert "h2d-pageable-blocking" not in {f.rule for f in report(tmp_path, picture).findings}
+
+
+def test_without_steps_a_copy_behind_a_kernel_may_come_back(tmp_path: Path) -> None:
+    picture = BATCH.split("\n", 2)[2].format(call="copy", memory="P2D")
+    (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
+    assert any("no steps" in caveat for caveat in finding.caveats)
+
+
+def test_the_rate_of_pinned_copies_tells_what_pinning_saves(tmp_path: Path) -> None:
+    rows = grid.events(BATCH.format(call="copy", memory="P2D"), NAMES)
+    (copy,) = (each for each in rows if each["cat"] == "gpu_memcpy")
+    copy["args"]["bytes"] = 1 << 20
+    pinned = {**copy, "name": NAMES["pin2D"], "ts": 900, "dur": 5, "tid": 8}
+    pinned["args"] = {"correlation": 99, "bytes": 1 << 20}
+    path = grid.write(tmp_path / "t.json", [*rows, pinned])
+    (finding,) = (
+        each
+        for each in build_report(load(path)).data.findings
+        if each.rule == "h2d-pageable-blocking"
+    )
+    assert finding.caveats == ["Supposes the 209.7 GB/s of this trace's copies from pinned memory."]
+    assert finding.cost_us_per_step is not None
+    assert finding.gain_us_per_step == pytest.approx(finding.cost_us_per_step - 5)

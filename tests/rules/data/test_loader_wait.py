@@ -1,0 +1,44 @@
+"""`loader-wait`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rules.drawn import findings
+
+NAMES = {
+    "next": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+    "single": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+}
+STEP = """
+    main notes [ProfilerStep#1                                                      ]
+    main notes  [{loader}                        ]
+    main ops                                         [aten::mm        ]
+    main calls                                          [launch corr=7]
+    gpu  kernel [{before}]                                       [k corr=7]
+    """
+
+
+def test_the_device_idles_for_the_loader(tmp_path: Path) -> None:
+    found = findings(tmp_path, STEP.format(loader="next", before="k"), NAMES)
+    (finding,) = found["loader-wait"]
+    assert finding.where == NAMES["next"]
+    assert finding.cost_us_per_step
+    assert finding.cost_us_per_step > 20
+    assert {advice.id for advice in finding.advice} == {
+        *("storage-io-bound", "cpu-preprocess-format", "host-cpu-tuning")
+    }
+
+
+def test_the_device_has_work_meanwhile(tmp_path: Path) -> None:
+    busy = STEP.format(loader="next", before="k" + " " * 46)
+    assert "loader-wait" not in findings(tmp_path, busy, NAMES)
+
+
+def test_a_loader_that_keeps_up(tmp_path: Path) -> None:
+    quick = STEP.format(loader="next", before="k").replace("[next                        ]", "[n]")
+    assert "loader-wait" not in findings(tmp_path, quick, {"n": NAMES["next"]})
+
+
+def test_a_loader_without_workers(tmp_path: Path) -> None:
+    assert "loader-wait" not in findings(tmp_path, STEP.format(loader="single", before="k"), NAMES)

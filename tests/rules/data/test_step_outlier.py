@@ -1,0 +1,56 @@
+"""`step-outlier`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rules.drawn import findings
+
+
+def steps(*lengths: int, busy: int = 0) -> str:
+    """Steps of some lengths, in each of which one kernel is launched at the end.
+
+    Args:
+        lengths: microseconds, from 60.
+        busy: how much longer than 9 us the kernel of the longest step takes.
+    """
+    notes, ops, calls, kernels = "", "", "", ""
+    for number, length in enumerate(lengths):
+        notes += f"[ProfilerStep#{number}".ljust(length - 1) + "]"
+        wide = busy if length == max(lengths) else 0
+        ops += ("[aten::mm        ]" + " " * (22 + wide)).rjust(length)
+        calls += (f" [launch corr={number}]" + " " * (24 + wide)).rjust(length)
+        kernels += (f"[k corr={number}" + " " * wide + "]    ").rjust(length)
+    return "\n".join(
+        [
+            f"main notes  {notes}",
+            f"main ops    {ops}",
+            f"main calls  {calls}",
+            f"gpu  kernel {kernels}",
+        ]
+    )
+
+
+def test_one_step_takes_twice_as_long(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, steps(60, 60, 60, 130, 60, 60, 60))["step-outlier"]
+    assert finding.where == "ProfilerStep#3"
+    assert finding.cost_us_per_step
+    assert finding.cost_us_per_step > 70 / 5
+
+
+def test_a_step_in_which_the_device_has_more_to_do(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, steps(60, 60, 60, 130, 60, 60, 60, busy=70))["step-outlier"]
+    assert finding.severity == "info"
+    assert finding.cost_us_per_step == 0
+
+
+def test_steps_alike(tmp_path: Path) -> None:
+    assert "step-outlier" not in findings(tmp_path, steps(60, 60, 62, 80, 60, 60, 60))
+
+
+def test_the_first_warms_up_and_in_the_last_the_profiler_stops(tmp_path: Path) -> None:
+    assert "step-outlier" not in findings(tmp_path, steps(200, 60, 60, 60, 60, 60, 200))
+
+
+def test_too_few_steps_to_say_what_is_usual(tmp_path: Path) -> None:
+    assert "step-outlier" not in findings(tmp_path, steps(60, 60, 130, 60, 60))

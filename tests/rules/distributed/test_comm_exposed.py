@@ -1,0 +1,60 @@
+"""`comm-exposed`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.eager import findings, operators, row
+
+RULE = "comm-exposed"
+REDUCE = [("c10d::allreduce_", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)")]
+GEMM = [("aten::mm", "gemm")]
+COMPUTES = operators(GEMM, kernel=50)
+
+
+def test_nothing_is_computed_meanwhile(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=1020, kernel=60, stream=20)
+    finding = findings(tmp_path, COMPUTES, reduces)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(60 - 30), "30 of 60 us behind the product"
+    assert finding.gain_us_per_step is None
+    assert [advice.id for advice in finding.advice] == ["rank-straggler"]
+    assert len(finding.caveats) == 1
+
+
+def test_all_of_it_overlaps(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=1020, kernel=30, stream=20)
+    assert RULE not in findings(tmp_path, COMPUTES, reduces)
+
+
+def test_a_small_part_of_the_step(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=1055, kernel=10, stream=20)
+    assert RULE not in findings(tmp_path, COMPUTES, reduces, operators(GEMM, start=1500))
+
+
+def test_what_lies_outside_of_the_steps(tmp_path: Path) -> None:
+    step = row("user_annotation", "ProfilerStep#1", 1000, 100)
+    reduces = operators(REDUCE, start=1080, kernel=500, delay=15, stream=20)
+    assert RULE not in findings(tmp_path, COMPUTES, reduces, [step])
+
+
+def test_a_graph_may_hide_what_is_computed(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=1020, kernel=60, stream=20)
+    graph = [row("cuda_runtime", "cudaGraphLaunch", 1045, 3)]
+    assert len(findings(tmp_path, COMPUTES, reduces, graph)[RULE].caveats) == 2
+
+
+def test_transfers_that_overlap_are_not_counted_twice(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=1100, kernel=60, stream=20)
+    beside = operators(REDUCE, start=1120, kernel=60, stream=21)
+    finding = findings(tmp_path, COMPUTES, reduces, beside)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(80)
+
+
+def test_how_much_is_moved(tmp_path: Path) -> None:
+    reduces = operators([("record_param_comms", "ncclDevKernel_AllReduce")], start=1100, kernel=60)
+    told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
+    reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
+    assert (
+        "; 2.0 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
+    )

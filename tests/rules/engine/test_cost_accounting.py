@@ -1,0 +1,281 @@
+"""What a finding costs: gaps of the device, each billed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import numpy as np
+import pytest
+from rules.drawn import NAMES, findings, report
+
+from tb_hookview import markers
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report, step_rows
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.engine import cost_accounting as billing
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Match, Rule
+
+STEPS = {
+    "s1": "ProfilerStep#1",
+    "s2": "ProfilerStep#2",
+    "fc": markers.encode("forward", "fc", "Linear"),
+    "frame": "train.py(12): step",
+}
+WAIT = """
+    main ops   [aten::item                      ] [aten::mm     ]
+    main calls    [copy corr=5]  [wait corr=6  ]  [launch corr=7]
+    gpu  copy            [D2P corr=5       ]
+    gpu  kernel [k   ]                                  [k corr=7]
+    """
+
+
+def test_the_device_idle_behind_a_wait_is_its_cost(tmp_path: Path) -> None:
+    data = report(tmp_path, WAIT)
+    (finding,) = [each for each in data.findings if each.rule == "sync-scalar-item"]
+    assert finding.cost_us_per_step == data.syncs[0].device_idle_us
+    assert f"idled {finding.cost_us_per_step:.1f} us a step" in finding.evidence
+
+
+def test_a_wait_that_costs_nothing_is_told_as_information(tmp_path: Path) -> None:
+    (finding,) = findings(
+        tmp_path,
+        """
+        main ops   [aten::item            ] [aten::mm         ]
+        main calls [launch corr=1][wait  ]    [launch corr=2]
+        gpu  kernel [k corr=1                                    ][k corr=2]
+        """,
+    )["sync-scalar-item"]
+    assert (finding.severity, finding.cost_us_per_step) == ("info", 0)
+    assert "did not idle" in finding.evidence
+
+
+def test_without_a_device_nothing_can_be_said_of_cost(tmp_path: Path) -> None:
+    (finding,) = findings(
+        tmp_path,
+        """
+        main ops   [aten::item            ]
+        main calls    [wait  ]
+        """,
+    )["sync-scalar-item"]
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (None, None)
+    assert "does not tell" in finding.evidence
+
+
+def test_the_first_step_is_left_out(tmp_path: Path) -> None:
+    picture = """
+        main notes [s1                              ][s2                              ]
+        main ops     [aten::item                   ] [aten::argmax] [aten::item    ]
+        main calls      [wait             ]            [launch corr=7] [wait   ]
+        gpu  kernel [k   ]                                     [k corr=7]
+        """
+    (finding,) = findings(tmp_path, picture, STEPS)["sync-scalar-item"]
+    assert (finding.count, "in 1 step," in finding.evidence) == (1, True)
+
+
+def test_a_step_in_which_nothing_is_done_does_not_count(tmp_path: Path) -> None:
+    """What follows the last step of a loop is often recorded as one more."""
+    picture = """
+        main notes [s1                              ][s2            ]
+        main ops     [aten::item                   ]   [aten::empty]
+        main calls    [copy corr=5][wait      ]
+        gpu  copy         [D2P corr=5    ]
+        """
+    (finding,) = findings(tmp_path, picture, STEPS)["sync-scalar-item"]
+    assert finding.count == 1
+
+
+def test_a_chosen_step_counts_even_if_it_is_the_first(tmp_path: Path) -> None:
+    picture = """
+        main notes [s1                              ][s2                              ]
+        main ops     [aten::item                   ]    [aten::argmax]
+        main calls      [wait             ]
+        """
+    path = grid.write(tmp_path / "t.json", grid.events(picture, {**NAMES, **STEPS}))
+    assert build_report(load(path)).data.findings == []
+    (finding,) = build_report(load(path), ["1"]).data.findings
+    assert finding.rule == "sync-scalar-item"
+
+
+def test_each_module_has_a_finding_of_its_own(tmp_path: Path) -> None:
+    picture = """
+        main ops   [fc                    ]
+        main ops      [aten::item      ]    [aten::item     ]
+        main calls      [wait       ]         [wait      ]
+        """
+    found = findings(tmp_path, picture, STEPS)["sync-scalar-item"]
+    assert sorted(finding.where for finding in found) == [
+        "fc, aten::item",
+        "outside every module, aten::item",
+    ]
+    assert {finding.module for finding in found} == {"fc", None}
+
+
+STACKS = f"    main python [frame{' ' * 60}]"
+
+
+@pytest.mark.parametrize(
+    ("stacks", "shapes", "told"),
+    [
+        (True, False, ["Python stacks"]),
+        (False, True, ["shapes of inputs"]),
+        (True, True, ["Python stacks and shapes of inputs"]),
+        (False, False, []),
+    ],
+)
+def test_what_of_the_recording_slowed_the_host(
+    tmp_path: Path, stacks: bool, shapes: bool, told: list[str]
+) -> None:
+    drawn = grid.events(f"{STACKS if stacks else ''}{WAIT}", {**NAMES, **STEPS})
+    if shapes:
+        item = next(event for event in drawn if event["name"] == "aten::item")
+        item["args"]["Input Dims"] = [[]]
+    (finding,) = build_report(load(grid.write(tmp_path / "t.json", drawn))).data.findings
+    assert finding.cost_us_per_step
+    assert [each for each in finding.caveats if "slow the host" in each] == [
+        f"Recorded with {what}, which slow the host down: without them the device may idle less."
+        for what in told
+    ]
+
+
+def test_the_recording_does_not_matter_where_nothing_idles(tmp_path: Path) -> None:
+    picture = """
+        main python [frame                                     ]
+        main ops   [aten::item            ] [aten::mm         ]
+        main calls [launch corr=1][wait  ]    [launch corr=2]
+        gpu  kernel [k corr=1                                    ][k corr=2]
+        """
+    (finding,) = findings(tmp_path, picture, STEPS)["sync-scalar-item"]
+    assert finding.caveats == []
+
+
+def context_of(tmp_path: Path, *rules: Rule) -> Context:
+    analysis = load(grid.write(tmp_path / "t.json", grid.events(WAIT, NAMES)))
+    selection = select(analysis, None)
+    return Context(selection, step_rows(selection), rules)
+
+
+def rule(identifier: str, *matches: Match) -> Rule:
+    return Rule(
+        identifier, "host", "Title", "matches", "Fix.", "reference", match=lambda _: matches
+    )
+
+
+def test_a_gap_is_billed_to_the_first_rule_that_claims_it(tmp_path: Path) -> None:
+    every = np.arange(len(context_of(tmp_path).analysis.gaps))
+    assert len(every) > 1
+    context = context_of(
+        tmp_path,
+        rule("first", Match("there", "seen", gaps=every[:1])),
+        rule("second", Match("there", "seen", gaps=every)),
+        rule("third", Match("there", "seen", gaps=every)),
+    )
+    cost = {finding.rule: finding.cost_us_per_step for finding in billing.find(context)}
+    gaps = context.analysis.gaps.duration / 1000
+    assert cost == {"first": gaps[0], "second": pytest.approx(gaps[1:].sum())}
+
+
+def test_waste_is_gained_as_far_as_the_remedy_saves_it(tmp_path: Path) -> None:
+    plain = context_of(tmp_path).analysis.work
+    kernel, copy, last = (np.array([row]) for row in range(3))
+    context = context_of(
+        tmp_path,
+        rule("all", Match("", "seen", wasted=kernel)),
+        rule("part", Match("", "seen", wasted=copy, saved=0.5)),
+        rule("unknown", Match("", "seen", wasted=last, claims_gain=False)),
+        rule("nothing", Match("", "seen")),
+    )
+    length = (plain.duration / 1000).tolist()
+    found = {each.rule: each for each in billing.find(context)}
+    costs = {name: each.cost_us_per_step for name, each in found.items()}
+    gains = {name: each.gain_us_per_step for name, each in found.items()}
+    assert costs == {"all": length[0], "part": length[1], "unknown": length[2]}
+    assert gains == {"all": length[0], "part": length[1] / 2, "unknown": None}
+    assert "cannot be told" in found["unknown"].evidence
+
+
+def test_work_is_billed_to_the_first_rule_that_calls_it_wasted(tmp_path: Path) -> None:
+    rows = np.arange(3)
+    context = context_of(
+        tmp_path,
+        rule("first", Match("", "seen", wasted=rows[:1], wasted_ns=np.array([1000]))),
+        rule("second", Match("", "seen", wasted=rows[:2])),
+        rule("third", Match("", "seen", wasted=rows[:2])),
+    )
+    found = {each.rule: each for each in billing.find(context)}
+    time = context.analysis.work.duration[:2].sum() / 1000
+    costs = {name: each.cost_us_per_step for name, each in found.items()}
+    assert costs == {"first": 1.0, "second": time - 1.0}
+    assert "1.0 us of that time are in the cost of other findings" in found["second"].evidence
+
+
+def test_no_gap_and_no_work_is_ever_billed_twice(tmp_path: Path) -> None:
+    """Any matches against a bill kept nanosecond by nanosecond, on random claims."""
+    plain = context_of(tmp_path).analysis
+    random = np.random.default_rng(4)
+    for _ in range(200):
+        claims = [_claim(random, plain) for _ in range(random.integers(1, 6))]
+        rules = [rule(f"r{i}", match) for i, match in enumerate(claims)]
+        found = {each.rule: each for each in billing.find(context_of(tmp_path, *rules))}
+        expected = _billed_slowly(claims, plain)
+        for i, cost in enumerate(expected):
+            billed = found[f"r{i}"].cost_us_per_step if f"r{i}" in found else 0.0
+            assert billed == pytest.approx(cost)
+        total = plain.gaps.duration.sum() + plain.work.duration.sum()
+        assert sum(expected) * 1000 <= total + 1e-6
+
+
+def _claim(random: np.random.Generator, analysis: Analysis) -> Match:
+    gaps = np.flatnonzero(random.random(len(analysis.gaps)) < 0.5)
+    work = np.flatnonzero(random.random(len(analysis.work)) < 0.6)
+    part = random.integers(0, analysis.work.duration[work] + 1) if random.random() < 0.5 else None
+    return Match("there", "seen", gaps=gaps, wasted=work, wasted_ns=part)
+
+
+def _billed_slowly(claims: list[Match], analysis: Analysis) -> list[float]:
+    """Cost of each claim, microseconds: what is left of all that it asks for, one by one."""
+    gap_left = dict(enumerate(analysis.gaps.duration.tolist()))
+    work_left = dict(enumerate(analysis.work.duration.tolist()))
+    costs = []
+    for claim in claims:
+        cost = sum(gap_left.pop(gap, 0) for gap in claim.gaps.tolist())
+        for place, row in enumerate(claim.wasted.tolist()):
+            asked = work_left[row] if claim.wasted_ns is None else int(claim.wasted_ns[place])
+            paid = min(asked, work_left[row])
+            work_left[row] -= paid
+            cost += paid
+        costs.append(cost / 1000)
+    return costs
+
+
+def test_advice_stands_under_the_finding_it_belongs_to(tmp_path: Path) -> None:
+    invisible = Rule("unseen", "host", "Unseen", "not in a trace", "Look elsewhere.", "reference")
+    visible = Rule(
+        *("seen", "host", "Seen", "matches", "Fix.", "reference"),
+        match=lambda _: [Match("", "seen", wasted=np.arange(1))],
+        advice=("unseen",),
+    )
+    (finding,) = billing.find(context_of(tmp_path, visible, invisible))
+    assert [(advice.id, advice.fix) for advice in finding.advice] == [("unseen", "Look elsewhere.")]
+
+
+@pytest.mark.parametrize(
+    ("cost", "severity"), [(0.04, "low"), (2.0, "medium"), (6.0, "high"), (0.0, "info")]
+)
+def test_severity_is_the_share_of_the_step(tmp_path: Path, cost: float, severity: str) -> None:
+    step = context_of(tmp_path).step_us
+    part = np.array([round(cost * step * 10)])
+    match = Match("", "seen", wasted=np.array([1]), wasted_ns=part, latent="it matters")
+    (finding,) = billing.find(context_of(tmp_path, rule("one", match)))
+    assert finding.severity == severity
+
+
+def test_rules_are_in_order_of_priority() -> None:
+    """But for what explains its waits better than all, and for what takes what is left."""
+    order = ("sync", "data-loading", "data-movement", "memory", "host")
+    apart = ("debug-apis-on", "sync-in-operator", "step-outlier", "device-layout-copies")
+    rules = [each for each in RULES if each.family in order and each.id not in apart]
+    assert rules == sorted(rules, key=lambda each: order.index(each.family))

@@ -1,0 +1,50 @@
+"""`launch-queue-shallow`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rules.drawn import findings
+
+
+def step(launches: int, kernel: int, pause: int = 0, *, mark: bool = True) -> str:
+    """Launches of 16 us after each other; kernels of some length, one behind each."""
+    ops = "".join(("[aten::mm        ]" + " " * pause) for _ in range(launches))
+    calls = "".join((f" [launch corr={n:03}]" + " " * pause) for n in range(launches))
+    free, kernels = 0, ""
+    for number in range(launches):
+        begin = max(number * (18 + pause) + 8, free)
+        free = begin + kernel
+        kernels += " " * (begin - len(kernels)) + f"[k corr={number:03}".ljust(kernel - 1) + "]"
+    length = max(len(ops), len(kernels))
+    rows = [f"main ops    {ops}", f"main calls  {calls}", f"gpu  kernel {kernels}"]
+    if mark:
+        rows.insert(0, "main notes  [ProfilerStep#1".ljust(length + 14) + "]")
+    return "\n".join(rows)
+
+
+def test_each_kernel_is_done_before_the_next_is_launched(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, step(12, kernel=12))["launch-queue-shallow"]
+    assert finding.where == "launches"
+    assert finding.cost_us_per_step
+    assert finding.cost_us_per_step >= 11 * 4
+    assert {advice.id for advice in finding.advice} == {"host-cpu-tuning", "device-choice"}
+
+
+def test_the_host_runs_ahead(tmp_path: Path) -> None:
+    assert "launch-queue-shallow" not in findings(tmp_path, step(12, kernel=40))
+
+
+def test_single_delays(tmp_path: Path) -> None:
+    assert "launch-queue-shallow" not in findings(tmp_path, step(5, kernel=12))
+
+
+def test_without_steps_long_gaps_may_be_of_the_set_up(tmp_path: Path) -> None:
+    assert "launch-queue-shallow" not in findings(
+        tmp_path, step(12, kernel=12, pause=1500, mark=False)
+    )
+
+
+def test_without_steps_short_gaps_count(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, step(12, kernel=12, mark=False))["launch-queue-shallow"]
+    assert any("no steps" in caveat for caveat in finding.caveats)

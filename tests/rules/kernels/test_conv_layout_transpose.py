@@ -1,0 +1,30 @@
+"""`conv-layout-transpose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.eager import findings, operators
+
+RULE = "conv-layout-transpose"
+CUDNN = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>"
+CONVOLVE = ("aten::cudnn_convolution", "sm80_xmma_fprop_implicit_gemm_tf32f32")
+
+
+@pytest.mark.parametrize("kernel", [CUDNN, "batched_transpose_32x32_half"])
+def test_a_convolution_that_converts(tmp_path: Path, kernel: str) -> None:
+    some = operators([("aten::cudnn_convolution", kernel), CONVOLVE])
+    finding = findings(tmp_path, some)[RULE]
+    assert finding.cost_us_per_step == finding.gain_us_per_step == pytest.approx(4)
+    assert [advice.id for advice in finding.advice] == ["cudnn-autotune"]
+
+
+def test_a_transpose_that_no_convolution_asked_for(tmp_path: Path) -> None:
+    some = operators([("aten::copy_", "batched_transpose_32x32_half"), CONVOLVE])
+    assert RULE not in findings(tmp_path, some)
+
+
+def test_a_small_part_of_the_time(tmp_path: Path) -> None:
+    some = operators([("aten::cudnn_convolution", CUDNN)] + [CONVOLVE] * 60)
+    assert RULE not in findings(tmp_path, some)

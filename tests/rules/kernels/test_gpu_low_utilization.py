@@ -1,0 +1,53 @@
+"""`gpu-low-utilization`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.eager import ADD, findings, operators, row
+
+RULE = "gpu-low-utilization"
+ADDS = [("aten::add", ADD)] * 12
+
+
+def test_a_device_that_is_busy_for_a_fifth_of_the_time(tmp_path: Path) -> None:
+    finding = findings(tmp_path, operators(ADDS))[RULE]
+    assert finding.where == "the whole step"
+    assert "launch 183.0 us" in finding.evidence
+    assert finding.gain_us_per_step is None
+
+
+def test_idle_time_is_billed_once(tmp_path: Path) -> None:
+    found = findings(tmp_path, operators(ADDS))
+    assert found["launch-queue-shallow"].cost_us_per_step == pytest.approx(11 * 16 + 7)
+    assert found[RULE].cost_us_per_step == pytest.approx(0)
+
+
+def test_a_busy_device(tmp_path: Path) -> None:
+    assert RULE not in findings(tmp_path, operators(ADDS, kernel=11))
+
+
+def test_a_snippet(tmp_path: Path) -> None:
+    assert RULE not in findings(tmp_path, operators(ADDS[:10]))
+
+
+def test_set_up_around_a_trace_without_steps(tmp_path: Path) -> None:
+    """The same gap counts where steps are marked."""
+    some = [
+        *operators(ADDS, kernel=18),
+        *operators(ADDS, start=9000, kernel=18),
+    ]
+    assert RULE not in findings(tmp_path, some)
+    steps = [row("user_annotation", "ProfilerStep#1", 1000, 9000)]
+    assert RULE in findings(tmp_path, some, steps)
+
+
+def test_a_pause_before_work_that_was_launched_in_time(tmp_path: Path) -> None:
+    """Kernels of a CUDA graph that a trace does not list leave such a hole."""
+    some = [
+        *operators(ADDS, kernel=18),
+        *operators(ADDS, start=1240, kernel=18, delay=900),
+        row("user_annotation", "ProfilerStep#1", 1000, 1500),
+    ]
+    assert RULE not in findings(tmp_path, some)

@@ -1,0 +1,52 @@
+"""`memory-near-limit-or-idle`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rules.eager import ADD, findings, operators
+
+RULE = "memory-near-limit-or-idle"
+DEVICE = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 1000}]
+
+
+def memory(reserved: int, kind: int = 1) -> list[dict[str, Any]]:
+    """One allocation behind which so much is reserved."""
+    args = {"Device Type": kind, "Device Id": 0, "Bytes": 8, "Total Allocated": reserved // 2}
+    args["Total Reserved"] = reserved
+    place = {"pid": 77, "tid": "main", "ts": 1005, "s": "t"}
+    return [{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", **place, "args": args}]
+
+
+def busy(share: float) -> list[dict[str, Any]]:
+    """A device that is busy for such a part of the time."""
+    return operators([("aten::add", ADD)] * 12, period=100, kernel=100 * share, delay=8)
+
+
+def test_memory_that_is_nearly_full(tmp_path: Path) -> None:
+    finding = findings(tmp_path, busy(0.9), memory(901), deviceProperties=DEVICE)[RULE]
+    assert finding.severity == "info"
+    assert "90.1% of" in finding.evidence
+    assert "tried again" in finding.evidence
+
+
+def test_memory_that_is_free_on_an_idle_device(tmp_path: Path) -> None:
+    finding = findings(tmp_path, busy(0.1), memory(499), deviceProperties=DEVICE)[RULE]
+    assert "larger batch" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("share", "told", "devices"),
+    [
+        pytest.param(0.9, memory(900), DEVICE, id="room"),
+        pytest.param(0.9, memory(100), DEVICE, id="free on a busy device"),
+        pytest.param(0.1, memory(500), DEVICE, id="half on an idle device"),
+        pytest.param(0.9, memory(950, kind=0), DEVICE, id="of the host"),
+        pytest.param(0.9, memory(950), [], id="a device of no known size"),
+        pytest.param(0.1, [], DEVICE, id="not recorded"),
+    ],
+)
+def test_what_is_none(tmp_path: Path, share: float, told: list[Any], devices: list[Any]) -> None:
+    assert RULE not in findings(tmp_path, busy(share), told, deviceProperties=devices)

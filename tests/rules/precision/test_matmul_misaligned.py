@@ -1,0 +1,61 @@
+"""`matmul-misaligned`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rules.eager import A100, findings, operators
+
+RULE = "matmul-misaligned"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_tn_align1>",
+        "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2>",
+        "void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_64x64_32x6_tn_align4>",
+    ],
+)
+def test_a_kernel_that_loads_little(tmp_path: Path, kernel: str) -> None:
+    finding = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
+    assert finding.cost_us_per_step == pytest.approx(4)
+    assert finding.gain_us_per_step is None
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_tn_align4>",
+        "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align8>",
+        "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>",
+        "void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_128x64_tn_align16>",
+    ],
+)
+def test_a_kernel_that_loads_16_bytes_or_runs_without_tensor_cores(
+    tmp_path: Path, kernel: str
+) -> None:
+    assert RULE not in findings(tmp_path, operators([("aten::mm", kernel)]))
+
+
+@pytest.mark.parametrize(
+    ("width", "kind", "devices", "fires"),
+    [
+        pytest.param(1001, "c10::BFloat16", A100, True, id="an odd vocabulary"),
+        pytest.param(1000, "c10::BFloat16", A100, False, id="a multiple of 8"),
+        pytest.param(1001, "float", A100, False, id="float32"),
+        pytest.param(1, "c10::Half", A100, False, id="a product with a vector"),
+        pytest.param(1001, "c10::Half", [], False, id="an unknown device"),
+    ],
+)
+def test_the_shape_of_a_product(
+    tmp_path: Path, width: int, kind: str, devices: list[Any], fires: bool
+) -> None:
+    some = operators([("aten::addmm", "nvjet_tst_192x192_64x4_gemm")])
+    shapes = [[width], [64, 512], [512, width], [], []]
+    some[0]["args"] |= {"Input Dims": shapes, "Input type": [kind] * 3 + ["Scalar"] * 2}
+    found = findings(tmp_path, some, deviceProperties=devices)
+    assert (RULE in found) == fires
+    assert not fires or "1 by the shape" in found[RULE].evidence

@@ -1,0 +1,72 @@
+"""`tensor-cores-unused`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rules.eager import A100, V100, findings, operators
+
+RULE = "tensor-cores-unused"
+SINGLE = ("aten::mm", "volta_sgemm_128x64_nn")
+HALF = ("aten::mm", "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn")
+
+
+def test_products_without_any(tmp_path: Path) -> None:
+    finding = findings(tmp_path, operators([SINGLE] * 3), deviceProperties=V100)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(12)
+    assert finding.gain_us_per_step == pytest.approx(6)
+
+
+def test_one_product_on_them(tmp_path: Path) -> None:
+    assert RULE not in findings(tmp_path, operators([SINGLE, HALF]), deviceProperties=V100)
+
+
+def test_a_product_of_which_the_name_does_not_tell(tmp_path: Path) -> None:
+    some = operators([SINGLE, ("aten::mm", "my_gemm_kernel")])
+    assert RULE not in findings(tmp_path, some, deviceProperties=V100)
+
+
+@pytest.mark.parametrize("name", ["", "Tesla P100-PCIE-16GB", "AMD Instinct MI300X"])
+def test_a_device_not_known_to_have_them(tmp_path: Path, name: str) -> None:
+    device = [{"id": 0, "name": name}]
+    assert RULE not in findings(tmp_path, operators([SINGLE] * 3), deviceProperties=device)
+
+
+def test_no_products(tmp_path: Path) -> None:
+    some = operators([("aten::add", "at::native::elementwise_kernel<add>")] * 3)
+    assert RULE not in findings(tmp_path, some, deviceProperties=V100)
+
+
+def test_what_is_told_of_tf32_is_not_told_again(tmp_path: Path) -> None:
+    some = operators([("aten::mm", "ampere_sgemm_128x64_nn")] * 3)
+    found = findings(tmp_path, some, deviceProperties=A100)
+    assert "tf32-disabled" in found
+    assert RULE not in found
+
+
+@pytest.mark.parametrize(
+    ("device", "fires"),
+    [
+        pytest.param({"name": "", "computeMajor": 7, "computeMinor": 0}, True, id="capable"),
+        pytest.param(
+            {"name": "NVIDIA A100", "computeMajor": 6, "computeMinor": 1}, False, id="not"
+        ),
+        pytest.param({"name": "NVIDIA GeForce GTX 1650", "computeMajor": 7}, False, id="without"),
+    ],
+)
+def test_the_capability_tells_more_than_the_name(
+    tmp_path: Path, device: dict[str, Any], fires: bool
+) -> None:
+    some = operators([("aten::cudnn_convolution", "volta_scudnn_128x64_relu")] * 3)
+    found = findings(tmp_path, some, deviceProperties=[{"id": 0, **device}])
+    assert (RULE in found) == fires
+
+
+def test_the_capability_of_another_vendor_means_something_else(tmp_path: Path) -> None:
+    device = [{"id": 0, "name": "", "computeMajor": 9, "computeMinor": 4}]
+    found = findings(
+        tmp_path, operators([SINGLE] * 3), deviceProperties=device, hip_runtime_version=1
+    )
+    assert RULE not in found

@@ -1,0 +1,68 @@
+"""`sync-d2h-copy`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.drawn import causes, findings
+
+
+@pytest.mark.parametrize("memory", ["D2P", "D2pin"])
+def test_a_tensor_brought_to_the_host(tmp_path: Path, memory: str) -> None:
+    """Into pageable memory the copy waits itself, into pinned memory the synchronize does."""
+    found = findings(
+        tmp_path,
+        f"""
+        main ops   [aten::to                              ] [aten::mm     ]
+        main ops     [aten::copy_                        ]
+        main calls    [copy corr=5]  [wait corr=6       ]   [launch corr=7]
+        gpu  copy            [{memory} corr=5     ]
+        gpu  kernel [k   ]                                          [k corr=7]
+        """,
+    )
+    (finding,) = found["sync-d2h-copy"]
+    assert finding.where == "outside every module, aten::to"
+    assert list(found) == ["sync-d2h-copy"]
+
+
+def test_a_copy_that_does_not_block(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main ops   [aten::to               ]
+        main ops     [aten::copy_         ]
+        main calls    [copy corr=5]
+        gpu  copy                [D2pin corr=5     ]
+        """,
+    )
+    assert "sync-d2h-copy" not in found
+
+
+def test_a_single_value(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::item                           ]
+        main ops     [aten::_local_scalar_dense         ]
+        main calls    [copy corr=5]  [wait corr=6       ]
+        gpu  copy            [D2P corr=5       ]
+        """
+    assert causes(tmp_path, picture) == ["sync-scalar-item"]
+
+
+def test_a_copy_to_the_device(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::to                              ]
+        main ops     [aten::copy_                        ]
+        main calls    [copy corr=5]  [wait corr=6       ]
+        gpu  copy            [P2D corr=5       ]
+        """
+    assert causes(tmp_path, picture) != ["sync-d2h-copy"]
+
+
+def test_a_copy_of_another_operator_before_the_wait(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::copy_        ] [aten::foo         ]
+        main calls    [copy corr=5]       [wait corr=6   ]
+        gpu  copy            [D2pin corr=5       ]
+        """
+    assert causes(tmp_path, picture) == ["sync-in-operator"]

@@ -1,0 +1,97 @@
+"""`sync-explicit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rules.drawn import causes, findings
+
+NAMES = {"s1": "ProfilerStep#1", "s2": "ProfilerStep#2", "s3": "ProfilerStep#3"}
+
+
+def test_a_synchronize_that_no_operator_asked_for(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main ops   [aten::mm     ]                  [aten::mm     ]
+        main calls [launch corr=1] [waitall       ] [launch corr=7]
+        gpu  kernel        [k corr=1]                       [k corr=7]
+        """,
+    )
+    (finding,) = found["sync-explicit"]
+    assert finding.where == "outside every module, cudaDeviceSynchronize"
+    assert (finding.cost_us_per_step or 0) > 0
+    assert finding.caveats == []
+
+
+def test_a_barrier(tmp_path: Path) -> None:
+    picture = """
+        main ops   [c10d::barrier    ] [aten::mm     ]
+        main calls  [wait           ]  [launch corr=7]
+        """
+    assert causes(tmp_path, picture) == ["sync-explicit"]
+
+
+def test_one_a_step_may_be_a_measurement(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main notes [s1                   ][s2                   ][s3                   ]
+        main ops    [aten::mm]             [aten::mm]             [aten::mm]
+        main calls              [waitall ]             [waitall ]             [waitall ]
+        main ops                                                                          [aten::mm]
+        """,
+        NAMES,
+    )
+    (finding,) = found["sync-explicit"]
+    assert finding.count == 2, "the first step is left out"
+    (caveat,) = finding.caveats
+    assert "measure" in caveat
+
+
+def test_the_end_of_the_program_and_of_the_profiler(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main ops   [aten::mm     ]
+        main calls [launch corr=1] [waitall       ] [waitall    ]
+        gpu  kernel        [k corr=1]
+        """,
+    )
+    assert found == {}
+
+
+def test_a_wait_of_a_thread_that_only_copies(tmp_path: Path) -> None:
+    """A loader's thread that pins memory may wait as it likes."""
+    found = findings(
+        tmp_path,
+        """
+        main ops   [aten::mm     ]                                [aten::mm     ]
+        main calls [launch corr=1]                                [launch corr=7]
+        pin  calls    [copy corr=3]     [wait     ]
+        gpu  kernel        [k corr=1]                                  [k corr=7]
+        """,
+    )
+    assert found == {}
+
+
+def test_the_clock_of_distributed_data_parallel(tmp_path: Path) -> None:
+    """It reads its events in its first ten steps, and in every 100th from then on."""
+    picture = """
+        main ops   [aten::mm]
+        main notes            [DistributedDataParallel.forward           ]
+        main ops                                         [aten::mm     ]
+        main calls              [{call:20}]              [launch corr=7]
+        gpu  kernel [k ]                                         [k corr=7]
+        """
+    assert findings(tmp_path, picture.format(call="cudaEventSynchronize")) == {}
+    assert "sync-explicit" in findings(tmp_path, picture.format(call="cudaDeviceSynchronize"))
+
+
+def test_one_stream_that_waits_for_another_does_not_stop_the_host(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::mm     ]                         [aten::mm     ]
+        main calls [launch corr=1] [cudaStreamWaitEvent]   [launch corr=7]
+        gpu  kernel        [k corr=1]                           [k corr=7]
+        """
+    assert causes(tmp_path, picture) == []

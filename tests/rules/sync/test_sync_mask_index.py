@@ -1,0 +1,43 @@
+"""`sync-mask-index`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.drawn import causes, findings
+
+
+@pytest.mark.parametrize("operator", ["aten::index", "aten::index_put_", "aten::masked_select"])
+def test_a_mask_as_index(tmp_path: Path, operator: str) -> None:
+    found = findings(
+        tmp_path,
+        f"""
+        main ops   [{operator:36}] [aten::mm     ]
+        main ops     [aten::nonzero                    ]
+        main calls    [copy corr=5][wait corr=6 ]        [launch corr=7]
+        gpu  copy        [D2P corr=5]
+        gpu  kernel [k]                                           [k corr=7]
+        """,
+    )
+    (finding,) = found["sync-mask-index"]
+    assert finding.where == f"outside every module, {operator}"
+
+
+def test_nonzero_by_itself(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::nonzero               ] [aten::index    ]
+        main calls    [copy corr=5][wait corr=6 ]
+        gpu  copy        [D2P corr=5]
+        """
+    assert causes(tmp_path, picture) == ["sync-nonzero-variable-shape"]
+
+
+def test_an_index_from_the_host(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::index                        ]
+        main ops    [aten::to                         ]
+        main calls    [copy corr=5][wait corr=6 ]
+        gpu  copy        [P2D corr=5]
+        """
+    assert causes(tmp_path, picture) == ["sync-host-index-or-slice"]

@@ -1,0 +1,42 @@
+"""`sync-nonzero-variable-shape`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rules.drawn import causes, findings
+
+
+def test_a_result_as_long_as_values_say(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main ops   [aten::argwhere                 ] [aten::mm     ]
+        main ops     [aten::nonzero               ]
+        main calls    [copy corr=5][wait corr=6 ]    [launch corr=7]
+        gpu  copy        [D2P corr=5]
+        gpu  kernel [k]                                       [k corr=7]
+        """,
+    )
+    (finding,) = found["sync-nonzero-variable-shape"]
+    assert finding.where == "outside every module, aten::argwhere"
+    (caveat,) = finding.caveats
+    assert "conditional" in caveat
+
+
+def test_nonzero_that_was_told_its_size_does_not_wait(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::nonzero_static    ] [aten::item    ]
+        main calls    [launch corr=7]           [wait      ]
+        gpu  kernel           [k corr=7]
+        """
+    assert causes(tmp_path, picture) == ["sync-scalar-item"]
+
+
+def test_a_count_is_read_as_any_value(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::count_nonzero     ] [aten::item    ]
+        main calls    [launch corr=7]           [wait      ]
+        gpu  kernel           [k corr=7]
+        """
+    assert causes(tmp_path, picture) == ["sync-scalar-item"]

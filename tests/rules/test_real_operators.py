@@ -1,0 +1,197 @@
+"""Rules on what torch really calls: recorded on the CPU, with a wait put where a device has one.
+
+A value read back, `nonzero` and the operators that resize their result wait for a device if the
+tensors lie on one. On the CPU the same operators run in the same order and wait for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grid
+import pytest
+
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+WAITING = {
+    "aten::masked_select",
+    "aten::_local_scalar_dense",
+    "aten::nonzero",
+    "aten::_unique2",
+    "aten::bincount",
+}
+
+
+def recorded(folder: Path, act: Callable[[], Any]) -> list[dict[str, Any]]:
+    act()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
+        act()
+    prof.export_chrome_trace(str(folder / "recorded.json"))
+    events: list[dict[str, Any]] = json.loads((folder / "recorded.json").read_text())["traceEvents"]
+    return events
+
+
+def causes(folder: Path, act: Callable[[], Any]) -> list[str]:
+    """Cause of a wait inside each operator that has one on a device, by start."""
+    events = recorded(folder, act)
+    waits = [
+        {
+            "ph": "X",
+            "cat": "cuda_runtime",
+            "name": "cudaStreamSynchronize",
+            "pid": event["pid"],
+            "tid": event["tid"],
+            "args": {},
+            "ts": event["ts"] + 0.9 * event["dur"],
+            "dur": 0.05 * event["dur"],
+        }
+        for event in events
+        if event.get("cat") == "cpu_op" and event["name"] in WAITING
+    ]
+    report = build_report(load(grid.write(folder / "t.json", events + waits)))
+    return [sync.cause for sync in report.syncs]
+
+
+class Training:
+    """One step of a small training, of which some lines are asked for."""
+
+    def __init__(self) -> None:
+        self.model = torch.nn.Linear(8, 8)
+        self.optimizer = torch.optim.SGD(self.model.parameters())
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0)
+        self.loss = torch.zeros(())
+
+    def backward(self, *, scaled: bool = False) -> None:
+        self.optimizer.zero_grad()
+        self.loss = self.model(torch.ones(4, 8)).sum()
+        (self.scaler.scale(self.loss) if scaled else self.loss).backward()
+
+    def clip(self, **options: bool) -> Any:
+        return torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0, **options)
+
+
+@pytest.mark.parametrize("foreach", [True, False])
+def test_clipping(tmp_path: Path, foreach: bool) -> None:
+    training = Training()
+
+    def step() -> None:
+        training.backward()
+        training.clip(error_if_nonfinite=True, foreach=foreach)
+        training.clip(foreach=foreach).item()
+
+    assert causes(tmp_path, step) == ["sync-grad-clip"] * 2
+
+
+def test_a_norm_that_nobody_reads_asks_for_nothing(tmp_path: Path) -> None:
+    training = Training()
+
+    def step() -> None:
+        training.backward()
+        training.clip()
+
+    assert causes(tmp_path, step) == []
+
+
+@pytest.mark.parametrize("clipped", [True, False])
+def test_the_scaler(tmp_path: Path, clipped: bool) -> None:
+    training = Training()
+
+    def step() -> None:
+        training.backward(scaled=True)
+        if clipped:
+            training.scaler.unscale_(training.optimizer)
+            training.clip()
+        training.scaler.step(training.optimizer)
+        training.scaler.update()
+        training.loss.item()
+
+    assert causes(tmp_path, step) == ["sync-grad-scaler", "sync-scalar-item"]
+
+
+def test_a_step_that_the_scaler_skips(tmp_path: Path) -> None:
+    training = Training()
+
+    def step() -> None:
+        training.backward(scaled=True)
+        next(training.model.parameters()).grad.fill_(torch.inf)
+        training.scaler.step(training.optimizer)
+        training.scaler.update()
+
+    assert causes(tmp_path, step) == ["sync-grad-scaler"]
+
+
+VALUES = torch.tensor([0.5, -1.0, 2.0])
+MASK = VALUES > 0
+COUNT = torch.tensor(2)
+INTEGERS = torch.tensor([1, 2, 1])
+IDENTITY = torch.eye(2)
+
+
+@pytest.mark.parametrize(
+    ("act", "expected"),
+    [
+        (lambda: VALUES.sum().item(), "sync-scalar-item"),
+        (lambda: float(VALUES[0]), "sync-scalar-item"),
+        (lambda: bool(VALUES.any()), "sync-bool-branch"),
+        (lambda: max(VALUES[0], VALUES[1]), "sync-bool-branch"),
+        (lambda: bool(torch.isfinite(VALUES).all()), "sync-bool-branch"),
+        (lambda: VALUES[MASK], "sync-mask-index"),
+        (lambda: torch.masked_select(VALUES, MASK), "sync-mask-index"),
+        (lambda: MASK.nonzero(), "sync-nonzero-variable-shape"),
+        (lambda: torch.where(MASK), "sync-nonzero-variable-shape"),
+        (lambda: torch.argwhere(MASK), "sync-nonzero-variable-shape"),
+        (lambda: torch.nn.functional.one_hot(INTEGERS), "sync-data-dependent-size"),
+        (lambda: torch.unique(VALUES), "sync-data-dependent-size"),
+        (lambda: torch.bincount(INTEGERS), "sync-data-dependent-size"),
+        (lambda: torch.linalg.inv(IDENTITY), "sync-data-dependent-size"),
+        (lambda: torch.linalg.cholesky(IDENTITY), "sync-data-dependent-size"),
+        (lambda: torch.linalg.solve(IDENTITY, IDENTITY), "sync-data-dependent-size"),
+    ],
+)
+def test_operators(tmp_path: Path, act: Callable[[], Any], expected: str) -> None:
+    found = causes(tmp_path, act)
+    assert found
+    assert set(found) == {expected}
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda: torch.where(MASK, VALUES, 0.0),
+        lambda: VALUES.masked_fill(MASK, 0.0),
+        lambda: torch.isfinite(VALUES).all(),
+        lambda: torch.nn.functional.cross_entropy(torch.ones(3, 4), INTEGERS),
+    ],
+)
+def test_what_the_remedies_advise_reads_nothing_back(
+    tmp_path: Path, act: Callable[[], Any]
+) -> None:
+    assert causes(tmp_path, act) == []
+
+
+def test_a_tensor_that_is_printed_is_no_index_by_a_mask(tmp_path: Path) -> None:
+    found = causes(tmp_path, lambda: repr(VALUES))
+    assert set(found) == {"sync-scalar-item", "sync-bool-branch"}
+
+
+class Sliced(torch.nn.Module):
+    def forward(self, values: Any) -> Any:
+        return values[:COUNT] if values.ndim else values[COUNT]
+
+
+def test_a_bound_on_the_device(tmp_path: Path) -> None:
+    """Inside of a module's call, which a recording of ours would have marked."""
+    from tb_hookview import unwrap, wrap
+
+    model = wrap(Sliced(), name="model")
+    with torch.profiler.record_function("warm"):
+        model(VALUES)
+    try:
+        assert causes(tmp_path, lambda: model(VALUES)) == ["sync-host-index-or-slice"]
+    finally:
+        unwrap(model)
