@@ -79,7 +79,7 @@ def launched_by_the_last_step(made: Analysis) -> Bool:
     work, last = made.work, made.steps.window[-1, 1]
     if len(made.steps.name) < 2:
         return np.ones(len(work), bool)
-    return np.asarray((work.launch >= 0) & (lookup(made.forest.start, work.launch) <= last))
+    return np.asarray((work.launch >= 0) & (lookup(made.call_tree.start, work.launch) <= last))
 
 
 def _figures(
@@ -156,7 +156,7 @@ def _pauses(made: Analysis, mine: Bool) -> list[float]:
     work, rows = made.work, np.flatnonzero(mine)
     ahead = work.end[rows[:-1]]
     pause = work.start[rows[1:]] - ahead
-    late = lookup(made.forest.start, work.launch[rows[1:]]) > ahead
+    late = lookup(made.call_tree.start, work.launch[rows[1:]]) > ahead
     short = ~late & (pause < SHORT_NS)
     return [int(pause[each].sum()) / 1000 for each in (late, short, ~late & ~short)]
 

@@ -10,43 +10,48 @@ from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
 from tb_hookview.analysis.consistency import clock_jumps, external_id_conflicts, unusable_marks
-from tb_hookview.analysis.device.events import DeviceWork, device_work, repeated_launches
+from tb_hookview.analysis.device.events import DeviceEvents, device_work, repeated_launches
 from tb_hookview.analysis.device.kinds import COMMUNICATION, WorkKinds, work_kinds
 from tb_hookview.analysis.host.roles import Role, roles
-from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import call_rows
 from tb_hookview.analysis.idle.causes import find_gaps
 from tb_hookview.analysis.idle.full_queue import launches_onto_full_queue
 from tb_hookview.analysis.idle.gaps import Gaps
-from tb_hookview.analysis.idle.launch_timing import DeviceTime
-from tb_hookview.analysis.modules.attribution import Attribution, WorkOwners, attribute, own_work
+from tb_hookview.analysis.idle.launch_timing import LaunchTiming
+from tb_hookview.analysis.modules.attribution import (
+    Attribution,
+    DeviceAttribution,
+    attribute,
+    attribute_device_events,
+)
 from tb_hookview.analysis.modules.sources import module_sources
-from tb_hookview.analysis.modules.tree import Modules, Ranges, find_modules
+from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
 from tb_hookview.analysis.phases import Phases, Steps, find_phases, find_steps
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
-from tb_hookview.arrays import nesting as forests
-from tb_hookview.arrays.joins import among
-from tb_hookview.arrays.nesting import Forest
+from tb_hookview.arrays import nesting as nesting
+from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.nesting import CallTree
 from tb_hookview.arrays.types import Int
 from tb_hookview.progress import Count, Progress, uncounted
-from tb_hookview.trace import Kind, Trace, read_trace
+from tb_hookview.trace import EventCategory, Trace, read_trace
 
 
 class Analysis(Struct, frozen=True, dict=True):
     """Everything known about one trace. Nothing in it is changed after it is made."""
 
-    host: Host
+    host: HostRows
     bounds: tuple[int, int]
     """First start and last end of host and device rows, nanoseconds."""
     row_node: Int
     """Index into `nodes` for each forest row, -1 outside the backward pass."""
     nodes: Nodes
     modules: Modules
-    ranges: Ranges
+    ranges: ModuleCalls
     attribution: Attribution
-    work: DeviceWork
+    work: DeviceEvents
     kinds: WorkKinds
-    owners: WorkOwners
+    owners: DeviceAttribution
     phases: Phases
     steps: Steps
     syncs: Syncs
@@ -65,9 +70,9 @@ class Analysis(Struct, frozen=True, dict=True):
         return self.host.trace
 
     @property
-    def forest(self) -> Forest:
+    def call_tree(self) -> CallTree:
         """The nested host rows."""
-        return self.host.forest
+        return self.host.call_tree
 
     @cached_property
     def sync_idle(self) -> Int | None:
@@ -83,7 +88,9 @@ class Analysis(Struct, frozen=True, dict=True):
     def launches_known(self) -> bool:
         """Whether device work can be told by what launched it: calls are there, and rows that say
         what they were for."""
-        operators = among(self.trace.events.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+        operators = isin(
+            self.trace.events.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
+        )
         telling = operators.any() or (self.ranges.module >= 0).any()
         return bool((self.work.launch >= 0).any() and telling)
 
@@ -114,18 +121,18 @@ def load(path: str | Path, progress: Progress | None = None, count: Count = unco
 def analyze_trace(trace: Trace) -> Analysis:
     """Attribute a trace that has been read."""
     event_role = roles(trace).astype(np.int64)
-    forest = forests.build(trace.events, _forest_rows(trace, event_role))
-    host = Host(trace, forest, event_role[forest.event])
+    call_tree = nesting.build(trace.events, _forest_rows(trace, event_role))
+    host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     row_node = nodes.of_row
     makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
     modules, ranges = find_modules(host, makers)
     attribution = attribute(host, nodes, row_node, modules, ranges)
-    work = device_work(trace, forest)
+    work = device_work(trace, call_tree)
     calls = call_rows(host)
     syncs = find_syncs(host, work, calls)
     kinds = work_kinds(host, work)
-    time = DeviceTime(host, work, syncs, calls, kinds.kind == COMMUNICATION)
+    time = LaunchTiming(host, work, syncs, calls, kinds.kind == COMMUNICATION)
     bounds = _bounds(trace)
     steps = find_steps(trace, event_role, *bounds)
     return Analysis(
@@ -138,7 +145,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         attribution=attribution,
         work=work,
         kinds=kinds,
-        owners=own_work(work, row_node, attribution),
+        owners=attribute_device_events(work, row_node, attribution),
         phases=find_phases(host, row_node, ranges, makers),
         steps=steps,
         syncs=syncs,
@@ -147,7 +154,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         blocked_launches=launches_onto_full_queue(time),
         contradictions={
             _CONFLICT: external_id_conflicts(host),
-            _REPEATED: repeated_launches(trace, forest, work),
+            _REPEATED: repeated_launches(trace, call_tree, work),
             _JUMP: clock_jumps(trace, *bounds),
             **unusable_marks(host, modules),
         },
@@ -160,18 +167,21 @@ def _forest_rows(trace: Trace, role: Int) -> Int:
     Steps are left out: they are found by time, and their bounds cross those of annotations.
     """
     kind = trace.events.kind
-    nesting = among(kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION), int(Kind.RUNTIME)])
+    nesting = isin(
+        kind,
+        [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION), int(EventCategory.RUNTIME)],
+    )
     nesting |= role == Role.MODULE_LABEL
     return np.flatnonzero(nesting & (role != Role.STEP))
 
 
-_OUTSIDE_TIME = (Kind.SPAN, Kind.DEVICE_ANNOTATION, Kind.OVERHEAD)
+_OUTSIDE_TIME = (EventCategory.SPAN, EventCategory.DEVICE_ANNOTATION, EventCategory.OVERHEAD)
 
 
 def _bounds(trace: Trace) -> tuple[int, int]:
     """Bounds of what happened; the profiler's own rows and empty rows at time 0 do not count."""
     events = trace.events
-    inside = ~among(events.kind, [int(kind) for kind in _OUTSIDE_TIME])
+    inside = ~isin(events.kind, [int(kind) for kind in _OUTSIDE_TIME])
     inside &= (events.start != 0) | (events.duration != 0)
     if not inside.any():
         return 0, 0

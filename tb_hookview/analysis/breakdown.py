@@ -22,10 +22,10 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 CATEGORIES = ("kernel", "copy", "set", "communication", "runtime", "data", "host", "other")
 """Categories, first claim first; the last is what none of the others holds."""
@@ -81,7 +81,7 @@ def device_steps(analysis: Analysis) -> tuple[Int, int]:
 def _launching_step(analysis: Analysis) -> Int:
     """Index of the step in which each piece of work was launched, -1 for none, shape (d,)."""
     launch, window = analysis.work.launch, analysis.steps.window
-    start, end = (lookup(c, launch) for c in (analysis.forest.start, analysis.forest.end))
+    start, end = (lookup(c, launch) for c in (analysis.call_tree.start, analysis.call_tree.end))
     step = np.searchsorted(window[:, 0], start, side="right") - 1
     inside = (launch >= 0) & (step >= 0) & (end <= window[np.maximum(step, 0), 1])
     return np.where(inside, step, -1)
@@ -98,16 +98,16 @@ def _claims(analysis: Analysis) -> list[Int]:
     """Intervals that each category lays claim to, in their order; they may overlap."""
     work, host = analysis.work, analysis.host
     kind = analysis.trace.events.kind[work.event]
-    collective = (analysis.kinds.kind == COMMUNICATION) & (kind == Kind.KERNEL)
+    collective = (analysis.kinds.kind == COMMUNICATION) & (kind == EventCategory.KERNEL)
     says_so = _named_collectives(analysis)
-    rest = among(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
+    rest = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     rest &= ~says_so & (host.role != Role.DATA)
     return [
-        _of_work(analysis, (kind == Kind.KERNEL) & ~collective),
-        _of_work(analysis, kind == Kind.COPY),
-        _of_work(analysis, kind == Kind.SET),
+        _of_work(analysis, (kind == EventCategory.KERNEL) & ~collective),
+        _of_work(analysis, kind == EventCategory.COPY),
+        _of_work(analysis, kind == EventCategory.SET),
         np.concatenate([_of_work(analysis, collective), _of_rows(analysis, says_so)]),
-        _of_rows(analysis, host.kind == Kind.RUNTIME),
+        _of_rows(analysis, host.kind == EventCategory.RUNTIME),
         _of_rows(analysis, host.role == Role.DATA),
         _of_rows(analysis, rest),
     ]
@@ -117,7 +117,7 @@ def _named_collectives(analysis: Analysis) -> Bool:
     """Host rows that a process group put around a collective."""
     texts = analysis.trace.strings.texts
     named = np.array([text.startswith(_COLLECTIVES) for text in texts] or [False])
-    return np.asarray(named[analysis.host.string] & (analysis.host.kind != Kind.RUNTIME))
+    return np.asarray(named[analysis.host.string] & (analysis.host.kind != EventCategory.RUNTIME))
 
 
 def _of_work(analysis: Analysis, wanted: Bool) -> Int:
@@ -126,8 +126,8 @@ def _of_work(analysis: Analysis, wanted: Bool) -> Int:
 
 def _of_rows(analysis: Analysis, wanted: Bool) -> Int:
     """The rows wanted, but not those that lie within another one and so add no time."""
-    forest, rows = analysis.forest, np.flatnonzero(wanted)
-    parent = forest.parent[rows]
+    call_tree, rows = analysis.call_tree, np.flatnonzero(wanted)
+    parent = call_tree.parent[rows]
     around = (parent >= 0) & wanted[parent]
-    outer = rows[~(around & (forest.end[rows] <= forest.end[parent]))]
-    return np.stack([forest.start[outer], forest.end[outer]], axis=1)
+    outer = rows[~(around & (call_tree.end[rows] <= call_tree.end[parent]))]
+    return np.stack([call_tree.start[outer], call_tree.end[outer]], axis=1)

@@ -6,13 +6,13 @@ import numpy as np
 
 from tb_hookview import markers
 from tb_hookview.analysis.host.roles import MARK_ROLES, Role
-from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.marks import marked_modules
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import among
-from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Int
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import EventCategory, Trace
 
 LONGEST_PAUSE_NS = 3600 * 10**9
 """No step rests so long; what a profiler records is over within minutes."""
@@ -20,7 +20,7 @@ LONGEST_PAUSE_NS = 3600 * 10**9
 _BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
 
 
-def external_id_conflicts(host: Host) -> int:
+def external_id_conflicts(host: HostRows) -> int:
     """Calls whose `External id` names another operator than those around them on their thread.
 
     Between late 2021 and early 2024 the field held the call's own correlation id, and collides
@@ -28,14 +28,14 @@ def external_id_conflicts(host: Host) -> int:
     call that does.
     """
     events, kind = host.trace.events, host.kind
-    external = events.external[host.forest.event]
-    own = external == events.correlation[host.forest.event]
-    calls = (kind == Kind.RUNTIME) & (external > 0)
+    external = events.external[host.call_tree.event]
+    own = external == events.correlation[host.call_tree.event]
+    calls = (kind == EventCategory.RUNTIME) & (external > 0)
     if 2 * np.count_nonzero(calls & own) > np.count_nonzero(calls):
         return 0
-    identified = np.where(kind == Kind.RUNTIME, -1, external)
-    asked = np.flatnonzero(calls & ~own & among(external, identified[identified > 0]))
-    return int(np.count_nonzero(~_named_around(host.forest, identified, asked, external[asked])))
+    identified = np.where(kind == EventCategory.RUNTIME, -1, external)
+    asked = np.flatnonzero(calls & ~own & isin(external, identified[identified > 0]))
+    return int(np.count_nonzero(~_named_around(host.call_tree, identified, asked, external[asked])))
 
 
 def clock_jumps(trace: Trace, begin: int, end: int) -> int:
@@ -50,9 +50,9 @@ def clock_jumps(trace: Trace, begin: int, end: int) -> int:
     return int(np.count_nonzero(pauses >= LONGEST_PAUSE_NS))
 
 
-def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:
+def unusable_marks(host: HostRows, modules: Modules) -> dict[str, int]:
     """Marks of the recorder that say nothing, or perhaps not all, by what is wrong with them."""
-    marks = np.flatnonzero(among(host.role, [int(r) for r in _BACKWARD_MARKS]))
+    marks = np.flatnonzero(isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
     unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
     before = np.count_nonzero(host.role == Role.BEFORE_MARK)
     after = np.count_nonzero(host.role == Role.AFTER_MARK)
@@ -67,25 +67,25 @@ def unusable_marks(host: Host, modules: Modules) -> dict[str, int]:
     }
 
 
-def _later_marks(host: Host) -> int:
+def _later_marks(host: HostRows) -> int:
     """Marks of a known kind and a later version, which are taken for what they look like."""
-    strings = host.string[among(host.role, [int(role) for role in MARK_ROLES])]
+    strings = host.string[isin(host.role, [int(role) for role in MARK_ROLES])]
     distinct, count = np.unique(strings, return_counts=True)
     decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
     later = [mark is not None and mark.version > markers.VERSION for mark in decoded]
     return int(count[np.array(later, bool)].sum())
 
 
-def _later_manifest(host: Host) -> int:
+def _later_manifest(host: HostRows) -> int:
     version = (host.trace.manifest or {}).get("version")
     return int(isinstance(version, int) and version > markers.VERSION)
 
 
-def _named_around(forest: Forest, identified: Int, rows: Int, wanted: Int) -> Int:
+def _named_around(call_tree: CallTree, identified: Int, rows: Int, wanted: Int) -> Int:
     """Whether any row around each of the given rows bears the wanted id."""
     found = np.zeros(len(rows), bool)
-    around = forest.parent[rows]
+    around = call_tree.parent[rows]
     while (around >= 0).any():
         found |= (around >= 0) & (identified[around] == wanted)
-        around = lookup(forest.parent, around)
+        around = lookup(call_tree.parent, around)
     return found

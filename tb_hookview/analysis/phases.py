@@ -15,13 +15,13 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.rows import Host
-from tb_hookview.analysis.modules.tree import Ranges
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.analysis.modules.tree import ModuleCalls
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import among, distinct
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.schema.terms import Phase
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import EventCategory, Trace
 
 _UPDATING = (Role.OPTIMIZER, Role.FUNCTION_MARK)
 REASONS = (
@@ -48,7 +48,7 @@ class Phases(Struct, frozen=True):
     and a moment belongs to the first phase that any thread is in."""
 
 
-def find_phases(host: Host, row_node: Int, ranges: Ranges, makers: Int) -> Phases:
+def find_phases(host: HostRows, row_node: Int, ranges: ModuleCalls, makers: Int) -> Phases:
     """Tell the phase of every forest row.
 
     Args:
@@ -59,17 +59,17 @@ def find_phases(host: Host, row_node: Int, ranges: Ranges, makers: Int) -> Phase
         ranges: calls of modules.
         makers: positions of the operators that made nodes.
     """
-    updating = among(host.role, [int(role) for role in _UPDATING])
+    updating = isin(host.role, [int(role) for role in _UPDATING])
     forward = (ranges.module >= 0) & (ranges.role != Role.LABEL)
     forward |= _operators_up_from(host, makers)
-    closure = forward & (host.forest.nearest_above(updating) >= 0)
+    closure = forward & (host.call_tree.nearest_above(updating) >= 0)
     tests = (row_node >= 0, closure, updating, host.role == Role.DATA, forward)
     reason = np.full(len(host), len(tests), np.int64)
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
     for number, test in enumerate(tests):
-        inside = host.forest.nearest(test) >= 0
+        inside = host.call_tree.nearest(test) >= 0
         reason[inside & (reason == len(tests))] = number
-        whole = intervals.of(host.forest.start[test], host.forest.end[test])
+        whole = intervals.of(host.call_tree.start[test], host.call_tree.end[test])
         phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
@@ -80,14 +80,14 @@ def _union(first: Int, second: Int) -> Int:
     return intervals.normal(np.concatenate([first, second]))
 
 
-def _operators_up_from(host: Host, makers: Int) -> Bool:
+def _operators_up_from(host: HostRows, makers: Int) -> Bool:
     """The given operators, and the operators around them."""
-    operator = host.kind == Kind.OPERATOR
+    operator = host.kind == EventCategory.OPERATOR
     result = np.zeros(len(host), bool)
-    hop = distinct(makers[makers >= 0])
+    hop = unique(makers[makers >= 0])
     while len(hop):
         result[hop] = operator[hop]
-        hop = distinct(host.forest.parent[hop])
+        hop = unique(host.call_tree.parent[hop])
         hop = hop[hop >= 0]
     return result
 
@@ -117,7 +117,7 @@ def find_steps(trace: Trace, role: Int, first: int, last: int) -> Steps:
         first, last: bounds of the trace, nanoseconds.
     """
     events = trace.events
-    rows = np.flatnonzero((role == Role.STEP) & (events.kind != Kind.DEVICE_ANNOTATION))
+    rows = np.flatnonzero((role == Role.STEP) & (events.kind != EventCategory.DEVICE_ANNOTATION))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
         return Steps(("whole trace",), np.array([[first, last]], np.int64), np.array([-1]))

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.errors import NotFoundError
@@ -26,12 +26,12 @@ class Selection(Struct, frozen=True, dict=True):
         """Which moments are in the selection."""
         if self.chosen is None:
             return np.ones(len(time), bool)
-        return among(self.analysis.steps.at(time), self.chosen)
+        return isin(self.analysis.steps.at(time), self.chosen)
 
     @cached_property
     def rows(self) -> Bool:
         """Forest rows, by their start."""
-        return self.times(self.analysis.forest.start)
+        return self.times(self.analysis.call_tree.start)
 
     @cached_property
     def nodes(self) -> Bool:
@@ -41,8 +41,8 @@ class Selection(Struct, frozen=True, dict=True):
     @cached_property
     def work(self) -> Bool:
         """Device work, by the start of its launch (its own start where no launch is known)."""
-        work, forest = self.analysis.work, self.analysis.forest
-        moment = np.where(work.launch >= 0, lookup(forest.start, work.launch), work.start)
+        work, call_tree = self.analysis.work, self.analysis.call_tree
+        moment = np.where(work.launch >= 0, lookup(call_tree.start, work.launch), work.start)
         return self.times(moment)
 
     @cached_property

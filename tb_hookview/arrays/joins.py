@@ -21,7 +21,7 @@ _DENSE = 4
 """Possible values for each row of a column up to which a table of them beats sorting the rows."""
 
 
-def last_up_to(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
+def asof(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
     """For each query the last row of equal key that starts no later; -1 where there is none.
 
     Args:
@@ -45,7 +45,7 @@ def last_up_to(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
     return found
 
 
-def distinct(column: NDArray[Number]) -> NDArray[Number]:
+def unique(column: NDArray[Number]) -> NDArray[Number]:
     """Each value of a column once, in ascending order.
 
     `np.unique` does so too, but hashes first, which takes several times as long, and imports
@@ -59,7 +59,7 @@ def distinct(column: NDArray[Number]) -> NDArray[Number]:
     return np.compress(first, ordered)
 
 
-def grouped(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
+def unique_inverse(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
     """Each value of a column once, in ascending order, and of each row which of these it holds."""
     if (table := _occurring(column, len(column))) is None:
         return np.unique(column, return_inverse=True)
@@ -68,7 +68,7 @@ def grouped(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
     return values, (np.cumsum(held) - 1)[_above(column, low)]
 
 
-def among(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
+def isin(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
     """Say of each whole number of a column whether it is one of some; any shape, and the same out.
 
     `np.isin` does so too, and is several times slower where values are few.
@@ -84,7 +84,7 @@ def among(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
         place = _above(column, low)
         inside = (place >= 0) & (place < len(held))
         return np.asarray(inside & held[np.where(inside, place, 0)])
-    wanted, (present, row) = distinct(wanted), grouped(column.ravel())
+    wanted, (present, row) = unique(wanted), unique_inverse(column.ravel())
     place = np.minimum(np.searchsorted(wanted, present), len(wanted) - 1)
     return np.asarray((wanted[place] == present)[row].reshape(column.shape))
 
@@ -100,13 +100,13 @@ def median(values: Int) -> float:
 
 def union(first: Int, second: Int) -> Int:
     """Each value of either column once, in ascending order."""
-    return distinct(np.concatenate([first, second]))
+    return unique(np.concatenate([first, second]))
 
 
-def without(first: Int, second: Int) -> Int:
+def setdiff(first: Int, second: Int) -> Int:
     """Each value of the first column that is not in the second once, in ascending order."""
-    values = distinct(first)
-    return values[~among(values, second)]
+    values = unique(first)
+    return values[~isin(values, second)]
 
 
 def _occurring(column: NDArray[Any], rows: int) -> tuple[int, Bool] | None:
@@ -136,7 +136,7 @@ def _above(column: NDArray[Any], low: int) -> Int:
     return above
 
 
-def numbered(*columns: Int) -> Int:
+def dense_rank(*columns: Int) -> Int:
     """A number for each row, counted from 0: equal where rows are alike in every column."""
     order = np.lexsort(columns)
     unlike = np.zeros(len(order), bool)
@@ -148,7 +148,7 @@ def numbered(*columns: Int) -> Int:
     return number
 
 
-def match(key: Int, query: Int) -> Int:
+def first_index(key: Int, query: Int) -> Int:
     """Index of the first row whose key equals each query; -1 where there is none."""
     if not len(key):
         return np.full(len(query), -1, np.int64)

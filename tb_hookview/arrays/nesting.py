@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.arrays.joins import last_up_to
+from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.trace.columns.trace import Events
 
@@ -31,7 +31,7 @@ _FEW = 8
 """Filling stretches is the quicker way where fewer rows than one in so many are asked for."""
 
 
-class Forest(Struct, frozen=True, dict=True):
+class CallTree(Struct, frozen=True, dict=True):
     """Nested host rows; arrays of shape (n,) in forest order, positions index into them."""
 
     event: Int
@@ -78,13 +78,13 @@ class Forest(Struct, frozen=True, dict=True):
         return found
 
 
-def build(events: Events, rows: Int) -> Forest:
+def build(events: Events, rows: Int) -> CallTree:
     """Nest the given rows of `events` (positions in it, ascending)."""
     thread = events.thread[rows].astype(np.int64)
     start, duration = events.start[rows], events.duration[rows]
     order = _in_order(thread, start, duration)
     thread, start, end = thread[order], start[order], (start + duration)[order]
-    return Forest(rows[order], enclosing(thread, start, end), start, end, thread)
+    return CallTree(rows[order], enclosing(thread, start, end), start, end, thread)
 
 
 def _in_order(thread: Int, start: Int, duration: Int) -> Int:
@@ -194,12 +194,12 @@ def self_time(start: Int, end: Int, parent: Int) -> Int:
     return np.asarray(np.maximum(end - start - inner, 0))
 
 
-def innermost_at(forest: Forest, thread: Int, time: Int) -> Int:
+def innermost_at(call_tree: CallTree, thread: Int, time: Int) -> Int:
     """Innermost row open on a thread at a moment; -1 where there is none. Queries of shape (q,)."""
-    found = last_up_to(forest.thread, forest.start, thread, time)
+    found = asof(call_tree.thread, call_tree.start, thread, time)
     active = np.flatnonzero(found >= 0)
     while len(active):
-        active = active[forest.end[found[active]] <= time[active]]
-        found[active] = forest.parent[found[active]]
+        active = active[call_tree.end[found[active]] <= time[active]]
+        found[active] = call_tree.parent[found[active]]
         active = active[found[active] >= 0]
     return found

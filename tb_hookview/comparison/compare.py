@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tb_hookview.comparison.pairing import Match, pair_modules, same_place
+from tb_hookview.comparison.pairing import RowPair, pair_modules, same_place
 from tb_hookview.comparison.sides import Reading, on_both, pair, rows_of, status_of, totals
 from tb_hookview.comparison.tables import finding_changes, kernel_changes, sync_changes
 from tb_hookview.report.tables.syncs import own_syncs
@@ -72,7 +72,7 @@ def _by_kind(base: Mapping[str, float], other: Mapping[str, float]) -> dict[str,
     return {kind: pair(base.get(kind, 0.0), other.get(kind, 0.0)) for kind in kinds}
 
 
-def _modules(left: Reading, right: Reading, matches: Sequence[Match]) -> list[ModuleChange]:
+def _modules(left: Reading, right: Reading, matches: Sequence[RowPair]) -> list[ModuleChange]:
     base, other = left.report.modules, right.report.modules
     changes = [_module(left, right, *rows_of(base, other, match)) for match in matches]
     return sorted(changes, key=lambda module: (module.status == "same", -module.effect_us))

@@ -10,7 +10,7 @@ from typing import TypeVar
 from tb_hookview.schema import Module
 
 Row = TypeVar("Row")
-Match = tuple[int | None, int | None]
+RowPair = tuple[int | None, int | None]
 """Index of a row on the base's side and on the other's; None where it has no partner."""
 Keys = Callable[[Sequence[Row]], Sequence[Hashable | None]]
 """The key of each of some rows, by which it finds its partner; None for none."""
@@ -19,7 +19,7 @@ WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoin
 """Parts of a path that data parallelism, compilation or checkpoints put in, not the model."""
 
 
-def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]) -> list[Match]:
+def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]) -> list[RowPair]:
     """Match rows of two tables, the surest key first; every row is in exactly one match.
 
     Two rows match by a key that no other row has that is still without a partner, on either side.
@@ -33,11 +33,11 @@ def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]
         left = [index for index in left if index not in partner]
         taken = set(partner.values())
         right = [index for index in right if index not in taken]
-    matched: list[Match] = [(index, partner.get(index)) for index in range(len(base))]
+    matched: list[RowPair] = [(index, partner.get(index)) for index in range(len(base))]
     return [*matched, *((None, index) for index in right)]
 
 
-def pair_modules(base: Sequence[Module], other: Sequence[Module]) -> list[Match]:
+def pair_modules(base: Sequence[Module], other: Sequence[Module]) -> list[RowPair]:
     """Match modules: by path and class, by class and order, by the end of the path, by path.
 
     Only labels of Python stacks (`Linear_3`) are matched by order: their numbers are counted anew

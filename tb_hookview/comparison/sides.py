@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tb_hookview.comparison.pairing import Match
+from tb_hookview.comparison.pairing import RowPair
 from tb_hookview.schema import Module, Pair, ReportData, Status, Work
 
 Row = TypeVar("Row")
@@ -75,7 +75,7 @@ class Reading:
 
 
 def rows_of(
-    base: Sequence[Row], other: Sequence[Row], match: Match
+    base: Sequence[Row], other: Sequence[Row], match: RowPair
 ) -> tuple[Row | None, Row | None]:
     """The rows of a match."""
     left, right = match
@@ -133,7 +133,7 @@ def pair(base: float | None, other: float | None) -> Pair:
 
 
 def module_numbers(
-    base: Sequence[Module], other: Sequence[Module], matches: Sequence[Match]
+    base: Sequence[Module], other: Sequence[Module], matches: Sequence[RowPair]
 ) -> tuple[dict[str | None, Hashable], dict[str | None, Hashable]]:
     """The number of the match that each path of a side is in, the same for both of a match."""
     numbers: tuple[dict[str | None, Hashable], dict[str | None, Hashable]] = ({}, {})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 import msgspec
 from msgspec import Struct
 
-from tb_hookview.comparison.pairing import Keys, Match, pair_up
+from tb_hookview.comparison.pairing import Keys, RowPair, pair_up
 from tb_hookview.comparison.sides import Reading, each, module_numbers, on_both, rows_of, status_of
 from tb_hookview.report.tables.syncs import own_syncs
 from tb_hookview.schema import (
@@ -46,7 +46,7 @@ class _Waits(Struct, frozen=True):
         return sum(idle) if idle else None
 
 
-def sync_changes(left: Reading, right: Reading, modules: Sequence[Match]) -> list[SyncChange]:
+def sync_changes(left: Reading, right: Reading, modules: Sequence[RowPair]) -> list[SyncChange]:
     """Match waits by cause and call site, then by what of the site has not moved."""
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     base, other = (
@@ -146,7 +146,9 @@ class _Found(Struct, frozen=True):
     """The number of its module's match; None outside every module."""
 
 
-def finding_changes(left: Reading, right: Reading, modules: Sequence[Match]) -> list[FindingChange]:
+def finding_changes(
+    left: Reading, right: Reading, modules: Sequence[RowPair]
+) -> list[FindingChange]:
     """Match findings by rule and place, then by rule and module, then by rule."""
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     base, other = (

@@ -44,9 +44,9 @@ def event_rows(selection: Selection) -> EventRows:
     owners, attribution = analysis.owners, analysis.attribution
     launch, start = analysis.work.launch, analysis.trace.events.start.copy()
     start[analysis.work.event] = np.where(
-        launch >= 0, lookup(analysis.forest.start, launch), analysis.work.start
+        launch >= 0, lookup(analysis.call_tree.start, launch), analysis.work.start
     )
-    phase, nothing = analysis.phases.row, np.full(len(analysis.forest), -1, np.int64)
+    phase, nothing = analysis.phases.row, np.full(len(analysis.call_tree), -1, np.int64)
     again = attribution.row_recompute.astype(np.int64)
     return EventRows(
         chosen=selection.times(start),
@@ -64,12 +64,12 @@ def event_rows(selection: Selection) -> EventRows:
 def _spread(analysis: Analysis, of_host: Int, of_work: Int) -> Int:
     """Put columns over host rows and over device work onto the rows of the trace."""
     column = np.full(len(analysis.trace.events), -1, np.int64)
-    column[analysis.forest.event] = of_host
+    column[analysis.call_tree.event] = of_host
     column[analysis.work.event] = of_work
     return column
 
 
 def _of_nodes(analysis: Analysis, of_node: Int, of_work: Int) -> Int:
-    host = np.full(len(analysis.forest), -1, np.int64)
+    host = np.full(len(analysis.call_tree), -1, np.int64)
     host[analysis.nodes.position] = of_node
     return _spread(analysis, host, of_work)

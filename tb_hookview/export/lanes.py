@@ -98,9 +98,9 @@ def _phase_slices(times: list[Int], arguments: Iterable[tuple[str, Value]]) -> l
 def _forward(selection: Selection) -> dict[int, list[Slice]]:
     """Calls of modules outside the backward pass, by thread; the forest's order nests them."""
     analysis = selection.analysis
-    forest, ranges, modules = analysis.forest, analysis.ranges, analysis.modules
+    call_tree, ranges, modules = analysis.call_tree, analysis.ranges, analysis.modules
     rows = np.flatnonzero((ranges.module >= 0) & (analysis.row_node < 0) & selection.rows)
-    columns = (forest.thread, forest.start, forest.end, ranges.module)
+    columns = (call_tree.thread, call_tree.start, call_tree.end, ranges.module)
     lanes: dict[int, list[Slice]] = defaultdict(list)
     for thread, start, end, module in zip(*(c[rows].tolist() for c in columns), strict=True):
         path = modules.path[module]

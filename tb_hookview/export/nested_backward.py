@@ -64,24 +64,24 @@ def _rows(selection: Selection) -> Int:
 
 
 def _numbering(analysis: Analysis, rows: Int) -> Int:
-    number = np.full(len(analysis.forest), -1, np.int64)
+    number = np.full(len(analysis.call_tree), -1, np.int64)
     number[rows] = np.arange(len(rows))
     return number
 
 
 def _around(analysis: Analysis, rows: Int) -> Int:
-    wanted = np.zeros(len(analysis.forest), bool)
+    wanted = np.zeros(len(analysis.call_tree), bool)
     wanted[rows] = True
-    return nearest_above(analysis.forest.parent, wanted)[rows]
+    return nearest_above(analysis.call_tree.parent, wanted)[rows]
 
 
 def _fresh(analysis: Analysis, rows: Int, above: Int) -> Bool:
     """Which rows begin anew: time of another kind lies between them and the one before."""
-    forest = analysis.forest
-    order = np.lexsort((np.arange(len(rows)), above, forest.thread[rows]))
+    call_tree = analysis.call_tree
+    order = np.lexsort((np.arange(len(rows)), above, call_tree.thread[rows]))
     end = np.full(len(rows), -1, np.int64)
-    end[order[1:]] = forest.end[rows][order[:-1]]
-    start = forest.start[rows]
+    end[order[1:]] = call_tree.end[rows][order[:-1]]
+    start = call_tree.start[rows]
     gaps = np.stack([np.minimum(end, start), start], axis=1)
     others = (Phase.FORWARD, Phase.OPTIMIZER, Phase.DATA)
     between = intervals.normal(np.concatenate([analysis.phases.time[p] for p in others]))
@@ -111,7 +111,7 @@ class _Wrapping:
     def add(self, number: int, row: int, parent: int, fresh: bool) -> None:
         """Take the next row; `parent` is the number of the row around it, -1 for none."""
         piece = self._described[number]
-        thread = int(self._analysis.forest.thread[row])
+        thread = int(self._analysis.call_tree.thread[row])
         chain = self._chain(row) if piece.category == NODE else []
         runs = self._open.setdefault((thread, parent), [])
         base = self._depth[parent] + 1 if parent >= 0 else 0
@@ -164,13 +164,13 @@ def _describe(selection: Selection, rows: Int) -> list[Slice]:
         analysis.work.duration[selection.work & (analysis.owners.node >= 0)],
         len(analysis.nodes),
     )
-    number = np.full(len(analysis.forest), -1, np.int64)
+    number = np.full(len(analysis.call_tree), -1, np.int64)
     number[analysis.nodes.position] = np.arange(len(analysis.nodes))
     return [_slice(analysis, row, int(number[row]), device) for row in rows.tolist()]
 
 
 def _slice(analysis: Analysis, row: int, node: int, device: Int) -> Slice:
-    start, end = int(analysis.forest.start[row]), int(analysis.forest.end[row])
+    start, end = int(analysis.call_tree.start[row]), int(analysis.call_tree.end[row])
     if node < 0:
         module = int(analysis.ranges.module[row])
         path = analysis.modules.path[module]

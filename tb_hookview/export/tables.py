@@ -21,7 +21,7 @@ from tb_hookview.arrays.types import Int
 from tb_hookview.export.event_rows import EventRows
 from tb_hookview.report.result import Report
 from tb_hookview.schema import KINDS, Phase
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 BATCH = 20_000
 """Rows of a batch."""
@@ -130,7 +130,7 @@ def _event_batch(analysis: Analysis, rows: EventRows, chunk: Int) -> Batch:
     threads = [trace.threads[index] for index in events.thread[chunk].tolist()]
     return {
         "name": _texts(trace.strings.texts, events.name[chunk]),
-        "kind": _texts([kind.name.lower() for kind in Kind], events.kind[chunk]),
+        "kind": _texts([kind.name.lower() for kind in EventCategory], events.kind[chunk]),
         "start_ns": events.start[chunk].tolist(),
         "duration_ns": events.duration[chunk].tolist(),
         "pid": [thread.pid for thread in threads],

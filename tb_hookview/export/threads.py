@@ -18,13 +18,13 @@ from tb_hookview.export.event_rows import EventRows
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
 from tb_hookview.schema import KINDS, Phase
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.columns.trace import Thread
 from tb_hookview.trace.format.vocabulary import DEVICE_WORK
 
 _CHUNK = 10_000
 """Rows that are Python objects at one time."""
-_ON_DEVICE = (*DEVICE_WORK, Kind.DEVICE_ANNOTATION)
+_ON_DEVICE = (*DEVICE_WORK, EventCategory.DEVICE_ANNOTATION)
 _LARGEST = 2**31 - 1
 """Of the numbers that an operating system gives processes and threads, as Perfetto holds them."""
 
@@ -98,10 +98,10 @@ def _number(text: str) -> int | None:
 
 def _flows(analysis: Analysis) -> dict[int, list[int]]:
     """Arrows by row of the trace: from a launch to its work, from a node's maker to the node."""
-    forest, work, nodes = analysis.forest, analysis.work, analysis.nodes
+    call_tree, work, nodes = analysis.call_tree, analysis.work, analysis.nodes
     makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
-    tail = np.concatenate([lookup(forest.event, work.launch), lookup(forest.event, makers)])
-    head = np.concatenate([work.event, forest.event[nodes.position]])
+    tail = np.concatenate([lookup(call_tree.event, work.launch), lookup(call_tree.event, makers)])
+    head = np.concatenate([work.event, call_tree.event[nodes.position]])
     arrows = np.flatnonzero(tail >= 0)
     flows: dict[int, list[int]] = defaultdict(list)
     numbers = (arrows + 1).tolist()
@@ -118,7 +118,7 @@ def _slices(
 ) -> Iterator[Slice]:
     """Slices of some rows, made a chunk at a time."""
     events, texts = analysis.trace.events, analysis.trace.strings.texts
-    kinds = [kind.name.lower() for kind in Kind]
+    kinds = [kind.name.lower() for kind in EventCategory]
     for first in range(0, len(mine), _CHUNK):
         chunk = mine[first : first + _CHUNK]
         yield from map(

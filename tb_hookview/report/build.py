@@ -16,7 +16,7 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct, grouped
+from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.report.result import Report, path_as_text
@@ -102,7 +102,7 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
     names = {device.id: device.name for device in analysis.trace.devices}
     return [
         schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
-        for device in distinct(analysis.work.device).tolist()
+        for device in unique(analysis.work.device).tolist()
     ]
 
 
@@ -141,7 +141,7 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
         backward_sync_count=sum(sync.phase == "backward" for sync in syncs),
         device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
         queue_full_count=len(full) if known else None,
-        queue_full_us=microseconds(analysis.forest.duration[full].sum()) if known else None,
+        queue_full_us=microseconds(analysis.call_tree.duration[full].sum()) if known else None,
         device_us_by_kind=microseconds_by_kind(by_kind),
         communication_device_us=by_kind[COMMUNICATION] / 1000 if any_work else None,
         tensor_core_us=_device_us(selection, on_cores == 1) if any_work else None,
@@ -174,7 +174,7 @@ def phase_device_us(selection: Selection, phase: Phase) -> float | None:
 def _busy(selection: Selection) -> dict[str, float]:
     work, windows = selection.analysis.work, selection.analysis.steps.window
     busy = {}
-    for device in distinct(work.device).tolist():
+    for device in unique(work.device).tolist():
         time = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
         if selection.chosen is None:
             covered = intervals.length(time)
@@ -230,7 +230,7 @@ def _blocked(analysis: Analysis, windows: Int) -> Int:
 def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | None]:
     """Busy and idle time of each window, summed over the devices that did any work."""
     work = analysis.work
-    devices = distinct(work.device)
+    devices = unique(work.device)
     if not len(devices):
         return None, None
     busy = np.zeros(len(windows), np.int64)
@@ -247,7 +247,7 @@ def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
     if not len(work):
         return None
     idle = np.zeros(len(windows), np.int64)
-    for device in distinct(work.device):
+    for device in unique(work.device):
         busy = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
         idle += intervals.lengths_within(intervals.subtract(backward, busy), windows)
     return idle
@@ -268,8 +268,10 @@ def _queue_full(analysis: Analysis, windows: Int) -> Int | None:
     """Time of each window in which a launch waited for room in a full queue."""
     if not (analysis.work.launch >= 0).any():
         return None
-    forest, rows = analysis.forest, analysis.blocked_launches
-    return intervals.lengths_within(intervals.of(forest.start[rows], forest.end[rows]), windows)
+    call_tree, rows = analysis.call_tree, analysis.blocked_launches
+    return intervals.lengths_within(
+        intervals.of(call_tree.start[rows], call_tree.end[rows]), windows
+    )
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:
@@ -279,7 +281,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     if not len(nodes):
         return []
     strings = analysis.host.string[nodes.position]
-    distinct, group = grouped(strings)
+    distinct, group = unique_inverse(strings)
     count = np.bincount(group[selection.nodes], minlength=len(distinct))
     host = np.bincount(
         group[selection.nodes], nodes.self_host[selection.nodes], minlength=len(distinct)

@@ -14,7 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.syncs.blocking_event import waited_for
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.errors import NotFoundError
@@ -23,7 +23,7 @@ from tb_hookview.timeline.lanes.catalogue import Entry, lane_of_rows, list_lanes
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.lane import Lane
 from tb_hookview.timeline.lanes.names import Names
-from tb_hookview.timeline.lanes.trace_lanes import Sort, TraceRows
+from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
 from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resolution_of
 from tb_hookview.trace.columns.event_args import EventArguments
 
@@ -89,7 +89,7 @@ class Timeline:
         """Numbers of the lanes of some kinds."""
         return [number for number, entry in enumerate(self.entries) if entry.kind in kinds]
 
-    def lane_of_thread(self, thread: int, sort: Sort) -> int:
+    def lane_of_thread(self, thread: int, sort: RowGroup) -> int:
         """Number of the lane of a thread's rows of one sort, -1 for none."""
         for number, entry in enumerate(self.entries):
             if entry.thread == thread and entry.sort is sort:
@@ -156,12 +156,12 @@ class Timeline:
     def forest_of_event(self) -> NDArray[np.int32]:
         """Forest row of each row of `Events`, -1 for none."""
         found = np.full(len(self.analysis.trace.events), -1, np.int32)
-        found[self.analysis.forest.event] = np.arange(len(self.analysis.forest))
+        found[self.analysis.call_tree.event] = np.arange(len(self.analysis.call_tree))
         return found
 
     @cached_property
     def work_of_event(self) -> NDArray[np.int32]:
-        """Index into `DeviceWork` of each row of `Events`, -1 for none."""
+        """Index into `DeviceEvents` of each row of `Events`, -1 for none."""
         found = np.full(len(self.analysis.trace.events), -1, np.int32)
         found[self.analysis.work.event] = np.arange(len(self.analysis.work))
         return found
@@ -172,7 +172,7 @@ class Timeline:
         work = self.analysis.work
         return {
             device: intervals.of(work.start[work.device == device], work.end[work.device == device])
-            for device in distinct(work.device).tolist()
+            for device in unique(work.device).tolist()
         }
 
     @cached_property
@@ -194,7 +194,7 @@ class Timeline:
     @cached_property
     def waited_for(self) -> Int:
         """Index of the device work that each wait waited for, -1 for none."""
-        return waited_for(self.analysis.forest, self.analysis.work, self.analysis.syncs)
+        return waited_for(self.analysis.call_tree, self.analysis.work, self.analysis.syncs)
 
     @cached_property
     def culprit_of_gap(self) -> Int:

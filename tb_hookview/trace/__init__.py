@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread, Trace
-    from tb_hookview.trace.format.vocabulary import Kind
+    from tb_hookview.trace.format.vocabulary import EventCategory
     from tb_hookview.trace.reader import read_trace
     from tb_hookview.trace.source.discovery import Run, TraceFile, Worker, find_runs
 
 __all__ = [
+    "EventCategory",
     "Events",
     "Flows",
-    "Kind",
     "Run",
     "StringTable",
     "Thread",
@@ -31,7 +31,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Events", "Flows", "StringTable", "Thread", "Trace"), "columns.trace"),
     **dict.fromkeys(("Run", "TraceFile", "Worker", "find_runs"), "source.discovery"),
-    "Kind": "format.vocabulary",
+    "EventCategory": "format.vocabulary",
     "read_trace": "reader",
 }
 

@@ -24,7 +24,7 @@ import tb_hookview.analysis
 from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
-from tb_hookview.trace import Kind, StringTable, Trace, read_trace
+from tb_hookview.trace import EventCategory, StringTable, Trace, read_trace
 
 COPIES = 4
 LINES_PER_ROW = 60
@@ -143,7 +143,7 @@ def _step_names(trace: Trace, copies: int) -> tuple[tuple[str, ...], np.ndarray]
         name = trace.events.name.copy()
         for string, text in enumerate(trace.strings.texts):
             if copy and text.startswith("ProfilerStep#"):
-                wanted = (name == string) & (trace.events.kind != Kind.DEVICE_ANNOTATION)
+                wanted = (name == string) & (trace.events.kind != EventCategory.DEVICE_ANNOTATION)
                 name[wanted] = len(texts)
                 texts.append(f"ProfilerStep#{1000 * copy + int(text.partition('#')[2])}")
         columns.append(name)

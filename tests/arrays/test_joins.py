@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_hookview.arrays.joins import (
-    among,
-    distinct,
-    grouped,
-    last_up_to,
-    match,
+    asof,
+    dense_rank,
+    first_index,
+    isin,
     median,
-    numbered,
     pair_key,
+    setdiff,
     union,
-    without,
+    unique,
+    unique_inverse,
 )
 
 far_apart = st.sampled_from([-(2**62), -129, -3, 0, 1, 5, 6, 7, 200, 2**40, 2**62])
@@ -35,7 +35,7 @@ def split(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 @given(rows, rows)
 def test_last_up_to(table: list[tuple[int, int]], queries: list[tuple[int, int]]) -> None:
-    found = last_up_to(*split(table), *split(queries))
+    found = asof(*split(table), *split(queries))
     for (key, time), row in zip(queries, found.tolist(), strict=True):
         fitting = [(t, i) for i, (k, t) in enumerate(table) if k == key and t <= time]
         assert row == (max(fitting)[1] if fitting else -1)
@@ -43,7 +43,7 @@ def test_last_up_to(table: list[tuple[int, int]], queries: list[tuple[int, int]]
 
 @given(st.lists(st.integers(-3, 9)), st.lists(st.integers(-3, 9)))
 def test_match_finds_the_first(keys: list[int], queries: list[int]) -> None:
-    found = match(np.array(keys, np.int64), np.array(queries, np.int64))
+    found = first_index(np.array(keys, np.int64), np.array(queries, np.int64))
     assert found.tolist() == [keys.index(q) if q in keys else -1 for q in queries]
 
 
@@ -54,14 +54,14 @@ def test_pair_key_is_equal_only_for_equal_pairs() -> None:
 
 @given(columns)
 def test_distinct(column: np.ndarray) -> None:
-    found = distinct(column)
+    found = unique(column)
     assert found.tolist() == sorted(set(column.tolist()))
     assert found.dtype == column.dtype
 
 
 @given(columns)
 def test_grouped_tells_each_row_its_value(column: np.ndarray) -> None:
-    values, group = grouped(column)
+    values, group = unique_inverse(column)
     assert values.tolist() == sorted(set(column.tolist()))
     assert values[group].tolist() == column.tolist()
 
@@ -69,12 +69,12 @@ def test_grouped_tells_each_row_its_value(column: np.ndarray) -> None:
 @given(columns, columns)
 def test_among(column: np.ndarray, values: np.ndarray) -> None:
     held = set(values.tolist())
-    assert among(column, values).tolist() == [value in held for value in column.tolist()]
+    assert isin(column, values).tolist() == [value in held for value in column.tolist()]
 
 
 def test_among_keeps_the_shape() -> None:
     table = np.arange(30).reshape(5, 6)
-    assert np.array_equal(among(table, list(range(20))), table < 20)
+    assert np.array_equal(isin(table, list(range(20))), table < 20)
 
 
 @given(st.lists(st.integers(-9, 2**40), min_size=1))
@@ -86,11 +86,11 @@ def test_median(values: list[int]) -> None:
 def test_sets_of_values(first: np.ndarray, second: np.ndarray) -> None:
     left, right = set(first.tolist()), set(second.tolist())
     assert union(first, second).tolist() == sorted(left | right)
-    assert without(first, second).tolist() == sorted(left - right)
+    assert setdiff(first, second).tolist() == sorted(left - right)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 2), far_apart), max_size=30))
 def test_numbered_is_equal_where_all_columns_are(table: list[tuple[int, int, int]]) -> None:
-    number = numbered(*np.array(table, np.int64).reshape(-1, 3).T).tolist()
+    number = dense_rank(*np.array(table, np.int64).reshape(-1, 3).T).tolist()
     assert len(set(zip(number, table, strict=True))) == len(set(number)) == len(set(table))
     assert set(number) == set(range(len(set(table))))

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_hookview.arrays import nesting as forests
-from tb_hookview.arrays.nesting import Forest
+from tb_hookview.arrays import nesting as nesting
+from tb_hookview.arrays.nesting import CallTree
 
 Tree = tuple[int, list["Tree"]]
 
@@ -32,9 +32,9 @@ def laid_out(threads: list[list[Tree]]) -> list[tuple[int, int, int]]:
         rows[row] = (thread, start, end)
         return end
 
-    for thread, forest in enumerate(threads):
+    for thread, call_tree in enumerate(threads):
         clock = 0
-        for tree in forest:
+        for tree in call_tree:
             clock = place(thread, tree, clock)
     return rows
 
@@ -59,7 +59,7 @@ def slow_parents(thread: np.ndarray, start: np.ndarray, end: np.ndarray) -> list
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=3))
 def test_nested_rows_find_their_parents(threads: list[list[Tree]]) -> None:
     thread, start, end = columns(laid_out(threads))
-    assert forests.enclosing(thread, start, end).tolist() == slow_parents(thread, start, end)
+    assert nesting.enclosing(thread, start, end).tolist() == slow_parents(thread, start, end)
 
 
 intervals = st.lists(
@@ -72,7 +72,7 @@ def test_any_rows_form_a_forest(raw: list[tuple[int, int, int]]) -> None:
     """Whatever crosses what: a parent stands before its child, on its thread, open at its start."""
     rows = [(t, 5 * MICROSECOND * s, 5 * MICROSECOND * (s + d)) for t, s, d in raw]
     thread, start, end = columns(rows)
-    parent = forests.enclosing(thread, start, end)
+    parent = nesting.enclosing(thread, start, end)
     for child, above in enumerate(parent.tolist()):
         assert above < child
         if above >= 0:
@@ -83,24 +83,24 @@ def test_any_rows_form_a_forest(raw: list[tuple[int, int, int]]) -> None:
 @given(intervals)
 def test_self_times_of_nested_rows_sum_to_the_union(raw: list[tuple[int, int, int]]) -> None:
     thread, start, end = columns(laid_out([[(d, []), (s, [(1, [])])] for _, s, d in raw]))
-    parent = forests.enclosing(thread, start, end)
+    parent = nesting.enclosing(thread, start, end)
     roots = parent < 0
-    total = forests.self_time(start, end, parent).sum()
+    total = nesting.self_time(start, end, parent).sum()
     assert total == (end - start)[roots].sum()
 
 
 def test_overlap_within_rounding_makes_neighbours() -> None:
     thread = np.zeros(2, np.int64)
     start, end = np.array([0, 9_500]), np.array([10_000, 30_000])
-    assert forests.enclosing(thread, start, end).tolist() == [-1, -1]
+    assert nesting.enclosing(thread, start, end).tolist() == [-1, -1]
 
 
 def test_a_row_that_outlasts_the_one_around_it_is_its_child_up_to_its_end() -> None:
     thread = np.zeros(2, np.int64)
     start, end = np.array([0, 5_000]), np.array([10_000, 30_000])
-    parent = forests.enclosing(thread, start, end)
+    parent = nesting.enclosing(thread, start, end)
     assert parent.tolist() == [-1, 0]
-    assert forests.self_time(start, end, parent).tolist() == [5_000, 25_000]
+    assert nesting.self_time(start, end, parent).tolist() == [5_000, 25_000]
 
 
 @given(
@@ -112,7 +112,7 @@ def test_questions_about_ancestors_against_walking_up(
     threads: list[list[Tree]], random, share: float
 ) -> None:  # type: ignore[no-untyped-def]
     thread, start, end = columns(laid_out(threads))
-    parent = forests.enclosing(thread, start, end)
+    parent = nesting.enclosing(thread, start, end)
     wanted = np.array([random.random() < share for _ in parent], bool)
 
     def walk(row: int) -> list[int]:
@@ -125,35 +125,35 @@ def test_questions_about_ancestors_against_walking_up(
     chains = [walk(row) for row in range(len(parent))]
     nearest = [next((r for r in chain if wanted[r]), -1) for chain in chains]
     above = [next((r for r in chain[1:] if wanted[r]), -1) for chain in chains]
-    assert forests.nearest(parent, wanted).tolist() == nearest
-    assert forests.nearest_above(parent, wanted).tolist() == above
-    forest = Forest(np.arange(len(start)), parent, start, end, thread)
-    assert forest.nearest(wanted).tolist() == nearest
-    assert forest.nearest_above(wanted).tolist() == above
-    assert forest.inside(wanted).tolist() == [row >= 0 for row in nearest]
+    assert nesting.nearest(parent, wanted).tolist() == nearest
+    assert nesting.nearest_above(parent, wanted).tolist() == above
+    call_tree = CallTree(np.arange(len(start)), parent, start, end, thread)
+    assert call_tree.nearest(wanted).tolist() == nearest
+    assert call_tree.nearest_above(wanted).tolist() == above
+    assert call_tree.inside(wanted).tolist() == [row >= 0 for row in nearest]
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2))
 def test_rows_below_a_row_stand_together_behind_it(threads: list[list[Tree]]) -> None:
     thread, start, end = columns(laid_out(threads))
-    parent = forests.enclosing(thread, start, end)
+    parent = nesting.enclosing(thread, start, end)
     last = np.arange(len(parent))
     for row in reversed(range(len(parent))):
         if parent[row] >= 0:
             last[parent[row]] = max(last[parent[row]], last[row])
-    forest = Forest(np.arange(len(start)), parent, start, end, thread)
-    assert forest.behind.tolist() == (last + 1).tolist()
+    call_tree = CallTree(np.arange(len(start)), parent, start, end, thread)
+    assert call_tree.behind.tolist() == (last + 1).tolist()
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2), st.data())
 def test_innermost_row_at_a_moment(threads: list[list[Tree]], data: st.DataObject) -> None:
     thread, start, end = columns(laid_out(threads))
-    forest = Forest(
-        np.arange(len(start)), forests.enclosing(thread, start, end), start, end, thread
+    call_tree = CallTree(
+        np.arange(len(start)), nesting.enclosing(thread, start, end), start, end, thread
     )
     asked = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 200_000)), max_size=20))
     queries = np.array(asked, np.int64).reshape(-1, 2)
-    found = forests.innermost_at(forest, queries[:, 0], queries[:, 1])
+    found = nesting.innermost_at(call_tree, queries[:, 0], queries[:, 1])
     for (on, moment), row in zip(asked, found.tolist(), strict=True):
         open_rows = np.flatnonzero((thread == on) & (start <= moment) & (end > moment))
         assert row == (open_rows[-1] if len(open_rows) else -1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from damage import kinds, real
-from damage.kinds import KINDS, Kind
+from damage.kinds import KINDS, Damage
 from damage.real import Real
 
 PLACES = 9
@@ -24,7 +24,7 @@ def places(trace: Real) -> list[int]:
     return [number for number in chosen if number - 1 not in chosen]
 
 
-def damaged(trace: Real, kind: Kind, where: list[int]) -> Real:
+def damaged(trace: Real, kind: Damage, where: list[int]) -> Real:
     changed = trace.changed({number: kind.damaged(trace.events[number]) for number in where})
     gaps = list(trace.gaps)
     for number in where if kind.name in kinds.BETWEEN else ():
@@ -32,7 +32,7 @@ def damaged(trace: Real, kind: Kind, where: list[int]) -> Real:
     return replace(changed, gaps=tuple(gaps))
 
 
-def expected(trace: Real, kind: Kind, where: list[int]) -> Real:
+def expected(trace: Real, kind: Damage, where: list[int]) -> Real:
     if kind.sound is None:
         return trace.without(set(where))
     return trace.changed({number: kind.sound(trace.events[number]) for number in where})
@@ -40,7 +40,7 @@ def expected(trace: Real, kind: Kind, where: list[int]) -> Real:
 
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 @pytest.mark.parametrize("name", real.NAMES)
-def test_the_report_is_that_of_the_undamaged_trace(tmp_path: Path, name: str, kind: Kind) -> None:
+def test_the_report_is_that_of_the_undamaged_trace(tmp_path: Path, name: str, kind: Damage) -> None:
     trace = real.real(name)
     where = places(trace)
     assert len(where) > PLACES // 2

@@ -18,7 +18,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.loading.cached import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 if TYPE_CHECKING:
     from conftest import Export, PerfettoFile
@@ -63,7 +63,7 @@ def check_rows(case: Case) -> None:
     """Every row is there once, with its own name and times, on a track of its own thread."""
     trace = case.analysis.trace
     events = trace.events
-    kinds = [kind.name.lower() for kind in Kind]
+    kinds = [kind.name.lower() for kind in EventCategory]
     expected = Counter(
         (trace.threads[t].name or trace.threads[t].tid, trace.strings[n], kinds[k], s, s + d)
         for t, n, k, s, d in zip(

@@ -67,7 +67,7 @@ def looked_at(made: Analysis) -> Bool:
     work = made.work
     if len(made.steps.name) < 2:
         return np.ones(len(work), bool)
-    launched = lookup(made.forest.start, work.launch)
+    launched = lookup(made.call_tree.start, work.launch)
     return np.asarray((work.launch >= 0) & (launched <= made.steps.window[-1, 1]))
 
 

@@ -1,6 +1,6 @@
 """Print which rules fire on which real trace, for the tables of docs/rules.md.
 
-cd tests && python -m analysis.rules.fires [--full] [PREFIX_OF_TRACE ...]
+cd tests && python -m rules.fires [--full] [PREFIX_OF_TRACE ...]
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine import rule
 from tb_hookview.rules.engine.rule import Rule
 
-FOLDER = Path(rule.__file__).parent
+FOLDER = Path(rule.__file__).parents[1]
 TESTS = Path(__file__).parent
 
 
 def test_every_file_is_a_rule_of_the_table() -> None:
-    files = {path.stem for path in FOLDER.glob("*.py") if "RULE = Rule(" in path.read_text()}
+    files = {path.stem for path in FOLDER.rglob("*.py") if "RULE = Rule(" in path.read_text()}
     assert {each.id.replace("-", "_") for each in RULES} == files
     assert len({each.id for each in RULES}) == len(RULES)
 
@@ -31,7 +31,8 @@ def test_a_rule_says_all_it_should(each: Rule) -> None:
 
 @pytest.mark.parametrize("each", [r for r in RULES if r.visible], ids=lambda each: each.id)
 def test_a_rule_that_can_fire_has_tests(each: Rule) -> None:
-    text = (TESTS / f"test_{each.id.replace('-', '_')}.py").read_text()
+    (file,) = TESTS.rglob(f"test_{each.id.replace('-', '_')}.py")
+    text = file.read_text()
     assert text.count("def test_") >= 2, "one that must fire it, and a near miss"
 
 

@@ -43,7 +43,7 @@ def check(analysis: Analysis) -> ReportData:
     check_threads(data)
     if not _rows_cross(analysis):
         check_operators(data)
-        if not analysis.host.device_threads[analysis.forest.thread].any():
+        if not analysis.host.device_threads[analysis.call_tree.thread].any():
             check_phases_of_threads(data)
     check_kinds(data)
     check_kernels(data)
@@ -219,9 +219,9 @@ def check_phases_of_threads(data: ReportData) -> None:
 
 def _rows_cross(analysis: Analysis) -> bool:
     """Say whether a row of the host ends behind the row it began in: whose time is that?"""
-    forest = analysis.forest
-    inside = forest.parent >= 0
-    return bool((forest.end[inside] > forest.end[forest.parent[inside]]).any())
+    call_tree = analysis.call_tree
+    inside = call_tree.parent >= 0
+    return bool((call_tree.end[inside] > call_tree.end[call_tree.parent[inside]]).any())
 
 
 def check_finite(value: Any) -> None:

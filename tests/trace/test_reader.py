@@ -10,7 +10,7 @@ import pytest
 import shared_traces
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace import Kind, Trace, read_trace
+from tb_hookview.trace import EventCategory, Trace, read_trace
 
 
 def event(**changed: Any) -> dict[str, Any]:
@@ -31,21 +31,21 @@ def read(folder: Path, *events: dict[str, Any], **root: Any) -> Any:
 @pytest.mark.parametrize(
     ("category", "kind"),
     [
-        ("cpu_op", Kind.OPERATOR),
-        ("Operator", Kind.OPERATOR),
-        ("user_annotation", Kind.ANNOTATION),
-        ("Runtime", Kind.RUNTIME),
-        ("cuda_runtime", Kind.RUNTIME),
-        ("cuda_driver", Kind.RUNTIME),
-        ("xpu_runtime", Kind.RUNTIME),
-        ("Kernel", Kind.KERNEL),
-        ("gpu_memcpy", Kind.COPY),
-        ("Memset", Kind.SET),
-        ("python_function", Kind.PYTHON),
-        ("a category of the future", Kind.OTHER),
+        ("cpu_op", EventCategory.OPERATOR),
+        ("Operator", EventCategory.OPERATOR),
+        ("user_annotation", EventCategory.ANNOTATION),
+        ("Runtime", EventCategory.RUNTIME),
+        ("cuda_runtime", EventCategory.RUNTIME),
+        ("cuda_driver", EventCategory.RUNTIME),
+        ("xpu_runtime", EventCategory.RUNTIME),
+        ("Kernel", EventCategory.KERNEL),
+        ("gpu_memcpy", EventCategory.COPY),
+        ("Memset", EventCategory.SET),
+        ("python_function", EventCategory.PYTHON),
+        ("a category of the future", EventCategory.OTHER),
     ],
 )
-def test_categories_of_every_era(tmp_path: Path, category: str, kind: Kind) -> None:
+def test_categories_of_every_era(tmp_path: Path, category: str, kind: EventCategory) -> None:
     trace = read(tmp_path, event(cat=category))
     assert trace.events.kind.tolist() == [kind]
 
@@ -60,7 +60,7 @@ def test_unknown_categories_are_kept_and_counted(tmp_path: Path) -> None:
 
 def test_annotations_among_old_operators(tmp_path: Path) -> None:
     trace = read(tmp_path, event(cat="Operator", name="ProfilerStep#3"))
-    assert trace.events.kind.tolist() == [Kind.ANNOTATION]
+    assert trace.events.kind.tolist() == [EventCategory.ANNOTATION]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,10 @@ def test_columns_equal_a_plain_reading(path: Path) -> None:
     assert trace.events.duration.tolist() == [_ns(e.get("dur", 0)) for e in complete]
     threads = [trace.threads[i][:2] for i in trace.events.thread.tolist()]
     assert threads == [(str(e["pid"]), str(e["tid"])) for e in complete]
-    carries = np.isin(trace.events.kind, [Kind.RUNTIME, Kind.KERNEL, Kind.COPY, Kind.SET])
+    carries = np.isin(
+        trace.events.kind,
+        [EventCategory.RUNTIME, EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET],
+    )
     expected = [
         (e.get("args") or {}).get("correlation", -1) if carried else -1
         for e, carried in zip(complete, carries.tolist(), strict=True)
@@ -215,8 +218,8 @@ def test_columns_equal_a_plain_reading(path: Path) -> None:
 
 def _check_arguments(trace: Trace, listed: list[Any], complete: list[Any]) -> None:
     """What is kept of other arguments, against a plain reading of them."""
-    moves = np.isin(trace.events.kind, [Kind.COPY, Kind.SET]).tolist()
-    asks = np.isin(trace.events.kind, [Kind.OPERATOR, Kind.ANNOTATION]).tolist()
+    moves = np.isin(trace.events.kind, [EventCategory.COPY, EventCategory.SET]).tolist()
+    asks = np.isin(trace.events.kind, [EventCategory.OPERATOR, EventCategory.ANNOTATION]).tolist()
     args = [e.get("args") or {} for e in complete]
     moved = [int(a.get("bytes", -1)) if m else -1 for a, m in zip(args, moves, strict=True)]
     assert trace.events.bytes.tolist() == moved

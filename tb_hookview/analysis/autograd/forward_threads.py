@@ -16,8 +16,8 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.roles import node_name
-from tb_hookview.analysis.host.rows import Host
-from tb_hookview.arrays.joins import among, distinct, last_up_to, pair_key
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.arrays.joins import asof, isin, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 
@@ -34,7 +34,7 @@ class Arrows(Struct, frozen=True):
 class Links(Struct, frozen=True):
     """What there is to judge by."""
 
-    host: Host
+    host: HostRows
     forward: Int
     """Positions of the operators that record a sequence number."""
     process: Int
@@ -43,31 +43,31 @@ class Links(Struct, frozen=True):
 
     def makers(self, nodes: Int, thread: int) -> Int:
         """The last operator of a thread to start with each node's number before the node ran."""
-        sequence, start = self.host.sequence, self.host.forest.start
-        made = self.forward[self.host.forest.thread[self.forward] == thread]
-        row = last_up_to(sequence[made], start[made], sequence[nodes], start[nodes])
+        sequence, start = self.host.sequence, self.host.call_tree.start
+        made = self.forward[self.host.call_tree.thread[self.forward] == thread]
+        row = asof(sequence[made], start[made], sequence[nodes], start[nodes])
         return lookup(made, row)
 
     def pointed(self, nodes: Int) -> int | None:
         """The thread from which most arrows to the nodes start."""
-        inner = self.host.forest.parent[self.arrows.backward]
-        to_nodes = among(self.arrows.backward, nodes) | among(inner, nodes)
+        inner = self.host.call_tree.parent[self.arrows.backward]
+        to_nodes = isin(self.arrows.backward, nodes) | isin(inner, nodes)
         if not to_nodes.any():
             return None
-        source = self.host.forest.thread[self.arrows.forward[to_nodes]]
+        source = self.host.call_tree.thread[self.arrows.forward[to_nodes]]
         threads, votes = np.unique(source, return_counts=True)
         return int(threads[np.argmax(votes)])
 
     def scores(self, nodes: Int) -> dict[int, Score]:
         """How well each thread of the nodes' process fits; those that cover nothing do not."""
         same_process = self.process[self.forward] == self.process[nodes[0]]
-        threads = distinct(self.host.forest.thread[self.forward[same_process]]).tolist()
+        threads = unique(self.host.call_tree.thread[self.forward[same_process]]).tolist()
         scores = {}
         for thread in threads:
             makers = self.makers(nodes, thread)
             covered = int(np.count_nonzero(makers >= 0))
             if covered:
-                own = bool(np.any(self.host.forest.thread[nodes] == thread))
+                own = bool(np.any(self.host.call_tree.thread[nodes] == thread))
                 scores[thread] = (covered, self._alike(nodes, makers), own)
         return scores
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from tb_hookview.analysis.autograd.forward_threads import Arrows, Links, forward_threads
 from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.rows import Host
-from tb_hookview.arrays.joins import distinct, pair_key
-from tb_hookview.arrays.nesting import Forest, innermost_at, lookup, self_time
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.arrays.joins import pair_key, unique
+from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.trace import Trace
 
@@ -39,19 +39,19 @@ class Nodes(Struct, frozen=True):
         return len(self.position)
 
 
-def find_nodes(host: Host) -> Nodes:
+def find_nodes(host: HostRows) -> Nodes:
     """Find all node evaluations."""
     position = np.flatnonzero(host.role == Role.NODE)
-    node = _indices(host.forest, position)
+    node = _indices(host.call_tree, position)
     repeats = _repeats(host, position, node)
     if repeats.any():
         position = position[~repeats]
-        node = _indices(host.forest, position)
-    around = lookup(node, host.forest.parent[position])
+        node = _indices(host.call_tree, position)
+    around = lookup(node, host.call_tree.parent[position])
     arrows = _arrows(host)
     return Nodes(
         position=position,
-        self_host=self_time(host.forest.start[position], host.forest.end[position], around),
+        self_host=self_time(host.call_tree.start[position], host.call_tree.end[position], around),
         around=around,
         by_sequence=_by_sequence(host, position, arrows),
         by_flow=_by_flow(node, len(position), arrows),
@@ -59,26 +59,26 @@ def find_nodes(host: Host) -> Nodes:
     )
 
 
-def _repeats(host: Host, rows: Int, node: Int) -> Bool:
+def _repeats(host: HostRows, rows: Int, node: Int) -> Bool:
     """Rows nested in a row of the same node (old traces number the inner operators too)."""
     sequence = host.sequence[rows]
-    above = lookup(node, host.forest.parent[rows])
+    above = lookup(node, host.call_tree.parent[rows])
     return np.asarray((above >= 0) & (sequence >= 0) & (sequence == lookup(sequence, above)))
 
 
-def _indices(forest: Forest, rows: Int) -> Int:
+def _indices(call_tree: CallTree, rows: Int) -> Int:
     """Index of the innermost of some rows, in forest order, that is or is around each row."""
-    wanted = np.zeros(len(forest), bool)
+    wanted = np.zeros(len(call_tree), bool)
     wanted[rows] = True
-    index = np.full(len(forest), -1, np.int64)
+    index = np.full(len(call_tree), -1, np.int64)
     index[rows] = np.arange(len(rows))
-    return lookup(index, forest.nearest(wanted))
+    return lookup(index, call_tree.nearest(wanted))
 
 
-def _arrows(host: Host) -> Arrows:
+def _arrows(host: HostRows) -> Arrows:
     flows = host.trace.flows
-    tail = innermost_at(host.forest, flows.from_thread.astype(np.int64), flows.from_time)
-    head = innermost_at(host.forest, flows.to_thread.astype(np.int64), flows.to_time)
+    tail = innermost_at(host.call_tree, flows.from_thread.astype(np.int64), flows.from_time)
+    head = innermost_at(host.call_tree, flows.to_thread.astype(np.int64), flows.to_time)
     whole = (tail >= 0) & (head >= 0)
     return Arrows(tail[whole], head[whole])
 
@@ -90,14 +90,14 @@ def _by_flow(node: Int, count: int, arrows: Arrows) -> Int:
     return found
 
 
-def _by_sequence(host: Host, position: Int, arrows: Arrows) -> Int:
+def _by_sequence(host: HostRows, position: Int, arrows: Arrows) -> Int:
     sequence, number = host.sequence, host.forward_thread
     forward = np.flatnonzero((sequence >= 0) & (number <= 0))
     numbered = np.flatnonzero((number[position] > 0) & (sequence[position] >= 0))
-    process = _process(host.trace)[host.forest.thread]
+    process = _process(host.trace)[host.call_tree.thread]
     groups = pair_key(process[position[numbered]], number[position[numbered]])
     found = np.full(len(position), -1, np.int64)
-    members = {int(group): numbered[groups == group] for group in distinct(groups)}
+    members = {int(group): numbered[groups == group] for group in unique(groups)}
     nodes = {group: position[rows] for group, rows in members.items()}
     links = Links(host, forward, process, arrows)
     for group, thread in forward_threads(links, nodes).items():
@@ -111,7 +111,7 @@ def _process(trace: Trace) -> Int:
     return np.array([numbers.setdefault(t.pid, len(numbers)) for t in trace.threads], np.int64)
 
 
-def recomputed_operators(host: Host, nodes: Nodes, row_node: Int) -> Bool:
+def recomputed_operators(host: HostRows, nodes: Nodes, row_node: Int) -> Bool:
     """Say of each forest row whether it is inside a forward operator that runs within a node.
 
     Only a forward that builds a graph has sequence numbers: one run again for a checkpoint, or a
@@ -125,4 +125,4 @@ def recomputed_operators(host: Host, nodes: Nodes, row_node: Int) -> Bool:
         return np.zeros(len(host), bool)
     is_node = np.zeros(len(host), bool)
     is_node[nodes.position] = True
-    return np.asarray(lookup(~is_node, host.forest.nearest(forward | is_node)) > 0)
+    return np.asarray(lookup(~is_node, host.call_tree.nearest(forward | is_node)) > 0)

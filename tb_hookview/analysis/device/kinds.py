@@ -19,12 +19,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_hookview.analysis.device.events import DeviceWork
-from tb_hookview.analysis.host.rows import Host
-from tb_hookview.arrays.joins import among, grouped
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.arrays.joins import isin, unique_inverse
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema.terms import KINDS
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 COMMUNICATION = KINDS.index("communication")
 OTHER = KINDS.index("other")
@@ -129,15 +129,18 @@ def _plain(name: str) -> str:
     return name[:_TOLD_WITHIN].lower().removeprefix("void ")
 
 
-def work_kinds(host: Host, work: DeviceWork) -> WorkKinds:
+def work_kinds(host: HostRows, work: DeviceEvents) -> WorkKinds:
     """Tell the kind of every piece of device work; each distinct name is looked up once."""
     names, events = host.trace.strings, host.trace.events
-    pair = events.name[work.event].astype(np.int64) * len(Kind) + events.kind[work.event]
-    distinct, place = grouped(pair)
-    told = [_kind_of(names[p // len(Kind)], Kind(p % len(Kind))) for p in distinct.tolist()]
+    pair = events.name[work.event].astype(np.int64) * len(EventCategory) + events.kind[work.event]
+    distinct, place = unique_inverse(pair)
+    told = [
+        _kind_of(names[p // len(EventCategory)], EventCategory(p % len(EventCategory)))
+        for p in distinct.tolist()
+    ]
     kind = np.array([KINDS.index(name) for name in told], np.int64)[place]
     cores = [
-        on_tensor_cores(names[p // len(Kind)], name)
+        on_tensor_cores(names[p // len(EventCategory)], name)
         for p, name in zip(distinct.tolist(), told, strict=True)
     ]
     tensor_core = np.array([-1 if core is None else int(core) for core in cores], np.int8)[place]
@@ -145,22 +148,26 @@ def work_kinds(host: Host, work: DeviceWork) -> WorkKinds:
     return WorkKinds(kind, tensor_core)
 
 
-def _kind_of(name: str, event_kind: Kind) -> str:
-    if event_kind is Kind.COPY:
+def _kind_of(name: str, event_kind: EventCategory) -> str:
+    if event_kind is EventCategory.COPY:
         return "copy"
-    if event_kind is Kind.SET:
+    if event_kind is EventCategory.SET:
         return "set"
     return kind_of_kernel(name) or "other"
 
 
-def _ask_operators(host: Host, work: DeviceWork, kind: Int, tensor_core: NDArray[np.int8]) -> None:
+def _ask_operators(
+    host: HostRows, work: DeviceEvents, kind: Int, tensor_core: NDArray[np.int8]
+) -> None:
     """Fill in what names do not tell: kernels without a known name, and a collective's copies."""
     unknown = np.flatnonzero((kind == OTHER) & (work.launch >= 0))
     kind[unknown] = found = _told_around(host, work.launch[unknown], kind_of_operator)
-    cores = among(found, [KINDS.index(name) for name in _ON_TENSOR_CORES])
+    cores = isin(found, [KINDS.index(name) for name in _ON_TENSOR_CORES])
     tensor_core[unknown] = np.where(cores | (found == OTHER), -1, 0)
     kinds = host.trace.events.kind[work.event]
-    moved = np.flatnonzero(among(kinds, [int(Kind.COPY), int(Kind.SET)]) & (work.launch >= 0))
+    moved = np.flatnonzero(
+        isin(kinds, [int(EventCategory.COPY), int(EventCategory.SET)]) & (work.launch >= 0)
+    )
     found = _told_around(host, work.launch[moved], _communication)
     kind[moved[found == COMMUNICATION]] = COMMUNICATION
 
@@ -169,18 +176,18 @@ def _communication(name: str) -> str | None:
     return "communication" if kind_of_operator(name) == "communication" else None
 
 
-def _told_around(host: Host, launch: Int, ask: Callable[[str], str | None]) -> Int:
+def _told_around(host: HostRows, launch: Int, ask: Callable[[str], str | None]) -> Int:
     """Kind told by the innermost telling operator around each launch, OTHER where there is none."""
-    row, place = grouped(launch)
+    row, place = unique_inverse(launch)
     kind = np.full(len(row), OTHER, np.int64)
     texts = host.trace.strings
     open_rows = np.arange(len(row))
     while len(open_rows):
-        calling = host.kind[row] == Kind.RUNTIME
-        strings, name = grouped(np.where(calling, -1, host.string[row]))
+        calling = host.kind[row] == EventCategory.RUNTIME
+        strings, name = unique_inverse(np.where(calling, -1, host.string[row]))
         told = [ask(texts[string]) if string >= 0 else None for string in strings.tolist()]
         kind[open_rows] = np.array([KINDS.index(each or "other") for each in told])[name]
-        row = host.forest.parent[row]
+        row = host.call_tree.parent[row]
         going = (kind[open_rows] == OTHER) & (row >= 0)
         open_rows, row = open_rows[going], row[going]
     return kind[place]

@@ -43,7 +43,7 @@ def queue_length(analysis: Analysis, work: Bool) -> QueueLength:
     What of it lies on several streams counts as if it were on one.
     """
     rows = np.flatnonzero(work & (analysis.work.launch >= 0))
-    launched = lookup(analysis.forest.start, analysis.work.launch[rows])
+    launched = lookup(analysis.call_tree.start, analysis.work.launch[rows])
     time = np.concatenate([launched, analysis.work.start[rows]])
     change = np.repeat([1, -1], len(rows))
     order = np.lexsort((-change, time))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _OF_TORCH_TB_PROFILER = (
     "aten::_convolution aten::conv1d aten::conv2d aten::conv3d aten::conv_tbc"
@@ -44,17 +44,17 @@ def eligible_work(analysis: Analysis) -> Bool:
 
     Eligible is also an operator that launched a kernel on tensor cores, whatever its name.
     """
-    host, work, parent = analysis.host, analysis.work, analysis.forest.parent
-    operator = host.kind == Kind.OPERATOR
+    host, work, parent = analysis.host, analysis.work, analysis.call_tree.parent
+    operator = host.kind == EventCategory.OPERATOR
     listed = np.array([text in OPERATORS for text in analysis.trace.strings.texts] or [False])
     eligible = operator & listed[host.string]
-    launcher = lookup(analysis.forest.nearest_above(operator), work.launch)
+    launcher = lookup(analysis.call_tree.nearest_above(operator), work.launch)
     on_cores = (analysis.kinds.tensor_core == 1) & (launcher >= 0)
     eligible[launcher[on_cores]] = True
     outer = np.zeros(len(host), bool)
     row = np.flatnonzero(eligible)
     while len(row):
-        row = distinct(parent[row])
+        row = unique(parent[row])
         row = row[(row >= 0) & ~lookup(outer, row).astype(bool)]
         outer[row] = True
     innermost = eligible & ~outer

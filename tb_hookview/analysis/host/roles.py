@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tb_hookview import markers
 from tb_hookview.arrays.types import Bool
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import EventCategory, Trace
 
 EVALUATE = "autograd::engine::evaluate_function: "
 """torch >= 1.9 wraps each autograd node in an operator row of this name."""
@@ -96,10 +96,10 @@ def node_name(name: str) -> str:
 def roles(trace: Trace) -> NDArray[np.int8]:
     """Role of every event, shape (n,)."""
     events = trace.events
-    annotation = events.kind == Kind.ANNOTATION
-    host = (events.kind == Kind.OPERATOR) | annotation
+    annotation = events.kind == EventCategory.ANNOTATION
+    host = (events.kind == EventCategory.OPERATOR) | annotation
     role = _by_name(trace, host, _host_role)
-    role += _by_name(trace, events.kind == Kind.PYTHON, _python_role)
+    role += _by_name(trace, events.kind == EventCategory.PYTHON, _python_role)
     role += _by_name(trace, annotation & (role == Role.NONE), _label_role)
     if not (role == Role.NODE).any():
         role[host & (events.forward_thread > 0) & (events.sequence >= 0)] = Role.NODE

@@ -10,39 +10,39 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.host.roles import EVALUATE, Role, node_name
 from tb_hookview.analysis.host.threads import device_threads
-from tb_hookview.arrays.joins import among, distinct, grouped
-from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import EventCategory, Trace
 
 
-class Host(Struct, frozen=True, dict=True):
+class HostRows(Struct, frozen=True, dict=True):
     """The nested host rows of a trace; columns over the forest's rows, shape (n,)."""
 
     trace: Trace
-    forest: Forest
+    call_tree: CallTree
     role: Int
     """`Role` of each row."""
 
     def __len__(self) -> int:
-        return len(self.forest)
+        return len(self.call_tree)
 
     @cached_property
     def string(self) -> Int:
         """Name, as an index into the trace's strings."""
-        return self.trace.events.name[self.forest.event].astype(np.int64)
+        return self.trace.events.name[self.call_tree.event].astype(np.int64)
 
     @cached_property
     def kind(self) -> NDArray[np.int8]:
-        """`Kind` of the event."""
-        return self.trace.events.kind[self.forest.event]
+        """`EventCategory` of the event."""
+        return self.trace.events.kind[self.call_tree.event]
 
     @cached_property
     def operator_around(self) -> Int:
         """Innermost operator strictly around each row; marks and annotations are none."""
         role = self.role
         plain = (role == Role.NONE) | (role == Role.NODE) | (role == Role.GRADIENT_SINK)
-        return self.forest.nearest_above((self.kind == Kind.OPERATOR) & plain)
+        return self.call_tree.nearest_above((self.kind == EventCategory.OPERATOR) & plain)
 
     @cached_property
     def device_threads(self) -> Bool:
@@ -67,32 +67,32 @@ class Host(Struct, frozen=True, dict=True):
         left before the node ran, ours or another's, takes that place. Such an evaluation gets them
         here from the node's own row inside it.
         """
-        sequence = self.trace.events.sequence[self.forest.event].copy()
-        forward_thread = self.trace.events.forward_thread[self.forest.event].copy()
+        sequence = self.trace.events.sequence[self.call_tree.event].copy()
+        forward_thread = self.trace.events.forward_thread[self.call_tree.event].copy()
         # A gradient that is not accumulated but handed out has no row inside, so that the number of
         # some other node stands there.
         sinks = self._evaluations_of("AccumulateGrad")
         sequence[sinks], forward_thread[sinks] = -1, 0
         unnumbered = (self.role == Role.NODE) & (sequence < 0)
         inside = np.flatnonzero((sequence >= 0) & (forward_thread > 0))
-        inside = inside[lookup(unnumbered.astype(np.int64), self.forest.parent[inside]) > 0]
-        inside = inside[self._names_node(inside, self.forest.parent[inside])]
-        sequence[self.forest.parent[inside]] = sequence[inside]
-        forward_thread[self.forest.parent[inside]] = forward_thread[inside]
+        inside = inside[lookup(unnumbered.astype(np.int64), self.call_tree.parent[inside]) > 0]
+        inside = inside[self._names_node(inside, self.call_tree.parent[inside])]
+        sequence[self.call_tree.parent[inside]] = sequence[inside]
+        forward_thread[self.call_tree.parent[inside]] = forward_thread[inside]
         return sequence, forward_thread
 
     def _evaluations_of(self, node: str) -> Int:
         """Rows that evaluate nodes of a name."""
         rows, texts = np.flatnonzero(self.role == Role.NODE), self.trace.strings
         strings = self.string[rows]
-        wanted = [n for n in distinct(strings).tolist() if _evaluates(texts[n], node)]
-        return rows[among(strings, wanted)]
+        wanted = [n for n in unique(strings).tolist() if _evaluates(texts[n], node)]
+        return rows[isin(strings, wanted)]
 
     def _names_node(self, row: Int, evaluation: Int) -> Bool:
         """Say of each row whether its name is that of the node that the evaluation is of."""
         texts = self.trace.strings
-        number = {texts[string]: string for string in distinct(self.string[row]).tolist()}
-        wanted, place = grouped(self.string[evaluation])
+        number = {texts[string]: string for string in unique(self.string[row]).tolist()}
+        wanted, place = unique_inverse(self.string[evaluation])
         names = [number.get(node_name(texts[string]), -1) for string in wanted.tolist()]
         return np.asarray(self.string[row] == np.array(names, np.int64)[place])
 

@@ -12,10 +12,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from tb_hookview.analysis.host.rows import Host
-from tb_hookview.arrays.joins import grouped
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 
 class Call(IntEnum):
@@ -82,11 +82,11 @@ def call_of(name: str) -> Call:
     return Call.NONE
 
 
-def call_rows(host: Host) -> Int:
+def call_rows(host: HostRows) -> Int:
     """`Call` of each forest row, shape (n,); rows on a device's threads only mirror calls."""
-    texts, calls = host.trace.strings, np.flatnonzero(host.kind == Kind.RUNTIME)
+    texts, calls = host.trace.strings, np.flatnonzero(host.kind == EventCategory.RUNTIME)
     call = np.full(len(host), Call.NONE, np.int64)
-    name, place = grouped(host.string[calls])
+    name, place = unique_inverse(host.string[calls])
     call[calls] = np.array([call_of(texts[string]) for string in name.tolist()], np.int64)[place]
-    call[host.device_threads[host.forest.thread]] = Call.NONE
+    call[host.device_threads[host.call_tree.thread]] = Call.NONE
     return np.asarray(call)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays.nesting import build, innermost_at
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import EventCategory, Trace
 
 _FRAME = re.compile(r".+\(\d+\): .+")
 
@@ -19,12 +19,12 @@ def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
     Built-in calls and module rows are left out: a frame is `file.py(line): function`.
     """
     events = trace.events
-    python = np.flatnonzero(events.kind == Kind.PYTHON)
+    python = np.flatnonzero(events.kind == EventCategory.PYTHON)
     rows = python[_around_any(events.start[python], events.end[python], time)]
-    forest = build(events, rows)
-    innermost = innermost_at(forest, thread, time)
-    strings = events.name[forest.event].astype(np.int64)
-    return [_frames(trace, forest.parent, strings, int(row)) for row in innermost]
+    call_tree = build(events, rows)
+    innermost = innermost_at(call_tree, thread, time)
+    strings = events.name[call_tree.event].astype(np.int64)
+    return [_frames(trace, call_tree.parent, strings, int(row)) for row in innermost]
 
 
 def is_frame(name: str) -> bool:

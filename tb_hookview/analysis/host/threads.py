@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
-from tb_hookview.trace import Kind, Trace
+from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.format.vocabulary import DEVICE_WORK
 
 
@@ -18,16 +18,16 @@ def device_threads(trace: Trace) -> Bool:
     process of a host is told by its operators and annotations.
     """
     working = _holding(trace, DEVICE_WORK)
-    speaking = _holding(trace, (Kind.OPERATOR, Kind.ANNOTATION))
+    speaking = _holding(trace, (EventCategory.OPERATOR, EventCategory.ANNOTATION))
     places = list(zip(trace.threads, working.tolist(), speaking.tolist(), strict=True))
     devices = {place.pid for place, works, _ in places if works}
     devices -= {place.pid for place, _, speaks in places if speaks}
     return np.asarray(working | np.array([place.pid in devices for place in trace.threads], bool))
 
 
-def _holding(trace: Trace, kinds: Iterable[Kind]) -> Bool:
+def _holding(trace: Trace, kinds: Iterable[EventCategory]) -> Bool:
     """Which threads hold events of these kinds."""
-    wanted = np.zeros(len(Kind), bool)
+    wanted = np.zeros(len(EventCategory), bool)
     wanted[[int(kind) for kind in kinds]] = True
     thread = trace.events.thread[wanted[trace.events.kind]]
     return np.bincount(thread, minlength=len(trace.threads)) > 0

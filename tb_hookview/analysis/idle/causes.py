@@ -26,13 +26,13 @@ import numpy as np
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, cut
-from tb_hookview.analysis.idle.launch_timing import DeviceTime
+from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.analysis.syncs.detection import holds_unpinned
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import among, distinct, last_up_to
-from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.arrays.joins import asof, isin, unique
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _NOT_THE_PROFILERS = re.compile(
     r"Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
@@ -42,14 +42,14 @@ _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_
 """How rows begin in which the host itself takes part in a collective; `nccl:*` only launch one."""
 
 
-def find_gaps(time: DeviceTime, hull: tuple[int, int]) -> Gaps:
+def find_gaps(time: LaunchTiming, hull: tuple[int, int]) -> Gaps:
     """Bill the time between `hull` (start, end; nanoseconds) in which a device did nothing.
 
     Devices are those that did any work.
     """
     work, found = time.work, []
     common = _common(time)
-    for device in distinct(work.device).tolist():
+    for device in unique(work.device).tolist():
         rows = np.flatnonzero(work.device == device)
         busy = intervals.of(work.start[rows], work.end[rows])
         gaps = intervals.complement(busy, np.array([hull], np.int64))
@@ -81,7 +81,7 @@ class _Common(NamedTuple):
     collective: Bool
 
 
-def _common(time: DeviceTime) -> _Common:
+def _common(time: LaunchTiming) -> _Common:
     return _Common(
         _profiler_claims(time),
         (time.call == Call.COPY) | holds_unpinned(time.host, time.work),
@@ -89,48 +89,48 @@ def _common(time: DeviceTime) -> _Common:
     )
 
 
-def _claims(time: DeviceTime, rows: Int, gaps: Int, common: _Common) -> list[Claims]:
+def _claims(time: LaunchTiming, rows: Int, gaps: Int, common: _Common) -> list[Claims]:
     """Claims on the gaps of the device whose work `rows` are, in the order they are heard."""
-    forest, launch = time.forest, time.work.launch[rows]
+    call_tree, launch = time.call_tree, time.work.launch[rows]
     launches = np.zeros(len(time.process), bool)
-    launches[forest.thread[launch[launch >= 0]]] = True
-    near = among(time.process, time.process[launches])[forest.thread] | (not launches.any())
-    launching = launches[forest.thread]
+    launches[call_tree.thread[launch[launch >= 0]]] = True
+    near = isin(time.process, time.process[launches])[call_tree.thread] | (not launches.any())
+    launching = launches[call_tree.thread]
     in_wait, behind = _sync_claims(time, rows, near)
     late, queued, beside = _launch_claims(time, rows, gaps)
     return [
         queued,
         beside,
         in_wait,
-        _rows(Cause.DATA_LOADING, forest, near & (time.host.role == Role.DATA)),
-        _rows(Cause.COPY, forest, launching & common.copying),
-        _rows(Cause.ALLOCATOR, forest, launching & (time.call == Call.ALLOCATE)),
+        _rows(Cause.DATA_LOADING, call_tree, near & (time.host.role == Role.DATA)),
+        _rows(Cause.COPY, call_tree, launching & common.copying),
+        _rows(Cause.ALLOCATOR, call_tree, launching & (time.call == Call.ALLOCATE)),
         common.profiler,
         behind,
-        _rows(Cause.COMMUNICATION, forest, near & common.collective),
+        _rows(Cause.COMMUNICATION, call_tree, near & common.collective),
         late,
     ]
 
 
-def _host_collectives(time: DeviceTime) -> Bool:
+def _host_collectives(time: LaunchTiming) -> Bool:
     """Which strings name a collective that the host itself takes part in."""
     texts = time.host.trace.strings.texts
     return np.array([text.startswith(_HOST_COLLECTIVES) for text in texts] or [False], bool)
 
 
-def _rows(cause: Cause, forest: Forest, wanted: Bool) -> Claims:
+def _rows(cause: Cause, call_tree: CallTree, wanted: Bool) -> Claims:
     row = np.flatnonzero(wanted)
-    return Claims(cause, forest.start[row], forest.end[row], row)
+    return Claims(cause, call_tree.start[row], call_tree.end[row], row)
 
 
-def _profiler_claims(time: DeviceTime) -> Claims:
+def _profiler_claims(time: LaunchTiming) -> Claims:
     """The profiler's overhead, and the waits of its own."""
     events = time.host.trace.events
-    row = np.flatnonzero(events.kind == Kind.OVERHEAD)
-    names = distinct(events.name[row])
+    row = np.flatnonzero(events.kind == EventCategory.OVERHEAD)
+    names = unique(events.name[row])
     texts = time.host.trace.strings
     others = [name for name in names.tolist() if _NOT_THE_PROFILERS.fullmatch(texts[name])]
-    row = row[~among(events.name[row], others)]
+    row = row[~isin(events.name[row], others)]
     own = time.syncs.by_profiler
     return Claims(
         Cause.PROFILER,
@@ -140,14 +140,16 @@ def _profiler_claims(time: DeviceTime) -> Claims:
     )
 
 
-def _sync_claims(time: DeviceTime, rows: Int, near: Bool) -> tuple[Claims, Claims]:
+def _sync_claims(time: LaunchTiming, rows: Int, near: Bool) -> tuple[Claims, Claims]:
     """What each wait left idle: while it lasted, and behind it."""
     syncs, work = time.syncs, time.work
     launched = rows[work.launch[rows] >= 0]
     chosen = np.flatnonzero(~syncs.by_profiler & near[syncs.position])
     following = _first_launched_after(launched, time.launch_start[launched], syncs.end[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
-    held = ~_launched_meanwhile(time, launched, chosen, time.forest.thread[work.launch[following]])
+    held = ~_launched_meanwhile(
+        time, launched, chosen, time.call_tree.thread[work.launch[following]]
+    )
     chosen, following = chosen[held], following[held]
     order = np.lexsort((syncs.start[chosen], following))
     chosen, following = chosen[order], following[order]
@@ -200,17 +202,17 @@ def _first_launched_after(launched: Int, launch_start: Int, moment: Int) -> Int:
     return np.where(inside, earliest[np.minimum(place, len(rows) - 1)], -1)
 
 
-def _launched_meanwhile(time: DeviceTime, launched: Int, syncs: Int, thread: Int) -> Bool:
+def _launched_meanwhile(time: LaunchTiming, launched: Int, syncs: Int, thread: Int) -> Bool:
     """Whether a thread other than that of each wait launched work while the wait lasted."""
     launch = time.work.launch[launched]
     start, end = time.syncs.start[syncs], time.syncs.end[syncs]
     at = time.launch_start[launched]
-    last = last_up_to(time.forest.thread[launch], at, thread, end - 1)
-    other = time.forest.thread[time.syncs.position[syncs]] != thread
+    last = asof(time.call_tree.thread[launch], at, thread, end - 1)
+    other = time.call_tree.thread[time.syncs.position[syncs]] != thread
     return np.asarray(other & (last >= 0) & (lookup(at, last) >= start))
 
 
-def _launch_claims(time: DeviceTime, rows: Int, gaps: Int) -> tuple[Claims, Claims, Claims]:
+def _launch_claims(time: LaunchTiming, rows: Int, gaps: Int) -> tuple[Claims, Claims, Claims]:
     """Each gap as a whole: its next work was launched late, or in time, or beside a collective."""
     place = np.searchsorted(time.work.start[rows], gaps[:, 1])
     inside = place < len(rows)
@@ -233,10 +235,12 @@ def _launch_claims(time: DeviceTime, rows: Int, gaps: Int) -> tuple[Claims, Clai
     )
 
 
-def _launched_late(time: DeviceTime, row: Int, gap_start: Int) -> Bool:
+def _launched_late(time: LaunchTiming, row: Int, gap_start: Int) -> Bool:
     """Whether work was launched too late to begin at once where its device's gap began."""
     launch = time.work.launch[row]
     late = time.launch_start[row] > gap_start - time.floor
-    is_kernel = time.host.trace.events.kind[time.work.event[row]] == Kind.KERNEL
-    late |= is_kernel & (lookup(time.forest.end, launch) > gap_start)  # it ran dry within the call
+    is_kernel = time.host.trace.events.kind[time.work.event[row]] == EventCategory.KERNEL
+    late |= is_kernel & (
+        lookup(time.call_tree.end, launch) > gap_start
+    )  # it ran dry within the call
     return np.asarray(late & time.first_of_launch[row])

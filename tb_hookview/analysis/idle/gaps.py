@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 
 
@@ -70,7 +70,7 @@ class Gaps(Struct, frozen=True):
     cause: Int
     """`Cause`."""
     work: Int
-    """Index into `DeviceWork` of the work that ended the gap, -1 after the last."""
+    """Index into `DeviceEvents` of the work that ended the gap, -1 after the last."""
     row: Int
     """Forest row of the call (or loader's range) that caused it; for LAUNCH, DEVICE and
     COMMUNICATION the launch of the work that ended the gap. -1 for none."""
@@ -99,7 +99,7 @@ class Gaps(Struct, frozen=True):
             windows: start and end of each, shape (w, 2); they may overlap.
         """
         total = {cause: np.zeros(len(windows), np.int64) for cause in Cause}
-        for device in distinct(self.device):
+        for device in unique(self.device):
             for cause, sums in total.items():
                 mine = (self.device == device) & (self.cause == cause)
                 pieces = np.stack([self.start[mine], self.end[mine]], axis=1)

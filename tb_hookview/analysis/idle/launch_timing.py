@@ -7,20 +7,20 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.device.events import DeviceWork
-from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.syncs.detection import Syncs
-from tb_hookview.arrays.joins import distinct, grouped, median
-from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.arrays.joins import median, unique, unique_inverse
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 
-class DeviceTime(Struct, frozen=True, dict=True):
+class LaunchTiming(Struct, frozen=True, dict=True):
     """What all devices of one trace did, and what the host did for it."""
 
-    host: Host
-    work: DeviceWork
+    host: HostRows
+    work: DeviceEvents
     syncs: Syncs
     call: Int
     """`Call` of each forest row."""
@@ -28,9 +28,9 @@ class DeviceTime(Struct, frozen=True, dict=True):
     """Which work is a collective's, shape (d,)."""
 
     @property
-    def forest(self) -> Forest:
+    def call_tree(self) -> CallTree:
         """The nested host rows."""
-        return self.host.forest
+        return self.host.call_tree
 
     @cached_property
     def busy_until(self) -> Int:
@@ -48,7 +48,7 @@ class DeviceTime(Struct, frozen=True, dict=True):
     @cached_property
     def _before(self) -> tuple[Int, Int]:
         until, previous = self.work.start.copy(), np.full(len(self.work), -1, np.int64)
-        for device in distinct(self.work.device):
+        for device in unique(self.work.device):
             rows = np.flatnonzero(self.work.device == device)
             end = self.work.end[rows]
             reach = np.maximum.accumulate(end)
@@ -60,7 +60,7 @@ class DeviceTime(Struct, frozen=True, dict=True):
     @cached_property
     def launch_start(self) -> Int:
         """Start of the launching call of each piece of work, -1 where it is unknown."""
-        return lookup(self.forest.start, self.work.launch)
+        return lookup(self.call_tree.start, self.work.launch)
 
     @cached_property
     def floor(self) -> int:
@@ -73,7 +73,7 @@ class DeviceTime(Struct, frozen=True, dict=True):
     def first_of_launch(self) -> Bool:
         """Which work was the first of its launch to start on its device; a graph owns many."""
         first = np.zeros(len(self.work), bool)
-        of_launch = grouped(self.work.device)[1]
+        of_launch = unique_inverse(self.work.device)[1]
         of_launch = of_launch + (self.work.launch + 1) * (of_launch.max(initial=0) + 1)
         first[np.unique(of_launch, return_index=True)[1]] = True
         return first & (self.work.launch >= 0)
@@ -82,7 +82,7 @@ class DeviceTime(Struct, frozen=True, dict=True):
     def queued_before(self) -> Bool:
         """Which work was launched before the trace began: its number is below every call's."""
         events = self.host.trace.events
-        calls = events.correlation[self.forest.event[self.host.kind == Kind.RUNTIME]]
+        calls = events.correlation[self.call_tree.event[self.host.kind == EventCategory.RUNTIME]]
         calls = calls[calls >= 0]
         mine = events.correlation[self.work.event]
         first = calls.min() if len(calls) else 0

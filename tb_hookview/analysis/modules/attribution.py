@@ -27,12 +27,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, recomputed_operators
-from tb_hookview.analysis.device.events import DeviceWork
+from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.roles import Role, node_name
-from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.marks import marked_modules, module_between_marks
-from tb_hookview.analysis.modules.tree import Modules, Ranges
-from tb_hookview.arrays.joins import among, distinct, last_up_to, pair_key
+from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
+from tb_hookview.arrays.joins import asof, isin, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 
@@ -74,11 +74,11 @@ class Attribution(Struct, frozen=True):
 
 
 def attribute(
-    host: Host,
+    host: HostRows,
     nodes: Nodes,
     row_node: Int,
     modules: Modules,
-    ranges: Ranges,
+    ranges: ModuleCalls,
 ) -> Attribution:
     """Attribute nodes by the evidence above, then every host row by its node or its module."""
     node_module, node_evidence = _first_evidence(
@@ -87,7 +87,7 @@ def attribute(
     follows = _followed(host, nodes, node_module)
     node_module = np.where(follows >= 0, follows, node_module)
     node_evidence[follows >= 0] = EVIDENCE.index("follows")
-    call = ranges.innermost(host.forest)
+    call = ranges.innermost(host.call_tree)
     evaluation = lookup(nodes.position, row_node)
     called_again = (evaluation >= 0) & (call > evaluation)
     by_node = lookup(node_module, row_node)
@@ -104,16 +104,16 @@ def attribute(
 
 
 def _candidates(
-    host: Host,
+    host: HostRows,
     nodes: Nodes,
     row_node: Int,
     modules: Modules,
-    ranges: Ranges,
+    ranges: ModuleCalls,
 ) -> Iterable[tuple[str, Int]]:
     """Module of each node by each kind of evidence, strongest first."""
 
     def around(maker: Int, source: Role) -> Int:
-        return lookup(ranges.module, lookup(ranges.innermost(host.forest, source), maker))
+        return lookup(ranges.module, lookup(ranges.innermost(host.call_tree, source), maker))
 
     made_by = nodes.by_sequence
     yield "sequence", around(made_by, Role.FORWARD_MARK)
@@ -128,7 +128,7 @@ def _candidates(
     yield "python_stack", around(made_by, Role.MODULE_LABEL)
     # No operator made a sink, though torch may draw an arrow to one, by another node's number.
     pointed = np.where((made_by < 0) & ~sink, nodes.by_flow, -1)
-    yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(host.forest), pointed))
+    yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(host.call_tree), pointed))
     yield "annotation", around(made_by, Role.LABEL)
 
 
@@ -142,7 +142,7 @@ def _first_evidence(count: int, candidates: Iterable[tuple[str, Int]]) -> tuple[
     return module, evidence
 
 
-def _marked(host: Host, count: int, row_node: Int, modules: Modules) -> Int:
+def _marked(host: HostRows, count: int, row_node: Int, modules: Modules) -> Int:
     """Module named by a gradient mark inside each node."""
     rows = np.flatnonzero((host.role == Role.GRADIENT_MARK) & (row_node >= 0))
     found = np.full(count, -1, np.int64)
@@ -151,28 +151,28 @@ def _marked(host: Host, count: int, row_node: Int, modules: Modules) -> Int:
     return found
 
 
-def _followed(host: Host, nodes: Nodes, node_module: Int) -> Int:
+def _followed(host: HostRows, nodes: Nodes, node_module: Int) -> Int:
     """Module of the node that each unattributed `AccumulateGrad` follows on its thread."""
     found = np.full(len(nodes), -1, np.int64)
     if _marks_gradients(host):
         return found  # one without a mark is then nobody's: that of an input, say
     sink = _named(host, nodes, "AccumulateGrad")
     asked, others = np.flatnonzero(sink & (node_module < 0)), np.flatnonzero(~sink)
-    level = pair_key(host.forest.thread[nodes.position], nodes.around + 1)
-    start = host.forest.start[nodes.position]
-    before = last_up_to(level[others], start[others], level[asked], start[asked])
+    level = pair_key(host.call_tree.thread[nodes.position], nodes.around + 1)
+    start = host.call_tree.start[nodes.position]
+    before = asof(level[others], start[others], level[asked], start[asked])
     found[asked] = lookup(node_module, lookup(others, before))
     return found
 
 
-def _marks_gradients(host: Host) -> bool:
+def _marks_gradients(host: HostRows) -> bool:
     """Whether our recorder marked, or may have marked, the gradients of parameters."""
-    if not among(host.role, [int(Role.FORWARD_MARK), int(Role.GRADIENT_MARK)]).any():
+    if not isin(host.role, [int(Role.FORWARD_MARK), int(Role.GRADIENT_MARK)]).any():
         return False
     return (host.trace.manifest or {}).get("markers") != ["forward"]
 
 
-def _reasons(host: Host, nodes: Nodes, modules: Modules, node_module: Int) -> Int:
+def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: Int) -> Int:
     made = (nodes.by_sequence >= 0) | (nodes.by_flow >= 0)
     reason = np.where(_named(host, nodes, "AccumulateGrad"), 0, np.where(made, 2, 1))
     if not len(modules):
@@ -180,15 +180,15 @@ def _reasons(host: Host, nodes: Nodes, modules: Modules, node_module: Int) -> In
     return np.where(node_module < 0, reason, -1)
 
 
-def _named(host: Host, nodes: Nodes, *names: str) -> Bool:
+def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:
     """Say of each node whether its name, without namespaces, is one of these."""
     strings = host.string[nodes.position]
-    texts = {s: node_name(host.trace.strings[s]) for s in distinct(strings).tolist()}
+    texts = {s: node_name(host.trace.strings[s]) for s in unique(strings).tolist()}
     wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
-    return among(strings, wanted)
+    return isin(strings, wanted)
 
 
-class WorkOwners(Struct, frozen=True):
+class DeviceAttribution(Struct, frozen=True):
     """Owner of each piece of device work, shape (d,)."""
 
     node: Int
@@ -200,12 +200,14 @@ class WorkOwners(Struct, frozen=True):
     recompute: Bool
 
 
-def own_work(work: DeviceWork, row_node: Int, attribution: Attribution) -> WorkOwners:
+def attribute_device_events(
+    work: DeviceEvents, row_node: Int, attribution: Attribution
+) -> DeviceAttribution:
     """Attribute device work through the call that launched it."""
     node = lookup(row_node, work.launch)
     module = lookup(attribution.row_module, work.launch)
     evidence = lookup(attribution.row_evidence, work.launch)
-    return WorkOwners(
+    return DeviceAttribution(
         node=node,
         module=module,
         evidence=evidence,

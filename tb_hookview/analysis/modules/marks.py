@@ -13,22 +13,22 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.host.roles import Role, module_name
-from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import grouped, last_up_to, numbered
-from tb_hookview.arrays.nesting import Forest, enclosing, innermost_at, lookup
+from tb_hookview.arrays.joins import asof, dense_rank, unique_inverse
+from tb_hookview.arrays.nesting import CallTree, enclosing, innermost_at, lookup
 from tb_hookview.arrays.types import Int
 
 
-def marked_modules(host: Host, modules: Modules, rows: Int) -> Int:
+def marked_modules(host: HostRows, modules: Modules, rows: Int) -> Int:
     """Module that each mark (a forest row) names, -1 for one that is not in the tree."""
     by_path = {path: number for number, path in enumerate(modules.path)}
-    strings, place = grouped(host.string[rows])
+    strings, place = unique_inverse(host.string[rows])
     names = [module_name(host.trace.strings[string], Role.NONE) for string in strings.tolist()]
     return np.array([by_path.get(name.path, -1) for name in names], np.int64)[place]
 
 
-def module_between_marks(host: Host, modules: Modules, position: Int) -> Int:
+def module_between_marks(host: HostRows, modules: Modules, position: Int) -> Int:
     """Module between whose marks each of the given forest rows began, innermost; -1 for none."""
     before = np.flatnonzero(host.role == Role.BEFORE_MARK)
     after = np.flatnonzero(host.role == Role.AFTER_MARK)
@@ -38,36 +38,36 @@ def module_between_marks(host: Host, modules: Modules, position: Int) -> Int:
     whole = np.flatnonzero((pair >= 0) & (opened >= 0))
     marks = before[whole]
     start, end = _began(host, marks), _began(host, after[pair[whole]])
-    thread = host.forest.thread[marks]
+    thread = host.call_tree.thread[marks]
     order = np.lexsort((marks, start - end, start, thread))
     start, end, thread = start[order], end[order], thread[order]
-    spans = Forest(marks[order], enclosing(thread, start, end), start, end, thread)
-    found = innermost_at(spans, host.forest.thread[position], host.forest.start[position])
+    spans = CallTree(marks[order], enclosing(thread, start, end), start, end, thread)
+    found = innermost_at(spans, host.call_tree.thread[position], host.call_tree.start[position])
     return lookup(opened[whole][order], found)
 
 
-def _pairs(host: Host, before: Int, opened: Int, after: Int, closed: Int) -> Int:
+def _pairs(host: HostRows, before: Int, opened: Int, after: Int, closed: Int) -> Int:
     """Index of the mark after that belongs to each mark before, -1 for none.
 
     They pair as brackets do, for each module and thread by itself: one before whose after is
     missing, because the backward failed, takes no other's.
     """
     marks, module = np.concatenate([before, after]), np.concatenate([opened, closed])
-    thread, start = host.forest.thread[marks], host.forest.start[marks]
+    thread, start = host.call_tree.thread[marks], host.call_tree.start[marks]
     step = np.repeat([1, -1], [len(before), len(after)])
     order = np.lexsort((start, module, thread))
     depth = np.empty(len(marks), np.int64)
     depth[order] = np.cumsum(step[order])  # the offset of what is sorted before is the same for all
     depth[step < 0] += 1
-    key = numbered(thread, module, depth)
+    key = dense_rank(thread, module, depth)
     first, second = key[: len(before)], key[len(before) :]
-    opening = last_up_to(first, start[: len(before)], second, start[len(before) :])
+    opening = asof(first, start[: len(before)], second, start[len(before) :])
     pair = np.full(len(before), -1, np.int64)
     pair[opening[opening >= 0]] = np.flatnonzero(opening >= 0)
     return pair
 
 
-def _began(host: Host, marks: Int) -> Int:
+def _began(host: HostRows, marks: Int) -> Int:
     """When the node began at which a mark was left: the mark may lie inside its evaluation."""
-    node = host.forest.nearest_above(host.role == Role.NODE)[marks]
-    return np.where(node >= 0, lookup(host.forest.start, node), host.forest.start[marks])
+    node = host.call_tree.nearest_above(host.role == Role.NODE)[marks]
+    return np.where(node >= 0, lookup(host.call_tree.start, node), host.call_tree.start[marks])

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.rows import Host
-from tb_hookview.analysis.modules.tree import Modules, Ranges
-from tb_hookview.arrays.joins import last_up_to
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
+from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.types import Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _FORWARD = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): forward")
 
 
-def module_sources(host: Host, modules: Modules, ranges: Ranges) -> tuple[str | None, ...]:
+def module_sources(host: HostRows, modules: Modules, ranges: ModuleCalls) -> tuple[str | None, ...]:
     """`file.py:line` of each module, `file.py` where the line is unknown; None where neither is."""
     shown = _in_stacks(host, ranges, len(modules))
     listed = _listed(host.trace.manifest)
@@ -44,7 +44,7 @@ def _listed(manifest: dict[str, Any] | None) -> dict[str, str]:
     return found
 
 
-def _in_stacks(host: Host, ranges: Ranges, count: int) -> list[str | None]:
+def _in_stacks(host: HostRows, ranges: ModuleCalls, count: int) -> list[str | None]:
     """Where the `forward` of each module begins, None where no stack shows it."""
     found: list[str | None] = [None] * count
     frames = _forward_frames(host)
@@ -52,7 +52,7 @@ def _in_stacks(host: Host, ranges: Ranges, count: int) -> list[str | None]:
         return found
     is_call = (ranges.module >= 0) & (ranges.role != Role.LABEL)
     calls = np.flatnonzero(is_call)
-    first = calls[_first_of_each(ranges.module[calls], host.forest.start[calls])]
+    first = calls[_first_of_each(ranges.module[calls], host.call_tree.start[calls])]
     events, texts = host.trace.events, host.trace.strings
     frame = _first_inside(host, first, calls, frames)
     for module, row in zip(ranges.module[first].tolist(), frame.tolist(), strict=True):
@@ -61,11 +61,11 @@ def _in_stacks(host: Host, ranges: Ranges, count: int) -> list[str | None]:
     return found
 
 
-def _forward_frames(host: Host) -> Int:
+def _forward_frames(host: HostRows) -> Int:
     """Rows of the trace that are Python frames of a function called `forward`."""
     events, texts = host.trace.events, host.trace.strings.texts
     named = np.array([text.endswith("): forward") for text in texts] or [False], bool)
-    return np.flatnonzero((events.kind == Kind.PYTHON) & named[events.name])
+    return np.flatnonzero((events.kind == EventCategory.PYTHON) & named[events.name])
 
 
 def _first_of_each(module: Int, start: Int) -> Int:
@@ -74,7 +74,7 @@ def _first_of_each(module: Int, start: Int) -> Int:
     return np.asarray(by_time[np.unique(module[by_time], return_index=True)[1]])
 
 
-def _first_inside(host: Host, asked: Int, calls: Int, frames: Int) -> Int:
+def _first_inside(host: HostRows, asked: Int, calls: Int, frames: Int) -> Int:
     """Row of the first frame inside each call that was asked for and in no call further in; or -1.
 
     Args:
@@ -82,15 +82,13 @@ def _first_inside(host: Host, asked: Int, calls: Int, frames: Int) -> Int:
         asked, calls: forest rows; `calls` are those of all modules.
         frames: rows of the trace.
     """
-    events, forest = host.trace.events, host.forest
-    thread, start = forest.thread[asked], forest.start[asked]
+    events, call_tree = host.trace.events, host.call_tree
+    thread, start = call_tree.thread[asked], call_tree.start[asked]
     # In time that runs backwards, the last one up to a moment is the first one from it on.
-    nearest = last_up_to(
-        events.thread[frames].astype(np.int64), -events.start[frames], thread, -start
-    )
+    nearest = asof(events.thread[frames].astype(np.int64), -events.start[frames], thread, -start)
     row = np.where(nearest >= 0, frames[nearest], -1)
-    following = np.append(calls, len(forest))[np.searchsorted(calls, asked) + 1]
-    within = np.append(forest.thread, -1)[following] == thread
-    until = np.where(within, np.append(forest.start, 0)[following], forest.end[asked])
-    inside = (row >= 0) & (events.start[row] <= np.minimum(until, forest.end[asked]))
+    following = np.append(calls, len(call_tree))[np.searchsorted(calls, asked) + 1]
+    within = np.append(call_tree.thread, -1)[following] == thread
+    until = np.where(within, np.append(call_tree.start, 0)[following], call_tree.end[asked])
+    inside = (row >= 0) & (events.start[row] <= np.minimum(until, call_tree.end[asked]))
     return np.where(inside, row, -1)

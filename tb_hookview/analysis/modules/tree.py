@@ -15,9 +15,9 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.roles import MODULE_ROLES, ModuleName, Role, module_name
-from tb_hookview.analysis.host.rows import Host
-from tb_hookview.arrays.joins import grouped
-from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Int
 
 _WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
@@ -51,7 +51,7 @@ class Modules(Struct, frozen=True, dict=True):
         return np.asarray(before[self.end] - before[:-1])
 
 
-class Ranges(Struct, frozen=True):
+class ModuleCalls(Struct, frozen=True):
     """Which forest rows are calls of modules; arrays over the forest's rows, shape (n,)."""
 
     module: Int
@@ -59,12 +59,12 @@ class Ranges(Struct, frozen=True):
     role: Int
     """Role of that row, -1 for rows that are none."""
 
-    def innermost(self, forest: Forest, role: Role | None = None) -> Int:
+    def innermost(self, call_tree: CallTree, role: Role | None = None) -> Int:
         """Position of the innermost module call around each row (of one role, or of any)."""
-        return forest.nearest(self.module >= 0 if role is None else self.role == role)
+        return call_tree.nearest(self.module >= 0 if role is None else self.role == role)
 
 
-def find_modules(host: Host, makers: Int) -> tuple[Modules, Ranges]:
+def find_modules(host: HostRows, makers: Int) -> tuple[Modules, ModuleCalls]:
     """Find the modules of a trace and their calls.
 
     Args:
@@ -90,41 +90,41 @@ def find_modules(host: Host, makers: Int) -> tuple[Modules, Ranges]:
     )
     module = np.full(len(host), -1, np.int64)
     module[rows] = place[of_row] if len(rows) else of_row
-    return modules, Ranges(module, np.where(module >= 0, host.role, -1))
+    return modules, ModuleCalls(module, np.where(module >= 0, host.role, -1))
 
 
-def _speaking(host: Host, makers: Int) -> Int:
+def _speaking(host: HostRows, makers: Int) -> Int:
     """Positions of the rows that tell of a module's call, each source silenced by stronger ones."""
     strong = np.zeros(len(host), bool)
     for source in MODULE_ROLES:
         rows = host.role == source
         if source is Role.LABEL:
-            rows &= _around(host.forest, rows, makers)
+            rows &= _around(host.call_tree, rows, makers)
         if not rows.any():
             continue
-        rows &= host.forest.nearest_above(strong) < 0
+        rows &= host.call_tree.nearest_above(strong) < 0
         rows[_same_call(host, rows, strong)] = False
         strong |= rows
     return np.flatnonzero(strong)
 
 
-def _around(forest: Forest, rows: Any, makers: Int) -> Any:
-    innermost = forest.nearest_above(rows)[makers[makers >= 0]]
-    result = np.zeros(len(forest), bool)
+def _around(call_tree: CallTree, rows: Any, makers: Int) -> Any:
+    innermost = call_tree.nearest_above(rows)[makers[makers >= 0]]
+    result = np.zeros(len(call_tree), bool)
     result[innermost[innermost >= 0]] = True
     return result
 
 
-def _same_call(host: Host, weak: Any, strong: Any) -> Int:
+def _same_call(host: HostRows, weak: Any, strong: Any) -> Int:
     """Weak rows that are the very call a stronger row inside them tells of (same class)."""
     inside = np.flatnonzero(strong)
-    above = host.forest.nearest_above(weak)[inside]
+    above = host.call_tree.nearest_above(weak)[inside]
     inside, above = inside[above >= 0], above[above >= 0]
     classes = _class_numbers(host, np.concatenate([inside, above]))
     return np.asarray(above[classes[: len(inside)] == classes[len(inside) :]])
 
 
-def _class_numbers(host: Host, rows: Int) -> Int:
+def _class_numbers(host: HostRows, rows: Int) -> Int:
     """A number for the class each row's name tells; looked up once per distinct name."""
     _, first, inverse = np.unique(host.string[rows], return_index=True, return_inverse=True)
     classes = [_name_of(host, row).module_class for row in rows[first].tolist()]
@@ -132,14 +132,14 @@ def _class_numbers(host: Host, rows: Int) -> Int:
     return np.array([numbers[name] for name in classes], np.int64)[inverse]
 
 
-def _name_of(host: Host, row: int) -> ModuleName:
+def _name_of(host: HostRows, row: int) -> ModuleName:
     return module_name(host.name(row), host.role_of(row))
 
 
-def _named(host: Host, rows: Int) -> tuple[list[ModuleName], Int]:
+def _named(host: HostRows, rows: Int) -> tuple[list[ModuleName], Int]:
     """Distinct modules of the rows, by first appearance in time, and the module of each row."""
-    strings, place = grouped(host.string[rows])
-    by_time = np.argsort(host.forest.start[rows], kind="stable")
+    strings, place = unique_inverse(host.string[rows])
+    by_time = np.argsort(host.call_tree.start[rows], kind="stable")
     first = np.empty(len(strings), np.int64)
     first[place[by_time[::-1]]] = np.arange(len(rows))[::-1]  # the last one written stays
     numbers: dict[str, int] = {}
@@ -174,7 +174,7 @@ def _listed(manifest: dict[str, Any] | None) -> list[ModuleName]:
 
 
 def _parents(
-    host: Host,
+    host: HostRows,
     rows: Int,
     of_row: Int,
     names: Sequence[ModuleName],
@@ -182,7 +182,7 @@ def _parents(
 ) -> list[int]:
     by_path = {n.path: i for i, n in enumerate(names) if path_like[i]}
     roots = _roots(host.trace.manifest)
-    enclosing = _enclosing_modules(host.forest, rows, of_row, len(names))
+    enclosing = _enclosing_modules(host.call_tree, rows, of_row, len(names))
     parents = []
     for number, name in enumerate(names):
         if not path_like[number]:
@@ -199,19 +199,19 @@ def _roots(manifest: dict[str, Any] | None) -> frozenset[str]:
     return frozenset(str(root) for root in roots) if isinstance(roots, list) else frozenset()
 
 
-def _enclosing_modules(forest: Forest, rows: Int, of_row: Int, count: int) -> list[int]:
+def _enclosing_modules(call_tree: CallTree, rows: Int, of_row: Int, count: int) -> list[int]:
     """Module whose call is around each module's first call; -1 for none, -2 if never called.
 
     A call around a first call began earlier, so no two modules enclose each other here, even where
     later calls do.
     """
-    is_range = np.zeros(len(forest), bool)
+    is_range = np.zeros(len(call_tree), bool)
     is_range[rows] = True
-    module = np.full(len(forest), -1, np.int64)
+    module = np.full(len(call_tree), -1, np.int64)
     module[rows] = of_row
-    above = lookup(module, forest.nearest_above(is_range)[rows])
+    above = lookup(module, call_tree.nearest_above(is_range)[rows])
     first = np.full(count, -1, np.int64)
-    by_time = np.lexsort((rows, forest.start[rows]))[::-1]
+    by_time = np.lexsort((rows, call_tree.start[rows]))[::-1]
     first[of_row[by_time]] = by_time
     return [int(above[row]) if row >= 0 else -2 for row in first.tolist()]
 

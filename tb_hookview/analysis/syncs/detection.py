@@ -13,12 +13,12 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.device.events import DeviceWork
-from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import Call
-from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _DEVICE_WAIT = re.compile(
     r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrtSynchronizeDevice\w*"
@@ -44,16 +44,16 @@ class Syncs(Struct, frozen=True):
         return len(self.position)
 
 
-def find_syncs(host: Host, work: DeviceWork, call: Int) -> Syncs:
+def find_syncs(host: HostRows, work: DeviceEvents, call: Int) -> Syncs:
     """Find the host's waits; `call` is what each forest row is (`Call`)."""
     waits = (call == Call.WAIT) | (call == Call.COPY)
     waits |= (call == Call.ASYNC_COPY) & _outlasts_its_copy(host, work)
-    waits &= host.forest.nearest_above(waits) < 0  # a wait that another call passes on to
+    waits &= host.call_tree.nearest_above(waits) < 0  # a wait that another call passes on to
     position = np.flatnonzero(waits)
     around = host.operator_around[position]
-    first, last = _groups(call[position], around, host.forest.thread[position])
-    start, end = host.forest.start[position[first]], host.forest.end[position[last]]
-    longer = host.forest.duration[position[last]] >= host.forest.duration[position[first]]
+    first, last = _groups(call[position], around, host.call_tree.thread[position])
+    start, end = host.call_tree.start[position[first]], host.call_tree.end[position[last]]
+    longer = host.call_tree.duration[position[last]] >= host.call_tree.duration[position[first]]
     holder = np.where(longer, position[last], position[first])
     order = np.argsort(start, kind="stable")
     holder, operator = holder[order], around[first][order]
@@ -66,26 +66,26 @@ def find_syncs(host: Host, work: DeviceWork, call: Int) -> Syncs:
     )
 
 
-def _outlasts_its_copy(host: Host, work: DeviceWork) -> Bool:
+def _outlasts_its_copy(host: HostRows, work: DeviceEvents) -> Bool:
     """Calls that returned only when a copy they launched, to or from unpinned memory, was done."""
     copies = _unpinned(host, work)
     launch, end = work.launch[copies], work.end[copies]
     result = np.zeros(len(host), bool)
-    result[launch[host.forest.end[launch] >= end]] = True
+    result[launch[host.call_tree.end[launch] >= end]] = True
     return result
 
 
-def holds_unpinned(host: Host, work: DeviceWork) -> Bool:
+def holds_unpinned(host: HostRows, work: DeviceEvents) -> Bool:
     """Calls that launched a copy to or from unpinned memory: the host may pass it on by itself."""
     result = np.zeros(len(host), bool)
     result[work.launch[_unpinned(host, work)]] = True
     return result
 
 
-def _unpinned(host: Host, work: DeviceWork) -> Int:
+def _unpinned(host: HostRows, work: DeviceEvents) -> Int:
     events, strings = host.trace.events, host.trace.strings
-    copies = np.flatnonzero((work.launch >= 0) & (events.kind[work.event] == Kind.COPY))
-    name, place = grouped(events.name[work.event[copies]])
+    copies = np.flatnonzero((work.launch >= 0) & (events.kind[work.event] == EventCategory.COPY))
+    name, place = unique_inverse(events.name[work.event[copies]])
     unpinned = [_UNPINNED.search(strings[string]) is not None for string in name.tolist()]
     return np.asarray(copies[np.array(unpinned, bool)[place]])
 
@@ -107,7 +107,7 @@ def _groups(call: Int, operator: Int, thread: Int) -> tuple[Int, Int]:
     return first, last
 
 
-def _by_profiler(host: Host, position: Int, operator: Int) -> Bool:
+def _by_profiler(host: HostRows, position: Int, operator: Int) -> Bool:
     """Device-wide waits outside any operator, after the last operator began or before the first.
 
     A trace whose last act is the user's own `torch.cuda.synchronize()` looks the same; the
@@ -115,16 +115,16 @@ def _by_profiler(host: Host, position: Int, operator: Int) -> Bool:
     """
     result = np.zeros(len(position), bool)
     texts = host.trace.strings
-    names, place = grouped(host.string[position])
+    names, place = unique_inverse(host.string[position])
     wide = [_DEVICE_WAIT.fullmatch(texts[name]) is not None for name in names.tolist()]
     outside = np.flatnonzero(np.array(wide, bool)[place] & (operator < 0))
     if not len(outside):
         return result
-    operators = host.forest.start[host.kind == Kind.OPERATOR]
+    operators = host.call_tree.start[host.kind == EventCategory.OPERATOR]
     if not len(operators):
         result[outside[-1]] = True
         return result
-    start = host.forest.start[position]
+    start = host.call_tree.start[position]
     if start[outside[-1]] >= operators.max():
         result[outside[-1]] = True
     if start[outside[0]] < operators.min():
@@ -132,10 +132,10 @@ def _by_profiler(host: Host, position: Int, operator: Int) -> Bool:
     return result
 
 
-def operator_chain(host: Host, operator: int) -> list[str]:
+def operator_chain(host: HostRows, operator: int) -> list[str]:
     """Names of an operator and the operators and annotations around it, innermost first."""
     chain = []
     while operator >= 0:
         chain.append(host.trace.strings[host.string[operator]])
-        operator = int(host.forest.parent[operator])
+        operator = int(host.call_tree.parent[operator])
     return chain

@@ -135,15 +135,15 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     nodes, owners, work = analysis.nodes, analysis.owners, analysis.work
     own_nodes = np.flatnonzero(selection.nodes & placed.owns(analysis.attribution.node_module))
     add(BACKWARD_HOST, placed.of_node[own_nodes], nodes.self_host[own_nodes])
-    own_work = selection.work & placed.owns(owners.module)
-    ahead = np.flatnonzero(own_work & (owners.node < 0))
+    attribute_device_events = selection.work & placed.owns(owners.module)
+    ahead = np.flatnonzero(attribute_device_events & (owners.node < 0))
     add(FORWARD_DEVICE, placed.around(work.launch[ahead]), work.duration[ahead])
-    back = np.flatnonzero(own_work & (owners.node >= 0))
+    back = np.flatnonzero(attribute_device_events & (owners.node >= 0))
     add(BACKWARD_DEVICE, placed.of_backward_work(back), work.duration[back])
-    forest = analysis.forest
+    call_tree = analysis.call_tree
     return _Times(
-        start=forest.start[placed.calls][chosen],
-        end=forest.end[placed.calls][chosen],
+        start=call_tree.start[placed.calls][chosen],
+        end=call_tree.end[placed.calls][chosen],
         time=time[:size][chosen],
         backward=_spans(analysis, own_nodes, placed.of_node[own_nodes], size)[chosen],
         unplaced=time[size],
@@ -156,14 +156,14 @@ class _Placement:
     def __init__(self, analysis: Analysis, module: int) -> None:
         self._analysis = analysis
         self._first, self._end = module, int(analysis.modules.end[module])
-        forest, again = analysis.forest, analysis.attribution.row_recompute
+        call_tree, again = analysis.call_tree, analysis.attribution.row_recompute
         is_call = analysis.ranges.module == module
         calls = np.flatnonzero(is_call & ~again)
-        self.calls: Int = calls[np.argsort(forest.start[calls], kind="stable")]
+        self.calls: Int = calls[np.argsort(call_tree.start[calls], kind="stable")]
         """Forest rows, by start; recomputed calls are none of them."""
-        self._start = forest.start[self.calls]
-        self._nearest = nearest(forest.parent, is_call)
-        self._index = np.full(len(forest), -1, np.int64)
+        self._start = call_tree.start[self.calls]
+        self._nearest = nearest(call_tree.parent, is_call)
+        self._index = np.full(len(call_tree), -1, np.int64)
         self._index[self.calls] = np.arange(len(self.calls))
         self._alone = self._only_candidate()
         self.of_node: Int = self._node_calls()
@@ -182,7 +182,7 @@ class _Placement:
         analysis = self._analysis
         call = lookup(self.of_node, analysis.owners.node[work])
         again = (call < 0) & analysis.owners.recompute[work]
-        launched = analysis.forest.start[analysis.work.launch[work[again]]]
+        launched = analysis.call_tree.start[analysis.work.launch[work[again]]]
         call[again] = self._last_before(launched)
         return call
 
@@ -192,7 +192,7 @@ class _Placement:
         maker = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
         call = self.around(maker)
         untold = (call < 0) & ((maker < 0) | (lookup(analysis.row_node, maker) >= 0))
-        call[untold] = self._last_before(analysis.forest.start[nodes.position[untold]])
+        call[untold] = self._last_before(analysis.call_tree.start[nodes.position[untold]])
         return call
 
     def _last_before(self, time: Int) -> Int:
@@ -203,7 +203,7 @@ class _Placement:
         """1 for each call before which, since the call before it, some of its backward ran."""
         analysis = self._analysis
         mine = analysis.nodes.position[self.owns(analysis.attribution.node_module)]
-        ran = np.searchsorted(np.sort(analysis.forest.start[mine]), self._start)
+        ran = np.searchsorted(np.sort(analysis.call_tree.start[mine]), self._start)
         return np.concatenate([[1], np.diff(ran) > 0]).astype(np.int64)[: len(ran)]
 
 
@@ -213,8 +213,8 @@ def _spans(analysis: Analysis, nodes: Int, call: Int, size: int) -> Int:
     position = analysis.nodes.position[nodes]
     never = np.iinfo(np.int64).max
     start, end = np.full(size, never, np.int64), np.full(size, -1, np.int64)
-    np.minimum.at(start, call, analysis.forest.start[position])
-    np.maximum.at(end, call, analysis.forest.end[position])
+    np.minimum.at(start, call, analysis.call_tree.start[position])
+    np.maximum.at(end, call, analysis.call_tree.end[position])
     start[start == never] = -1
     return np.stack([start, end], axis=1)
 

@@ -12,18 +12,18 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.selection import Selection, select
-from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.report.module.calls import MEASURES, CallsOverTime, call_bars, calls_over_time
 from tb_hookview.schema import KINDS
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 MOST_KERNELS = 200
 MOST_NODES = 200
 MOST_PATHS = 100
 """Modules whose calls are asked for at a time: what a table shows."""
-_EVENTS = {Kind.KERNEL: "kernel", Kind.COPY: "copy", Kind.SET: "set"}
+_EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCategory.SET: "set"}
 
 
 class Amount(msgspec.Struct, frozen=True):
@@ -214,7 +214,7 @@ def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
     work, owners, events = analysis.work, analysis.owners, analysis.trace.events
     mine = np.flatnonzero(selection.work & subtree.holds(owners.module))
     event, kind = work.event[mine], analysis.kinds.kind[mine]
-    key = events.name[event].astype(np.int64) * len(Kind) + events.kind[event]
+    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
     _, first, group = np.unique(key * len(KINDS) + kind, return_index=True, return_inverse=True)
     own = owners.module[mine] == subtree.module
     time = work.duration[mine]
@@ -234,7 +234,7 @@ def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
     return KernelUse(
         analysis.trace.strings[events.name[event]],
         KINDS[analysis.kinds.kind[piece]],
-        _EVENTS[Kind(events.kind[event])],
+        _EVENTS[EventCategory(events.kind[event])],
         None if core < 0 else bool(core),
         *_directions(groups.amount[group]),
     )
@@ -249,7 +249,7 @@ def _directions(amount: Int) -> Iterable[Amount]:
 def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], NodeUseOmitted | None]:
     analysis = selection.analysis
     nodes, owners, work = analysis.nodes, analysis.owners, analysis.work
-    strings, group = grouped(analysis.host.string[nodes.position])
+    strings, group = unique_inverse(analysis.host.string[nodes.position])
     sums = np.zeros((len(strings), 6), np.int64)
 
     def add(first_field: int, index: Int, module: Int, values: Int) -> None:

@@ -8,7 +8,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 
 
 def allocation_rows(selection: Selection) -> list[schema.Allocation]:
@@ -20,19 +20,19 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
     calls = analysis.calls == Call.ALLOCATE
     if not calls.any():
         return []
-    outermost = analysis.forest.nearest_above(calls) < 0
+    outermost = analysis.call_tree.nearest_above(calls) < 0
     rows = np.flatnonzero(calls & outermost & selection.rows)
     billed = analysis.gaps.cause == Cause.ALLOCATOR
     idle = np.zeros(len(host), np.int64)
     np.add.at(idle, analysis.gaps.row[billed], analysis.gaps.duration[billed])
     table = []
-    for string in distinct(host.string[rows]).tolist():
+    for string in unique(host.string[rows]).tolist():
         mine = rows[host.string[rows] == string]
         table.append(
             schema.Allocation(
                 api=analysis.trace.strings[string],
                 count=len(mine),
-                blocked_us=int(analysis.forest.duration[mine].sum()) / 1000,
+                blocked_us=int(analysis.call_tree.duration[mine].sum()) / 1000,
                 device_idle_us=int(idle[mine].sum()) / 1000 if len(analysis.work) else None,
             )
         )

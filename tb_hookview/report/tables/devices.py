@@ -14,9 +14,9 @@ from tb_hookview.analysis.device.occupancy import occupancy, sm_efficiency, util
 from tb_hookview.analysis.device.tensor_cores import eligible_work
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 
 def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.DeviceUse]:
@@ -28,7 +28,7 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
     eligible = eligible_work(analysis)
     return [
         _row(analysis, device, selection.work & (work.device == device), eligible, bounds)
-        for device in distinct(work.device[selection.work]).tolist()
+        for device in unique(work.device[selection.work]).tolist()
     ]
 
 
@@ -83,7 +83,7 @@ def _row(
 
 
 def _kernels(analysis: Analysis) -> Bool:
-    return np.asarray(analysis.trace.events.kind[analysis.work.event] == Kind.KERNEL)
+    return np.asarray(analysis.trace.events.kind[analysis.work.event] == EventCategory.KERNEL)
 
 
 def _time(analysis: Analysis, wanted: Bool) -> Int:

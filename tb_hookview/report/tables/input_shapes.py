@@ -18,7 +18,7 @@ SHOWN = 3
 def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     """Shapes by module; modules whose calls show none are left out."""
     analysis = selection.analysis
-    texts, shapes = analysis.trace.texts, analysis.trace.events.shapes[analysis.forest.event]
+    texts, shapes = analysis.trace.texts, analysis.trace.events.shapes[analysis.call_tree.event]
     call, operator = _first_operators(selection, np.flatnonzero(shapes > 0))
     module, string = analysis.ranges.module[call], analysis.host.string[operator]
     size = len(analysis.trace.strings)
@@ -43,14 +43,14 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
 def _first_operators(selection: Selection, operators: Int) -> tuple[Int, Int]:
     """Calls of modules, and the first of the given operators in each; forest rows."""
     analysis = selection.analysis
-    forest = analysis.forest
+    call_tree = analysis.call_tree
     wanted = (analysis.ranges.module >= 0) & ~analysis.attribution.row_recompute & selection.rows
     calls = np.flatnonzero(wanted)
     place = np.searchsorted(operators, calls)
     calls, first = calls[place < len(operators)], operators[place[place < len(operators)]]
     # A row that stands behind another on its thread and starts before its end is inside it.
-    inside = forest.thread[first] == forest.thread[calls]
-    inside &= forest.start[first] < forest.end[calls]
+    inside = call_tree.thread[first] == call_tree.thread[calls]
+    inside &= call_tree.start[first] < call_tree.end[calls]
     return calls[inside], first[inside]
 
 

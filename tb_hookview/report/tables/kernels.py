@@ -7,16 +7,16 @@ from msgspec import Struct
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import among, distinct
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Float, Int
 from tb_hookview.schema import KINDS, Phase
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 LONGEST = 500
 """Rows of the table; traces of compiled models can hold thousands of names."""
 _PHASES = tuple(phase.name.lower() for phase in Phase)
-_EVENTS = {Kind.KERNEL: "kernel", Kind.COPY: "copy", Kind.SET: "set"}
+_EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCategory.SET: "set"}
 
 
 def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.KernelsOmitted | None]:
@@ -40,7 +40,7 @@ class _Groups(Struct, frozen=True):
     """Sums of device work by name, event and kind; shape (g,), times in nanoseconds."""
 
     first: Int
-    """One piece of work of each group, an index into `DeviceWork`."""
+    """One piece of work of each group, an index into `DeviceEvents`."""
     count: Int
     from_graph: Int
     total: Int
@@ -58,7 +58,7 @@ def _group(selection: Selection) -> _Groups | None:
     if not len(chosen):
         return None
     event, duration = work.event[chosen], work.duration[chosen]
-    key = events.name[event].astype(np.int64) * len(Kind) + events.kind[event]
+    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
     key = key * len(KINDS) + analysis.kinds.kind[chosen]
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     size = len(first)
@@ -86,9 +86,9 @@ def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
     host = selection.analysis.host
     numbered = host.trace.events.graph[event] > 0
     strings = lookup(host.string, launch)
-    known = distinct(strings[strings >= 0]).tolist()
+    known = unique(strings[strings >= 0]).tolist()
     graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
-    return np.asarray(numbered | among(strings, graphs))
+    return np.asarray(numbered | isin(strings, graphs))
 
 
 def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:
@@ -115,7 +115,7 @@ def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
     return schema.Kernel(
         name=analysis.trace.strings[analysis.trace.events.name[event]],
         kind=KINDS[analysis.kinds.kind[piece]],
-        event=_EVENTS[Kind(analysis.trace.events.kind[event])],
+        event=_EVENTS[EventCategory(analysis.trace.events.kind[event])],
         count=count,
         graph_count=int(groups.from_graph[group]),
         total_us=total / 1000,

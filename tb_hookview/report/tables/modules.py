@@ -15,7 +15,7 @@ from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.report.tables.input_shapes import input_shapes
 from tb_hookview.schema import KINDS
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 
 class _Sums(Struct, frozen=True):
@@ -79,17 +79,19 @@ class Calls:
 
     def __init__(self, selection: Selection) -> None:
         analysis = selection.analysis
-        forest, ranges = analysis.forest, analysis.ranges
+        call_tree, ranges = analysis.call_tree, analysis.ranges
         is_call = ranges.module >= 0
         position = np.flatnonzero(is_call)
-        index = np.full(len(forest), -1, np.int64)
+        index = np.full(len(call_tree), -1, np.int64)
         index[position] = np.arange(len(position))
-        above = lookup(index, forest.nearest_above(is_call)[position])
+        above = lookup(index, call_tree.nearest_above(is_call)[position])
         chosen = selection.rows[position]
         self.position: Int = position[chosen]
         self.module: Int = ranges.module[position][chosen]
         self.again: Bool = analysis.attribution.row_recompute[position][chosen]
-        self.self_host: Int = self_time(forest.start[position], forest.end[position], above)[chosen]
+        self.self_host: Int = self_time(call_tree.start[position], call_tree.end[position], above)[
+            chosen
+        ]
         self._size = len(analysis.modules)
 
     def counts(self, wanted: Bool) -> Int:
@@ -115,11 +117,11 @@ def _recompute(selection: Selection, calls: Calls) -> _Sums:
 def _outside_calls(selection: Selection) -> Int:
     """Host time per module of forward operators that ran again in no module's call."""
     analysis = selection.analysis
-    attribution, forest = analysis.attribution, analysis.forest
+    attribution, call_tree = analysis.attribution, analysis.call_tree
     again = attribution.row_recompute & (attribution.row_evidence != RECOMPUTE)
-    outermost = again & (lookup(again.astype(np.int64), forest.parent) != 1)
+    outermost = again & (lookup(again.astype(np.int64), call_tree.parent) != 1)
     wanted = outermost & selection.rows & (attribution.row_module >= 0)
-    return _sum(attribution.row_module, forest.duration, wanted, len(analysis.modules))
+    return _sum(attribution.row_module, call_tree.duration, wanted, len(analysis.modules))
 
 
 def _backward(selection: Selection) -> _Sums:
@@ -135,7 +137,7 @@ def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
     work, size = analysis.work, len(analysis.modules)
     module, kind = analysis.owners.module, analysis.kinds.kind
     mine = np.flatnonzero(selection.work & wanted & (module >= 0))
-    kernels = mine[analysis.trace.events.kind[work.event[mine]] == Kind.KERNEL]
+    kernels = mine[analysis.trace.events.kind[work.event[mine]] == EventCategory.KERNEL]
     on_cores = mine[analysis.kinds.tensor_core[mine] == 1]
     by_kind = np.zeros((size, len(KINDS)), np.int64)
     np.add.at(by_kind, (module[mine], kind[mine]), work.duration[mine])

@@ -17,10 +17,10 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import MARK_ROLES, Role
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import among, grouped
+from tb_hookview.arrays.joins import isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _NO_OPERATORS = (*MARK_ROLES, Role.UNKNOWN_MARK, Role.MODULE_LABEL)
 
@@ -50,7 +50,7 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
     chosen = np.flatnonzero(rows.named & selection.rows)
     whole = chosen[~rows.repeats[chosen]]
     calls = np.bincount(string[whole], minlength=size)
-    host_ns = _sums(string[whole], analysis.forest.duration[whole], size)
+    host_ns = _sums(string[whole], analysis.call_tree.duration[whole], size)
     self_ns = _sums(string[chosen], rows.self_host[chosen], size)
     device, own = _device_time(selection, rows, size)
     known = analysis.launches_known
@@ -71,24 +71,24 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
 
 def find_rows(analysis: Analysis) -> OperatorRows:
     """Tell which forest rows are calls of operators and annotations."""
-    host, forest = analysis.host, analysis.forest
-    named = among(host.kind, [int(Kind.OPERATOR), int(Kind.ANNOTATION)])
-    named &= ~among(host.role, [int(role) for role in _NO_OPERATORS])
-    timed = named | (host.kind == Kind.RUNTIME)
-    above = forest.nearest_above(timed)
+    host, call_tree = analysis.host, analysis.call_tree
+    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
+    named &= ~isin(host.role, [int(role) for role in _NO_OPERATORS])
+    timed = named | (host.kind == EventCategory.RUNTIME)
+    above = call_tree.nearest_above(timed)
     above[~timed] = -1
     children = np.bincount(above[above >= 0], minlength=len(host))
-    repeats = named & (host.kind == Kind.OPERATOR) & (lookup(children, above) == 1)
+    repeats = named & (host.kind == EventCategory.OPERATOR) & (lookup(children, above) == 1)
     repeats &= lookup(host.string, above) == host.string
-    repeats &= lookup(host.kind.astype(np.int64), above) == Kind.OPERATOR
-    return OperatorRows(named, above, repeats, self_time(forest.start, forest.end, above))
+    repeats &= lookup(host.kind.astype(np.int64), above) == EventCategory.OPERATOR
+    return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
 
 
 def _device_time(selection: Selection, rows: OperatorRows, size: int) -> tuple[Int, Int]:
     """Device time by name: of all that a call holds, and of what it launched itself."""
     work = selection.analysis.work
     mine = selection.work & (work.launch >= 0)
-    launch, place = grouped(work.launch[mine])
+    launch, place = unique_inverse(work.launch[mine])
     duration = _sums(place, work.duration[mine], len(launch))
     row = rows.above[launch]
     string = selection.analysis.host.string

@@ -10,7 +10,7 @@ import numpy as np
 from tb_hookview import markers, schema
 from tb_hookview.analysis.host.roles import MARK_ROLES, Role
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import among, distinct
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool
 
 _ROLES = {
@@ -31,12 +31,12 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
     that the manifest gives for its kind, in microseconds.
     """
     host = selection.analysis.host
-    is_mark = among(host.role, [int(role) for role in MARK_ROLES])
+    is_mark = isin(host.role, [int(role) for role in MARK_ROLES])
     if not is_mark.any():
         return None
     manifest = host.trace.manifest or {}
     steps = selection.analysis.steps
-    chosen = among(steps.at(host.forest.start), selection.steps)
+    chosen = isin(steps.at(host.call_tree.start), selection.steps)
     marks = schema.Marks(**{kind: _count(selection, chosen, kind) for kind in _ROLES})
     cost = _cost_us(marks, manifest.get("cost_us"))
     duration = int(np.diff(steps.window[list(selection.steps)]).sum()) / 1000
@@ -51,7 +51,7 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
 
 def _count(selection: Selection, chosen: Bool, kind: str) -> int:
     role = selection.analysis.host.role
-    return int(np.count_nonzero(chosen & among(role, [int(each) for each in _ROLES[kind]])))
+    return int(np.count_nonzero(chosen & isin(role, [int(each) for each in _ROLES[kind]])))
 
 
 def _cost_us(marks: schema.Marks, each_us: object) -> float | None:
@@ -75,7 +75,7 @@ def _is_time(value: Any) -> bool:
 
 def _version(selection: Selection, is_mark: Bool) -> int | None:
     host = selection.analysis.host
-    texts = (host.trace.strings[string] for string in distinct(host.string[is_mark]).tolist())
+    texts = (host.trace.strings[string] for string in unique(host.string[is_mark]).tolist())
     decoded = (markers.decode(text) for text in texts)
     return max((mark.version for mark in decoded if mark is not None), default=None)
 

@@ -21,7 +21,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 
@@ -47,8 +47,8 @@ def stream_rows(selection: Selection) -> list[schema.Stream]:
     chosen = selection.work
     rows = [
         _row(analysis, device, stream, chosen & (thread == stream) & (work.device == device))
-        for stream in distinct(thread[chosen]).tolist()
-        for device in distinct(work.device[chosen & (thread == stream)]).tolist()
+        for stream in unique(thread[chosen]).tolist()
+        for device in unique(work.device[chosen & (thread == stream)]).tolist()
     ]
     return sorted(rows, key=lambda row: (int(row.device), -row.busy_us))
 
@@ -78,7 +78,7 @@ def find_pauses(analysis: Analysis, chosen: Bool) -> Pauses:
         return Pauses(0, 0, 0)
     reach = np.maximum.accumulate(work.end[rows])[:-1]
     pause = np.maximum(work.start[rows[1:]] - reach, 0)
-    launched = lookup(analysis.forest.start, work.launch[rows[1:]])
+    launched = lookup(analysis.call_tree.start, work.launch[rows[1:]])
     late = launched > reach
     short = ~late & (launched >= 0) & (pause < SHORT_NS)
     return Pauses(_sum(pause, late), _sum(pause, short), _sum(pause, ~late & ~short))

@@ -27,7 +27,7 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
-    held_by = waited_for(analysis.forest, analysis.work, analysis.syncs)[chosen]
+    held_by = waited_for(analysis.call_tree, analysis.work, analysis.syncs)[chosen]
     step = analysis.steps.at(analysis.syncs.start[chosen])
     numbers = (column.tolist() for column in (chosen, step, held_by))
     columns = zip(*numbers, _stacks(analysis, chosen), strict=True)
@@ -50,7 +50,7 @@ def _row(
     node = int(analysis.row_node[position])
     module = int(analysis.attribution.row_module[position])
     chain = operator_chain(analysis.host, int(syncs.operator[sync]))
-    thread = trace.threads[int(analysis.forest.thread[position])]
+    thread = trace.threads[int(analysis.call_tree.thread[position])]
     idle = analysis.sync_idle
     return schema.Sync(
         api=_name(analysis, position),
@@ -92,9 +92,9 @@ def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:
     The autograd thread has no frames of its own to tell, and where backward runs on the caller's
     thread they only lead to `backward()`.
     """
-    forest, nodes = analysis.forest, analysis.nodes
+    call_tree, nodes = analysis.call_tree, analysis.nodes
     position = analysis.syncs.position[chosen]
     node = analysis.row_node[position]
     maker = lookup(np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow), node)
     asked = np.where(maker >= 0, maker, position)
-    return stacks_at(analysis.trace, forest.thread[asked], forest.start[asked])
+    return stacks_at(analysis.trace, call_tree.thread[asked], call_tree.start[asked])

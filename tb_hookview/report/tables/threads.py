@@ -16,7 +16,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.phases import REASONS
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema import Phase
@@ -55,7 +55,7 @@ def _windows(selection: Selection) -> Int | None:
 
 def _threads(analysis: Analysis) -> list[_Rows]:
     """Threads of the host, that is those of no device."""
-    thread = analysis.forest.thread
+    thread = analysis.call_tree.thread
     first = np.flatnonzero(np.diff(thread, prepend=-1))
     end = np.append(first[1:], len(thread))
     hosts = ~analysis.host.device_threads[thread[first]]
@@ -89,16 +89,16 @@ def _length(time: Int, windows: Int | None) -> int:
 
 def _phase_times(analysis: Analysis, rows: _Rows) -> list[Int]:
     """Time in which any row of the thread was open, by phase: disjoint sets."""
-    forest, reason = analysis.forest, analysis.phases.reason
+    call_tree, reason = analysis.call_tree, analysis.phases.reason
     mine = slice(rows.first, rows.end)
     start, end, parent, own = (
-        forest.start[mine],
-        forest.end[mine],
-        forest.parent[mine],
+        call_tree.start[mine],
+        call_tree.end[mine],
+        call_tree.parent[mine],
         reason[mine],
     )
     # Others lie as a whole within one of the same phase; some straddle the end of what is around.
-    adds = np.flatnonzero((own != lookup(reason, parent)) | (end > lookup(forest.end, parent)))
+    adds = np.flatnonzero((own != lookup(reason, parent)) | (end > lookup(call_tree.end, parent)))
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
     for number, phase in enumerate(REASONS):
         found = adds[own[adds] == number]
@@ -112,14 +112,14 @@ def _phase_times(analysis: Analysis, rows: _Rows) -> list[Int]:
 
 def _blocked(analysis: Analysis, thread: int) -> Int:
     syncs = analysis.syncs
-    mine = analysis.forest.thread[syncs.position] == thread
+    mine = analysis.call_tree.thread[syncs.position] == thread
     return intervals.of(syncs.start[mine], syncs.end[mine])
 
 
 def thread_role(analysis: Analysis, thread: int) -> str:
     """What a thread was for, told by all of the trace: as `schema.Thread.role`."""
-    first, end = np.searchsorted(analysis.forest.thread, [thread, thread + 1])
-    phases = set(distinct(analysis.phases.row[first:end]).tolist())
+    first, end = np.searchsorted(analysis.call_tree.thread, [thread, thread + 1])
+    phases = set(unique(analysis.phases.row[first:end]).tolist())
     if thread in analysis.steps.thread or Phase.FORWARD in phases:
         return "forward"
     if Phase.BACKWARD in phases:

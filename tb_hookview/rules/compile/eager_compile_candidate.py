@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct, numbered
+from tb_hookview.arrays.joins import dense_rank, unique
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.kernels import pointwise_unfused, tiny_kernels_launch_bound
 
 _COMPILED = re.compile(
@@ -20,7 +20,7 @@ _WAITS = 2
 """A step: what waits more often has to be changed first."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     waits = int(np.count_nonzero(context.own_waits))
     if context.strings(_is_compiled) or waits > _WAITS * len(context.steps) or not _alike(context):
         return
@@ -28,7 +28,7 @@ def _match(context: Context) -> Iterator[Match]:
     found = [rule.id for rule in reasons if rule.match and any(True for _ in rule.match(context))]
     if not found:
         return
-    yield Match(
+    yield Occurrence(
         place="the model",
         everywhere=True,
         evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} holds; "
@@ -48,16 +48,16 @@ def _alike(context: Context) -> bool:
     """Whether the same kernels run, equally often, in every step that counts."""
     work, events = context.analysis.work, context.analysis.trace.events
     rows = np.flatnonzero(context.work & (work.launch >= 0))
-    step = context.analysis.steps.at(context.forest.start[work.launch[rows]])
+    step = context.analysis.steps.at(context.call_tree.start[work.launch[rows]])
     name = events.name[work.event[rows]].astype(np.int64)
-    pair = numbered(step, name)
+    pair = dense_rank(step, name)
     times = np.bincount(pair)
     names = np.empty(len(times), np.int64)
     names[pair] = name
-    alike = numbered(times, names)
+    alike = dense_rank(times, names)
     return bool(
-        len(distinct(names)) == len(distinct(alike))
-        and len(names) == len(distinct(names)) * len(context.steps)
+        len(unique(names)) == len(unique(alike))
+        and len(names) == len(unique(names)) * len(context.steps)
     )
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
 
 _COMPILING = (
     r"compile_inner|\(dynamo_timed\)",
@@ -30,50 +30,50 @@ _REGIONS = 3
 _CODES = ("Several functions that are compiled each by itself look the same.",)
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     yield from _compiling(context)
     yield from _guards(context)
     yield from _breaks(context)
 
 
-def _guards(context: Context) -> Iterator[Match]:
+def _guards(context: Context) -> Iterator[Occurrence]:
     """Time spent on finding out which compiled code fits."""
     rows = np.flatnonzero(context.named(_LOOKUP) & context.rows)
-    spans = intervals.of(context.forest.start[rows], context.forest.end[rows])
+    spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
     time = context.per_step(intervals.length(spans))
     gaps = context.gaps_within(spans, Cause.LAUNCH)
     if time > _SHARE * context.step_us > 0:
-        yield Match(
+        yield Occurrence(
             place="guards",
             everywhere=True,
             evidence=f"{counted(len(rows), 'time')} the guards of compiled code are tested, "
             f"{time:.1f} us a step of the host",
             count=len(rows),
             gaps=gaps,
-            examples=context.forest.start[rows],
+            examples=context.call_tree.start[rows],
             latent="the devices had work meanwhile",
         )
 
 
-def _breaks(context: Context) -> Iterator[Match]:
+def _breaks(context: Context) -> Iterator[Occurrence]:
     """Compiled regions of different code, or several variants of one, in the same steps."""
     rows = np.flatnonzero(context.matching(_REGION.pattern) & context.rows)
     texts = context.analysis.trace.strings
-    found = [_REGION.search(texts[name]) for name in distinct(context.host.string[rows]).tolist()]
+    found = [_REGION.search(texts[name]) for name in unique(context.host.string[rows]).tolist()]
     regions = {(each[1], each[2]) for each in found if each}
     codes = {code for code, _ in regions}
     if len(codes) < _REGIONS and len(regions) == len(codes):
         return
-    order = rows[np.lexsort((context.forest.start[rows], context.forest.thread[rows]))]
-    thread, end = context.forest.thread[order], context.forest.end[order]
-    same = (thread[1:] == thread[:-1]) & (context.forest.start[order][1:] > end[:-1])
+    order = rows[np.lexsort((context.call_tree.start[rows], context.call_tree.thread[rows]))]
+    thread, end = context.call_tree.thread[order], context.call_tree.end[order]
+    same = (thread[1:] == thread[:-1]) & (context.call_tree.start[order][1:] > end[:-1])
     same &= context.host.string[order][1:] != context.host.string[order][:-1]
     same &= _in_one_step(context, order)
-    between = np.stack([end[:-1][same], context.forest.start[order][1:][same]], axis=1)
+    between = np.stack([end[:-1][same], context.call_tree.start[order][1:][same]], axis=1)
     waits = np.count_nonzero(
         intervals.lengths_within(intervals.of(context.waits.start, context.waits.end), between)
     )
-    yield Match(
+    yield Occurrence(
         place="compiled regions",
         everywhere=True,
         evidence=f"{len(rows)} calls of compiled regions, of {len(codes)} codes in {len(regions)} "
@@ -82,7 +82,7 @@ def _breaks(context: Context) -> Iterator[Match]:
         f"{counted(int(waits), 'time')}",
         count=len(rows),
         gaps=context.gaps_within(intervals.normal(between), Cause.LAUNCH),
-        examples=context.forest.start[rows],
+        examples=context.call_tree.start[rows],
         confidence="low",
         caveats=_CODES,
         latent="every break is a call back into Python, and nothing is fused across it",
@@ -90,11 +90,11 @@ def _breaks(context: Context) -> Iterator[Match]:
 
 
 def _in_one_step(context: Context, order: Int) -> Bool:
-    step = context.analysis.steps.at(context.forest.start[order])
+    step = context.analysis.steps.at(context.call_tree.start[order])
     return np.asarray(step[1:] == step[:-1])
 
 
-def _compiling(context: Context) -> Iterator[Match]:
+def _compiling(context: Context) -> Iterator[Occurrence]:
     if not context.has_steps:
         return
     compiling = context.matching(_COMPILING[0]) | context.matching(_COMPILING[1])
@@ -104,23 +104,23 @@ def _compiling(context: Context) -> Iterator[Match]:
     rows = np.flatnonzero(outermost)
     if not len(rows):
         return
-    spans = intervals.of(context.forest.start[rows], context.forest.end[rows])
-    yield Match(
+    spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
+    yield Occurrence(
         place="torch.compile",
         everywhere=True,
         evidence=f"{counted(len(rows), 'time')} something is compiled after the first step of "
-        f"the trace, {context.per_step(context.forest.duration[rows].sum()):.1f} us a step of the "
-        "host",
+        f"the trace, {context.per_step(context.call_tree.duration[rows].sum()):.1f} us a step of "
+        "the host",
         count=len(rows),
         gaps=context.gaps_within(spans, Cause.LAUNCH),
-        examples=context.forest.start[rows],
+        examples=context.call_tree.start[rows],
         latent="the devices had work meanwhile",
     )
 
 
 def _below(context: Context, wanted: Bool) -> Bool:
     """Rows that lie in a wanted row, themselves not counted."""
-    parent = context.forest.parent
+    parent = context.call_tree.parent
     inside = context.inside(wanted)
     return np.asarray((parent >= 0) & inside[parent])
 

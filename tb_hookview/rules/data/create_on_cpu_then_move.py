@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
 
 _FILLS = (
@@ -24,11 +24,11 @@ _AT_ONCE_NS = 25_000
 
 
 def _waits(context: Context) -> Bool:
-    waits, forest = context.waits, context.forest
+    waits, call_tree = context.waits, context.call_tree
     memory = rf"{copies.PAGEABLE}|{copies.UNTOLD}"
     moved = waits.outermost(r"aten::(to|cuda|_to_copy)")
     filled = waits.before(moved)
-    at_once = lookup(forest.start, moved) - lookup(forest.end, filled) <= _AT_ONCE_NS
+    at_once = lookup(call_tree.start, moved) - lookup(call_tree.end, filled) <= _AT_ONCE_NS
     found = np.asarray(waits.named(filled, *_FILLS) & at_once)
     if found.any():
         found &= copies.waits_for(context, copies.uploads(context, memory))
@@ -38,21 +38,21 @@ def _waits(context: Context) -> Bool:
 
 def _launches(context: Context) -> Bool:
     """Fills that launched work of a device."""
-    parent, launch = context.forest.parent, context.analysis.work.launch
-    around = context.forest.nearest(context.named(*_FILLS))
-    fill = around[distinct(launch[launch >= 0])]
-    found = np.zeros(len(context.forest) + 1, bool)  # the last is for "no row"
-    while len(fill := distinct(fill[fill >= 0])):
+    parent, launch = context.call_tree.parent, context.analysis.work.launch
+    around = context.call_tree.nearest(context.named(*_FILLS))
+    fill = around[unique(launch[launch >= 0])]
+    found = np.zeros(len(context.call_tree) + 1, bool)  # the last is for "no row"
+    while len(fill := unique(fill[fill >= 0])):
         found[fill] = True
         fill = lookup(around, parent[fill])
     return found
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
     return copies.by_place_of_copies(
         context,
-        distinct(context.waits.copy[found]),
+        unique(context.waits.copy[found]),
         saved=1.0,
         note="each right behind an operator that filled a tensor on the host",
     )

@@ -8,9 +8,9 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.places import places_of
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
 """Part of the devices' busy time from which on copies within them count."""
@@ -26,7 +26,7 @@ _OTHERS = (r"^(batched_transpose_|SubTensorOp)", r"nchwToNhwc|nhwcToNchw|dma_req
 """Kernels that convolutions launch, where no operator tells; transfers from or to the host."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     work = context.analysis.work
     if context.device_share(context.of_kinds("copy")) <= _SHARE:
         return
@@ -40,7 +40,7 @@ def _match(context: Context) -> Iterator[Match]:
         wasted = context.per_step(work.duration[mine].sum())
         part = wasted / context.busy_us if context.busy_us else 0.0
         if part > _SHARE_OF_PLACE:
-            yield Match(
+            yield Occurrence(
                 place=place,
                 module=module,
                 evidence=f"{len(members)} copies within the device take {wasted:.1f} us a step, "
@@ -56,7 +56,7 @@ def _match(context: Context) -> Iterator[Match]:
 def _within_device(context: Context) -> Bool:
     """Kernels that copy, and copies from the device to itself, that no convolution asked for."""
     kind = context.analysis.trace.events.kind[context.analysis.work.event]
-    found = (kind == Kind.KERNEL) | context.work_matching(_TO_ITSELF)
+    found = (kind == EventCategory.KERNEL) | context.work_matching(_TO_ITSELF)
     found &= context.of_kinds("copy")
     for pattern in _OTHERS:
         found &= ~context.work_matching(pattern)

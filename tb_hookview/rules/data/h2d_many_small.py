@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import among, union
+from tb_hookview.arrays.joins import isin, union
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
 
 _A_STEP = 10
@@ -19,12 +19,12 @@ def _waits(context: Context) -> Bool:
     return copies.waits_for(context, _many_small(context))
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     """The copies that block are those that no rule before explains; the others are all of it."""
     waits, small = context.waits, _many_small(context) & context.work
     mine = waits.copy[context.explained_by(RULE) & context.own_waits]
     found = np.flatnonzero(small & (context.analysis.work.launch >= 0))
-    free = found[~among(found, waits.copy)]
+    free = found[~isin(found, waits.copy)]
     return copies.by_place_of_copies(context, union(mine, free))
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import union, without
+from tb_hookview.arrays.joins import setdiff, union
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
 
 _LONG_NS = 50_000
@@ -21,7 +21,7 @@ def _waits(context: Context) -> Bool:
     return copies.waits_for(context, _unpinned(context)) & ~copies.blocking(context)
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     waits = context.waits
     explained = waits.copy[context.explained_by(RULE) & context.own_waits & _large(context)]
     return copies.by_place_of_copies(
@@ -42,10 +42,10 @@ def _large(context: Context) -> Bool:
 
 def _long_calls(context: Context) -> Int:
     """Copies that no wait is for and whose call was long all the same."""
-    work, forest = context.analysis.work, context.forest
+    work, call_tree = context.analysis.work, context.call_tree
     counted = _unpinned(context) & context.work & ~copies.small(context)
-    found = without(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
-    call = forest.duration[work.launch[found]]
+    found = setdiff(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
+    call = call_tree.duration[work.launch[found]]
     long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
     return np.asarray(found[long & context.on_busy_thread(work.launch[found])])
 

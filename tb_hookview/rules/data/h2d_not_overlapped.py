@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import among, distinct, without
+from tb_hookview.arrays.joins import isin, setdiff, unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _SHARE = 0.02
 """Part of a step from which on such copies count."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     found = _on_stream_of_kernels(context)
-    found = without(found, context.waits.copy)
+    found = setdiff(found, context.waits.copy)
     alone = copies.exposed(context, found)
     found = found[alone > 0]
     if context.per_step(alone.sum()) > _SHARE * context.step_us > 0:
@@ -33,7 +33,7 @@ def _on_stream_of_kernels(context: Context) -> Int:
     """Copies from pinned memory, in steps that count, on a stream that runs kernels too."""
     work, events = context.analysis.work, context.analysis.trace.events
     stream, kind = events.thread[work.event], events.kind[work.event]
-    kernels = among(stream, distinct(stream[kind == Kind.KERNEL]))
+    kernels = isin(stream, unique(stream[kind == EventCategory.KERNEL]))
     wanted = copies.uploads(context, copies.PINNED) & context.work & kernels & (work.launch >= 0)
     return np.flatnonzero(wanted)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
 
 _UNTOLD = "HIP does not tell whether the memory is pinned; if it is, non_blocking=True is enough."
@@ -18,17 +18,17 @@ def _waits(context: Context) -> Bool:
     return copies.waits_for(context, unpinned) & copies.blocking(context)
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
     untold = copies.waits_for(context, copies.uploads(context, copies.UNTOLD))
     yield from copies.by_place_of_copies(
         context,
-        distinct(context.waits.copy[found & ~untold]),
+        unique(context.waits.copy[found & ~untold]),
         pinning=True,
     )
     yield from copies.by_place_of_copies(
         context,
-        distinct(context.waits.copy[found & untold]),
+        unique(context.waits.copy[found & untold]),
         caveats=(_UNTOLD,),
         confidence="medium",
     )

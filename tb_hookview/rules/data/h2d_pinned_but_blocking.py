@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
 
 
@@ -15,9 +15,9 @@ def _waits(context: Context) -> Bool:
     return copies.waits_for(context, copies.uploads(context, copies.PINNED))
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
-    yield from copies.by_place_of_copies(context, distinct(context.waits.copy[found]))
+    yield from copies.by_place_of_copies(context, unique(context.waits.copy[found]))
 
 
 RULE = Rule(

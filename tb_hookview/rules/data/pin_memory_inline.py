@@ -12,7 +12,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import union
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.places import places_of
 
 CALLS = r"^(cuda|hip|cu|musa)(HostAlloc|HostMalloc|HostRegister|MallocHost|MemHostAlloc)"
@@ -20,7 +20,7 @@ _OPERATORS = ("aten::pin_memory", "aten::_pin_memory")
 _LATENT = "the device did not idle behind it in this trace; the host stood still all the same"
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     pins = (context.named(*_OPERATORS) | context.matching(CALLS)) & context.rows
     pins &= ~context.inside(context.host.role == Role.DATA)
     rows = np.flatnonzero(pins)
@@ -29,8 +29,8 @@ def _match(context: Context) -> Iterator[Match]:
         return
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
-        spans = intervals.of(context.forest.start[mine], context.forest.end[mine])
-        yield Match(
+        spans = intervals.of(context.call_tree.start[mine], context.call_tree.end[mine])
+        yield Occurrence(
             place=place,
             module=module,
             evidence=f"memory of the host is pinned in {len(context.steps)} steps, which took the "
@@ -46,7 +46,7 @@ def _match(context: Context) -> Iterator[Match]:
 
 
 def _under(context: Context, rows: Int) -> Bool:
-    wanted = np.zeros(len(context.forest), bool)
+    wanted = np.zeros(len(context.call_tree), bool)
     wanted[rows] = True
     return context.inside(wanted)
 

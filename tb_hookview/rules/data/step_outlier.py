@@ -10,7 +10,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _LONG = 1.5
 """Times the median, from which on a step is an outlier; with enough steps also from three
@@ -27,7 +27,7 @@ _PARTS = {
 }
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     last = len(context.analysis.steps.name) - 1  # it ends as the profiler stops
     steps = [step for step in context.steps if step != last]
     rows = [row for step, row in zip(context.steps, context.counted, strict=True) if step != last]
@@ -40,7 +40,7 @@ def _match(context: Context) -> Iterator[Match]:
     for step, row in zip(steps, rows, strict=True):
         if row.duration_us > min(_LONG * usual, max(spread, 1.1 * usual)):
             gaps = _unusual_gaps(context, step)
-            yield Match(
+            yield Occurrence(
                 place=row.name,
                 everywhere=True,
                 evidence=_evidence(row, rows, usual),

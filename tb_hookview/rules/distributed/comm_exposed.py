@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.messages import collectives
 
 _SHARE = 0.1
@@ -22,14 +22,14 @@ _WAITS = (
 _GRAPHS = "There are CUDA graphs: kernels of theirs that the trace does not list may run meanwhile."
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     transfers = context.of_kinds("communication") & ~of_batch_norms(context)
     rows, alone = _exposed(context, transfers)
     exposed = context.per_step(alone.sum())
     if not context.step_us or exposed <= _SHARE * context.step_us:
         return
     whole, count = context.device_us(transfers), int(np.count_nonzero(transfers & context.work))
-    yield Match(
+    yield Occurrence(
         place="collectives",
         everywhere=True,
         evidence=f"{count / len(context.steps):.0f} pieces of communication a step take "
@@ -66,7 +66,7 @@ def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
     steps = intervals.normal(context.analysis.steps.window[list(context.steps)])
     computes = ~context.of_kinds("communication")
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for device in distinct(work.device[transfers]).tolist():
+    for device in unique(work.device[transfers]).tolist():
         mine = work.device == device
         rows = np.flatnonzero(mine & transfers)
         moving = intervals.of(work.start[rows], work.end[rows])

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _MOVES = (
     *("Broadcast", "BroadcastBackward", "Scatter", "ScatterBackward", "Gather", "GatherBackward"),
@@ -17,16 +17,16 @@ _MOVES = (
 _MARK = "DataParallel.forward"
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     forwards = context.named(_MARK) & context.rows
     replicates = context.named("Broadcast") & context.named("Scatter").any() & context.rows
     calls = forwards if forwards.any() else replicates
     work = context.analysis.work
-    devices = distinct(work.device[context.work & (work.launch >= 0)])
+    devices = unique(work.device[context.work & (work.launch >= 0)])
     if not calls.any() or len(devices) < 2:
         return
     moves = context.work_launched(context.inside(context.named(*_MOVES))) & context.work
-    yield Match(
+    yield Occurrence(
         place="DataParallel",
         everywhere=True,
         evidence=f"one process works on {len(devices)} devices; to replicate the model, scatter "
@@ -34,7 +34,7 @@ def _match(context: Context) -> Iterator[Match]:
         count=int(np.count_nonzero(calls)),
         wasted=np.flatnonzero(moves),
         claims_gain=False,
-        examples=context.forest.start[calls],
+        examples=context.call_tree.start[calls],
         latent="all devices are driven by one Python interpreter",
     )
 

@@ -10,7 +10,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.messages import collectives, work_of
 
 _COPIED = "reducer::copy_bucket_to_grad"
@@ -23,13 +23,13 @@ _MANY = 10
 """Small all-reduces a step, from which on they are told of."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     yield from _small_buckets(context)
     copying = context.ending(_COPIED) & context.rows
     copies = context.work_launched(context.inside(copying)) & context.work
     if copies.any():
         time = context.device_us(copies)
-        yield Match(
+        yield Occurrence(
             place="copies of buckets to gradients",
             everywhere=True,
             evidence=f"{np.count_nonzero(copies) / len(context.steps):.0f} copies a step of "
@@ -40,27 +40,27 @@ def _match(context: Context) -> Iterator[Match]:
         )
     searching = context.ending(_SEARCHED) & context.rows
     if searching.any():
-        forest = context.forest
-        spans = intervals.of(forest.start[searching], forest.end[searching])
-        yield Match(
+        call_tree = context.call_tree
+        spans = intervals.of(call_tree.start[searching], call_tree.end[searching])
+        yield Occurrence(
             place="search for unused parameters",
             everywhere=True,
             evidence=f"find_unused_parameters is set; the search takes the host "
             f"{context.per_step(intervals.length(spans)):.1f} us a step",
             count=int(np.count_nonzero(searching)),
             gaps=context.gaps_within(spans, Cause.LAUNCH),
-            examples=context.forest.start[searching],
+            examples=context.call_tree.start[searching],
             latent="the device did not idle because of it in this trace",
         )
 
 
-def _small_buckets(context: Context) -> Iterator[Match]:
+def _small_buckets(context: Context) -> Iterator[Occurrence]:
     rows, size = collectives(context, r"^all_?reduce")
     small = rows[(size >= 0) & (size < _SMALL)]
     transfers = work_of(context, small) & context.work & ~of_batch_norms(context)
     if len(small) < _MANY * len(context.steps) or 2 * len(small) < len(rows):
         return
-    yield Match(
+    yield Occurrence(
         place="all-reduces of small buckets",
         everywhere=True,
         evidence=f"{len(small) / len(context.steps):.0f} of "
@@ -70,7 +70,7 @@ def _small_buckets(context: Context) -> Iterator[Match]:
         count=len(small),
         wasted=np.flatnonzero(transfers),
         claims_gain=False,
-        examples=context.forest.start[small],
+        examples=context.call_tree.start[small],
         latent="each has the latency of a collective, however little it moves",
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _HOST_BACKEND = ("gloo:", "mpi:")
 _COLLECTIVE = r"^(c10d::(?!barrier)|gloo:|mpi:)"
@@ -16,7 +16,7 @@ _BETWEEN = r"HtoD|DtoH|Host -> Device|Device -> Host"
 _SAVED = 0.8
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     collectives = context.beginning(*_HOST_BACKEND) & context.rows
     if not collectives.any():
         return
@@ -25,7 +25,7 @@ def _match(context: Context) -> Iterator[Match]:
     if not copies.any():
         return
     time = context.device_us(copies)
-    yield Match(
+    yield Occurrence(
         place="collectives of gloo or mpi",
         everywhere=True,
         evidence=f"{np.count_nonzero(collectives)} collectives of a host backend, with "
@@ -34,7 +34,7 @@ def _match(context: Context) -> Iterator[Match]:
         gaps=context.gaps_of(Cause.COMMUNICATION),
         wasted=np.flatnonzero(copies),
         saved=_SAVED,
-        examples=context.forest.start[collectives],
+        examples=context.call_tree.start[collectives],
     )
 
 

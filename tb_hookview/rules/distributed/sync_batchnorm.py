@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _FUNCTIONS = ("SyncBatchNorm", "SyncBatchNormBackward", "SyncBatchNormFunctionBackward")
 
@@ -19,13 +19,13 @@ def of_batch_norms(context: Context) -> Bool:
     return context.work_launched(inside) & context.of_kinds("communication")
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     transfers = of_batch_norms(context) & context.work
     if not transfers.any():
         return
     calls = np.count_nonzero(context.named(*_FUNCTIONS) & context.rows)
     time = context.device_us(transfers)
-    yield Match(
+    yield Occurrence(
         place="SyncBatchNorm",
         everywhere=True,
         evidence=f"{calls / len(context.steps):.0f} calls a step of synchronized batch norms, "

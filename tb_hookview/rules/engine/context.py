@@ -16,17 +16,17 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.rows import Host
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import among, distinct
-from tb_hookview.arrays.nesting import Forest, lookup
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Index, Int
 from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.evidence.syncs import Waits
 from tb_hookview.schema import KINDS
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 
 class Context(Struct, frozen=True, dict=True):
@@ -44,14 +44,14 @@ class Context(Struct, frozen=True, dict=True):
         return self.selection.analysis
 
     @property
-    def host(self) -> Host:
+    def host(self) -> HostRows:
         """Host rows with their names and roles."""
         return self.analysis.host
 
     @property
-    def forest(self) -> Forest:
+    def call_tree(self) -> CallTree:
         """The nesting of the host rows."""
-        return self.analysis.forest
+        return self.analysis.call_tree
 
     # Steps
 
@@ -66,7 +66,7 @@ class Context(Struct, frozen=True, dict=True):
             return self.selection.chosen
         launch = self.analysis.work.launch
         rows = launch[launch >= 0] if self.analysis.launches_known else slice(None)
-        used = distinct(self.analysis.steps.at(self.forest.start[rows]))
+        used = unique(self.analysis.steps.at(self.call_tree.start[rows]))
         steps = tuple(used[used >= 0].tolist())
         return steps[1:] or steps
 
@@ -111,7 +111,7 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def rows(self) -> Bool:
         """Forest rows that start in a step that counts."""
-        return self.in_steps(self.forest.start)
+        return self.in_steps(self.call_tree.start)
 
     def named(self, *names: str) -> Bool:
         """Forest rows of one of these names, in any step."""
@@ -146,7 +146,7 @@ class Context(Struct, frozen=True, dict=True):
 
     def inside(self, wanted: Bool) -> Bool:
         """Forest rows that are, or lie in, one of the wanted rows."""
-        return self.forest.inside(wanted)
+        return self.call_tree.inside(wanted)
 
     def inside_matching(self, pattern: str) -> Bool:
         """Forest rows that are, or lie in, one whose name a regular expression finds a match in."""
@@ -221,14 +221,14 @@ class Context(Struct, frozen=True, dict=True):
         kind, role = self.host.kind, self.host.role
         found, at = np.full(len(rows), -1, np.int64), rows
         while (inside := at >= 0).any():
-            operator = inside & (kind[at] == Kind.OPERATOR) & (role[at] == Role.NONE)
+            operator = inside & (kind[at] == EventCategory.OPERATOR) & (role[at] == Role.NONE)
             found = np.where(operator, at, found)
-            at = lookup(self.forest.parent, at)
+            at = lookup(self.call_tree.parent, at)
         return found
 
     def common_module(self, rows: Int) -> str | None:
         """Path of the module that work launched at all of these forest rows belongs to, or None."""
-        modules = distinct(self.analysis.attribution.row_module[rows])
+        modules = unique(self.analysis.attribution.row_module[rows])
         return self.module_path(int(rows[0])) if len(modules) == 1 else None
 
     # Device work
@@ -237,13 +237,13 @@ class Context(Struct, frozen=True, dict=True):
     def work(self) -> Bool:
         """Device work whose launch (or, without one, itself) starts in a step that counts."""
         work = self.analysis.work
-        launched = np.where(work.launch >= 0, lookup(self.forest.start, work.launch), work.start)
+        launched = np.where(work.launch >= 0, lookup(self.call_tree.start, work.launch), work.start)
         return self.in_steps(launched)
 
     @cached_property
     def devices(self) -> list[int]:
         """Devices, as the trace numbers them, that did work in steps that count."""
-        return distinct(self.analysis.work.device[self.work]).tolist()  # type: ignore[no-any-return]
+        return unique(self.analysis.work.device[self.work]).tolist()  # type: ignore[no-any-return]
 
     def work_matching(self, pattern: str) -> Bool:
         """Device work whose name a regular expression finds a match in, in any step."""
@@ -255,7 +255,9 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def _is_copy(self) -> Bool:
-        return np.asarray(self.analysis.trace.events.kind[self.analysis.work.event] == Kind.COPY)
+        return np.asarray(
+            self.analysis.trace.events.kind[self.analysis.work.event] == EventCategory.COPY
+        )
 
     @cached_property
     def _copy_names(self) -> dict[int, str]:
@@ -324,25 +326,27 @@ class Context(Struct, frozen=True, dict=True):
 
     def on_busy_thread(self, rows: Int) -> Bool:
         """Which forest rows (given by position) lie on a thread that trains: see `own_waits`."""
-        return np.asarray(self._busy_threads[self.forest.thread[rows]])
+        return np.asarray(self._busy_threads[self.call_tree.thread[rows]])
 
     @cached_property
     def _busy_threads(self) -> Bool:
         """Threads that launch kernels, or on which the steps are marked."""
         events, work = self.analysis.trace.events, self.analysis.work
-        launched = work.launch[(work.launch >= 0) & (events.kind[work.event] == Kind.KERNEL)]
+        launched = work.launch[
+            (work.launch >= 0) & (events.kind[work.event] == EventCategory.KERNEL)
+        ]
         found = np.zeros(len(self.analysis.trace.threads), bool)
-        found[self.forest.thread[launched]] = True
-        marks = np.flatnonzero(events.kind == Kind.ANNOTATION)
+        found[self.call_tree.thread[launched]] = True
+        marks = np.flatnonzero(events.kind == EventCategory.ANNOTATION)
         texts, steps = self._texts(events.name[marks]), set(self.analysis.steps.name)
         named = [string for string, text in texts.items() if text in steps]
-        found[events.thread[marks[among(events.name[marks], named)]]] = True
+        found[events.thread[marks[isin(events.name[marks], named)]]] = True
         return found
 
     def gaps_of_waits(self, waits: Int) -> Int:
         """Rows of `Analysis.gaps` that these waits (indices) caused."""
         sync = self.analysis.gaps.sync
-        return np.flatnonzero((sync >= 0) & among(sync, waits))
+        return np.flatnonzero((sync >= 0) & isin(sync, waits))
 
     def gaps_of(self, *causes: Cause) -> Int:
         """Rows of `Analysis.gaps` that began in a step that counts, of some causes."""
@@ -371,7 +375,7 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def with_stacks(self) -> bool:
         """Whether Python frames were recorded, which slows the host."""
-        return bool((self.analysis.trace.events.kind == Kind.PYTHON).any())
+        return bool((self.analysis.trace.events.kind == EventCategory.PYTHON).any())
 
     @cached_property
     def with_shapes(self) -> bool:

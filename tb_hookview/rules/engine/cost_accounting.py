@@ -15,7 +15,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.by_place import by_place
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
@@ -39,7 +39,7 @@ def find(context: Context) -> list[schema.Finding]:
     return sorted(findings, key=lambda finding: finding.cost_us_per_step or 0.0, reverse=True)
 
 
-def matches(rule: Rule, context: Context) -> Iterable[Match]:
+def matches(rule: Rule, context: Context) -> Iterable[Occurrence]:
     """Where a rule holds."""
     if rule.match is not None:
         return rule.match(context)
@@ -63,7 +63,7 @@ class _Ledger:
         self._billed = np.zeros(len(context.analysis.gaps), bool)
         self._left = context.analysis.work.duration.copy()
 
-    def bill(self, match: Match) -> _Bill:
+    def bill(self, match: Occurrence) -> _Bill:
         """Bill a match for what nobody was billed for yet."""
         per_step, work = self._context.per_step, self._context.analysis.work
         new = match.gaps[~self._billed[match.gaps]]
@@ -79,7 +79,7 @@ class _Ledger:
 
 
 def _finding(
-    rule: Rule, match: Match, bill: _Bill, context: Context, by_id: dict[str, Rule]
+    rule: Rule, match: Occurrence, bill: _Bill, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
     cost = bill.idle_us + bill.wasted_us
     known = context.idle_us is not None
@@ -112,14 +112,14 @@ def _distortion(context: Context) -> Iterator[str]:
         yield _SLOWED.format(" and ".join(recorded))
 
 
-def _where(match: Match) -> str:
+def _where(match: Occurrence) -> str:
     if match.everywhere:
         return match.place
     module = "outside every module" if match.module is None else match.module or "(root)"
     return f"{module}, {match.place}" if match.place else module
 
 
-def _evidence(match: Match, bill: _Bill, *, known: bool) -> Iterator[str]:
+def _evidence(match: Occurrence, bill: _Bill, *, known: bool) -> Iterator[str]:
     yield match.evidence
     if bill.elsewhere_us:
         yield f"{bill.elsewhere_us:.1f} us of that time are in the cost of other findings"
@@ -131,7 +131,7 @@ def _evidence(match: Match, bill: _Bill, *, known: bool) -> Iterator[str]:
         yield "what the remedy gains cannot be told from this trace"
 
 
-def _starts(match: Match) -> list[int]:
+def _starts(match: Occurrence) -> list[int]:
     if match.examples is None:
         return []
     return [int(start) for start in np.sort(match.examples)[:_EXAMPLES]]

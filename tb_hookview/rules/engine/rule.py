@@ -28,7 +28,7 @@ Family = Literal[
 ]
 
 
-class Match(Struct, frozen=True):
+class Occurrence(Struct, frozen=True):
     """One place of a trace where a rule holds. Times "a step" are means over `Context.steps`."""
 
     place: str
@@ -45,8 +45,8 @@ class Match(Struct, frozen=True):
     """Rows of `Analysis.gaps` that it is to blame for. One that a rule of higher priority was
     billed for is taken off again."""
     wasted: Int = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Rows of `DeviceWork`, in steps that count, that could be avoided or shortened. Time of theirs
-    that a rule of higher priority was billed for is taken off again."""
+    """Rows of `DeviceEvents`, in steps that count, that could be avoided or shortened. Time that a
+    rule of higher priority was charged for is subtracted."""
     wasted_ns: Int | None = None
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
@@ -85,7 +85,7 @@ class Rule(Struct, frozen=True):
     waits: Callable[[Context], Bool] | None = None
     """Which waits it explains, shape (w,) over `Context.waits`. Each wait is explained by the first
     rule of `RULES` that claims it; that rule's id is its `cause`."""
-    match: Callable[[Context], Iterable[Match]] | None = None
+    match: Callable[[Context], Iterable[Occurrence]] | None = None
     """Where it holds. None: one match per module and place of the waits it explains."""
     advice: tuple[str, ...] = ()
     """Ids of rules that no trace shows and that belong under this one's findings."""

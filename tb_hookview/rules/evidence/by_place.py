@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Confidence, Match
+from tb_hookview.rules.engine.rule import Confidence, Occurrence
 from tb_hookview.rules.evidence.places import places_of
 
 LATENT = (
@@ -27,7 +27,7 @@ def by_place(
     note: str = "",
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
-) -> Iterator[Match]:
+) -> Iterator[Occurrence]:
     """Yield one match for each module and place of some waits.
 
     Args:
@@ -44,7 +44,7 @@ def by_place(
     rows = context.waits.position[found]
     for (module, place), members in places_of(context, rows, operator).items():
         group = found[members]
-        yield Match(
+        yield Occurrence(
             place=place,
             module=module,
             evidence=_evidence(context, group) + (f"; {note}" if note else ""),

@@ -9,14 +9,14 @@ import numpy as np
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import among, distinct, union, without
+from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Confidence, Match
+from tb_hookview.rules.engine.rule import Confidence, Occurrence
 from tb_hookview.rules.evidence.by_place import LATENT
 from tb_hookview.rules.evidence.places import places_of
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 PAGEABLE = r"HtoD \(Pageable"
 PINNED = r"HtoD \(Pinned"
@@ -79,7 +79,7 @@ def blocking(context: Context) -> Bool:
     """Waits for a copy that the program let block: a synchronize behind it, or one that waits."""
     waits, analysis = context.waits, context.analysis
     launch = lookup(analysis.work.launch, waits.copy)
-    synchronized = waits.end > lookup(context.forest.end, launch)
+    synchronized = waits.end > lookup(context.call_tree.end, launch)
     return np.asarray(
         (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
     )
@@ -88,8 +88,8 @@ def blocking(context: Context) -> Bool:
 def exposed(context: Context, copies: Int) -> Int:
     """Time of some device work (rows) in which its device ran no kernel, nanoseconds."""
     work, alone = context.analysis.work, np.zeros(len(copies), np.int64)
-    kernel = context.analysis.trace.events.kind[work.event] == Kind.KERNEL
-    for device in distinct(work.device[copies]):
+    kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
+    for device in unique(work.device[copies]):
         mine = work.device[copies] == device
         rows = np.flatnonzero(kernel & (work.device == device))
         windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
@@ -107,12 +107,12 @@ def by_place_of_copies(
     note: str = "",
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
-) -> Iterator[Match]:
+) -> Iterator[Occurrence]:
     """Yield one match for each module and operator that asked for some copies.
 
     Args:
         context: the trace.
-        copies: rows of `DeviceWork` whose launch is known.
+        copies: rows of `DeviceEvents` whose launch is known.
         saved: part of the time without a kernel beside it that the remedy saves.
         pinning: take what pinned memory saves for that.
         note: a phrase that the evidence ends with.
@@ -126,13 +126,13 @@ def by_place_of_copies(
         caveats = (*caveats, NO_STEPS)
     for (module, place), members in places_of(context, launch).items():
         group = copies[members]
-        waits = np.flatnonzero(among(context.waits.copy, group))
+        waits = np.flatnonzero(isin(context.waits.copy, group))
         alone = exposed(context, group)
         supposed = caveats
         if pinning:
             saved, caveat = saved_by_pinning(context, group)
             supposed = (*caveats, caveat)
-        yield Match(
+        yield Occurrence(
             place=place,
             module=module,
             evidence=_evidence(context, group, waits, context.per_step(alone.sum()))
@@ -142,7 +142,7 @@ def by_place_of_copies(
             wasted=group if saved else group[:0],
             wasted_ns=alone if saved else alone[:0],
             saved=saved,
-            examples=context.forest.start[launch[members]],
+            examples=context.call_tree.start[launch[members]],
             caveats=supposed,
             confidence=confidence,
             latent=LATENT if len(waits) else "",
@@ -157,17 +157,17 @@ def _gaps(context: Context, copies: Int, waits: Int) -> Int:
     """
     launch = context.analysis.work.launch
     copy, start = context.waits.copy[waits], context.waits.start[waits]
-    waited = copy[start <= context.forest.start[launch[copy]]]
-    calls = np.zeros(len(context.forest), bool)
-    calls[launch[without(copies, waited)]] = True
+    waited = copy[start <= context.call_tree.start[launch[copy]]]
+    calls = np.zeros(len(context.call_tree), bool)
+    calls[launch[setdiff(copies, waited)]] = True
     return union(context.gaps_of_waits(waits), context.gaps_at(calls, Cause.COPY))
 
 
 def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:
-    work, forest, of_waits = context.analysis.work, context.forest, context.waits
+    work, call_tree, of_waits = context.analysis.work, context.call_tree, context.waits
     launch = work.launch[copies]
-    start = np.concatenate([of_waits.start[waits], forest.start[launch]])
-    end = np.concatenate([of_waits.end[waits], forest.end[launch]])
+    start = np.concatenate([of_waits.start[waits], call_tree.start[launch]])
+    end = np.concatenate([of_waits.end[waits], call_tree.end[launch]])
     blocked = context.per_step(intervals.length(intervals.of(start, end)))
     device = context.per_step(work.duration[copies].sum())
     steps = f"{len(context.steps)} step{'s' if len(context.steps) > 1 else ''}"
@@ -191,5 +191,5 @@ def repeated(context: Context) -> Bool:
     waits, work = context.waits, context.analysis.work
     if context.has_steps:
         return np.ones(len(waits), bool)
-    kernels = work.start[context.analysis.trace.events.kind[work.event] == Kind.KERNEL]
+    kernels = work.start[context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL]
     return np.asarray(waits.end > kernels.min(initial=np.iinfo(np.int64).max))

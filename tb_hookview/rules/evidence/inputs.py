@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
 
@@ -22,11 +22,11 @@ def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) 
     Rows without recorded shapes and types are none.
     """
     events, texts = context.analysis.trace.events, context.analysis.trace.texts
-    event = context.forest.event
+    event = context.call_tree.event
     rows = np.flatnonzero(wanted)
     rows = rows[(events.shapes[event[rows]] > 0) & (events.types[event[rows]] > 0)]
     pairs = events.shapes[event[rows]].astype(np.int64) * len(texts) + events.types[event[rows]]
-    distinct, place = grouped(pairs)
+    distinct, place = unique_inverse(pairs)
     passes = [
         test(_inputs(texts[pair // len(texts)], texts[pair % len(texts)]))
         for pair in distinct.tolist()
@@ -39,7 +39,7 @@ def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) 
 def types_with(context: Context, word: str) -> Bool:
     """Forest rows among whose recorded input types a word stands."""
     texts, types = context.analysis.trace.texts, context.analysis.trace.events.types
-    mine = types[context.forest.event]
+    mine = types[context.call_tree.event]
     held = np.zeros(len(texts), bool)
     held[mine] = True
     held[[text for text in np.flatnonzero(held).tolist() if word not in texts[text]]] = False

@@ -28,7 +28,7 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
     if not len(table):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     position = np.full(len(context.analysis.trace.events), -1, np.int64)
-    position[context.forest.event] = np.arange(len(context.forest))
+    position[context.call_tree.event] = np.arange(len(context.call_tree))
     row, elements = position[table.event], np.maximum(table.sent, table.received)
     fitting = {name for name in set(table.collective) if re.search(pattern, name)}
     fits = [name in fitting for name in table.collective]
@@ -42,7 +42,7 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
 
 def work_of(context: Context, rows: Int) -> Bool:
     """Communication that some collectives (forest rows) launched, shape (d,)."""
-    asked = np.zeros(len(context.forest), bool)
+    asked = np.zeros(len(context.call_tree), bool)
     asked[rows] = True
     return context.work_launched(context.inside(asked)) & context.of_kinds("communication")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.host.roles import node_name
-from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
@@ -32,7 +32,7 @@ def places_of(
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     paths, texts = analysis.modules.path, analysis.trace.strings
     key = analysis.attribution.row_module[rows] * len(texts) + host.string[asked]
-    places, group = grouped(key)
+    places, group = unique_inverse(key)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     found = {}
     for place, mine in zip(places.tolist(), members, strict=True):

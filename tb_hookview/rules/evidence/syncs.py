@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import Role
-from tb_hookview.arrays.joins import among, distinct, grouped, last_up_to
+from tb_hookview.arrays.joins import asof, isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _TO_DEVICE = re.compile(r"HtoD|HostToDevice|Host -> Device", re.IGNORECASE)
 _TO_HOST = re.compile(r"DtoH|DeviceToHost|Device -> Host", re.IGNORECASE)
@@ -69,7 +69,7 @@ class Waits(Struct, frozen=True, dict=True):
 
         They begin with the operator; a wait without one has what is around its call.
         """
-        parent = self.analysis.forest.parent
+        parent = self.analysis.call_tree.parent
         row = np.where(self.operator >= 0, self.operator, lookup(parent, self.position))
         found = []
         while (row >= 0).any():
@@ -108,13 +108,13 @@ class Waits(Struct, frozen=True, dict=True):
     @cached_property
     def _texts_around(self) -> dict[int, str]:
         """Every name that is around any wait, by its index."""
-        texts, strings = self.analysis.trace.strings, distinct(self._strings_around)
+        texts, strings = self.analysis.trace.strings, unique(self._strings_around)
         return {string: texts[string] for string in strings.tolist() if string >= 0}
 
     def in_role(self, *roles: Role) -> Bool:
         """Waits in a row of one of these roles, at any depth."""
         role = lookup(self.analysis.host.role, self.around)
-        return np.asarray(among(role, [int(r) for r in roles]).any(axis=1))
+        return np.asarray(isin(role, [int(r) for r in roles]).any(axis=1))
 
     @cached_property
     def reads_value(self) -> Bool:
@@ -139,24 +139,24 @@ class Waits(Struct, frozen=True, dict=True):
         events, work = self.analysis.trace.events, self.analysis.work
         name = np.where(self.copy >= 0, events.name[lookup(work.event, self.copy)], -1)
         found = np.full(len(self), Direction.NONE, np.int64)
-        for string in distinct(name[name >= 0]).tolist():
+        for string in unique(name[name >= 0]).tolist():
             found[name == string] = _direction(self.analysis.trace.strings[string])
         return found
 
     @cached_property
     def copy(self) -> Int:
-        """Row of `DeviceWork` of the copy that each wait is for, -1 for none known.
+        """Row of `DeviceEvents` of the copy that each wait is for, -1 for none known.
 
         A copy that waits itself is the wait's own call; any other is the call before the wait, in
         the same operator. Either way the wait is the first of its thread to end after the copy's
         call began.
         """
-        work, forest, syncs = self.analysis.work, self.analysis.forest, self.analysis.syncs
-        is_copy = self.analysis.trace.events.kind[work.event] == Kind.COPY
+        work, call_tree, syncs = self.analysis.work, self.analysis.call_tree, self.analysis.syncs
+        is_copy = self.analysis.trace.events.kind[work.event] == EventCategory.COPY
         copies = np.flatnonzero(is_copy & (work.launch >= 0))
         launch = work.launch[copies]
-        thread = forest.thread
-        wait = last_up_to(thread[self.position], -syncs.end, thread[launch], -forest.start[launch])
+        thread = call_tree.thread
+        wait = asof(thread[self.position], -syncs.end, thread[launch], -call_tree.start[launch])
         operator = self.analysis.host.operator_around[launch]
         belongs = (wait >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, wait))
         found = np.full(len(self), -1, np.int64)
@@ -170,25 +170,25 @@ class Waits(Struct, frozen=True, dict=True):
 
         Those of a `skipped` name are passed over; torch's annotations of the optimizer count.
         """
-        forest, rows = self.analysis.forest, self._without(skipped)
-        return self._sibling(rows, forest.start[rows], row, forest.start[row] - 1)
+        call_tree, rows = self.analysis.call_tree, self._without(skipped)
+        return self._sibling(rows, call_tree.start[rows], row, call_tree.start[row] - 1)
 
     def after(self, row: Int, *skipped: str) -> Int:
         """The same, of the first operator after each row."""
-        forest, rows = self.analysis.forest, self._without(skipped)
-        return self._sibling(rows, -forest.start[rows], row, -forest.end[row])
+        call_tree, rows = self.analysis.call_tree, self._without(skipped)
+        return self._sibling(rows, -call_tree.start[rows], row, -call_tree.end[row])
 
     def last_before(self, wanted: Bool) -> Int:
         """Last of some forest rows to start on the thread before each wait, -1 for none."""
-        forest, rows = self.analysis.forest, np.flatnonzero(wanted)
-        thread = forest.thread[self.position]
-        return lookup(rows, last_up_to(forest.thread[rows], forest.start[rows], thread, self.start))
+        call_tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
+        thread = call_tree.thread[self.position]
+        return lookup(rows, asof(call_tree.thread[rows], call_tree.start[rows], thread, self.start))
 
     def _sibling(self, rows: Int, time: Int, row: Int, moment: Int) -> Int:
         key, found = self._siblings, np.full(len(self), -1, np.int64)
         asked = np.flatnonzero(row >= 0)
         if len(asked):
-            last = last_up_to(key[rows], time, key[row[asked]], moment[asked])
+            last = asof(key[rows], time, key[row[asked]], moment[asked])
             found[asked] = lookup(rows, last)
         return found
 
@@ -197,27 +197,27 @@ class Waits(Struct, frozen=True, dict=True):
         if not skipped:
             return rows
         strings = self.analysis.host.string[rows]
-        unwanted = [s for s in distinct(strings).tolist() if texts[s] in skipped]
-        return np.asarray(rows[~among(strings, unwanted)]) if unwanted else rows
+        unwanted = [s for s in unique(strings).tolist() if texts[s] in skipped]
+        return np.asarray(rows[~isin(strings, unwanted)]) if unwanted else rows
 
     @cached_property
     def _candidates(self) -> Int:
         """Operators in the same operator as one around any wait, or on its thread in none."""
         host, key = self.analysis.host, self._siblings
-        operator = (host.kind == Kind.OPERATOR) & (host.role == Role.NONE)
+        operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
         rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
         around = self.around[self.around >= 0]
-        return np.asarray(rows[among(key[rows], distinct(key[around]))])
+        return np.asarray(rows[isin(key[rows], unique(key[around]))])
 
     @cached_property
     def _siblings(self) -> Int:
         """Equal for rows whose innermost operator is the same, or that lie in none of a thread."""
         operator = self.analysis.host.operator_around
-        return np.where(operator >= 0, operator, -1 - self.analysis.forest.thread)
+        return np.where(operator >= 0, operator, -1 - self.analysis.call_tree.thread)
 
     def names(self, row: Int) -> NDArray[np.object_]:
         """Name of each row, "" for -1."""
-        strings, place = grouped(lookup(self.analysis.host.string, row))
+        strings, place = unique_inverse(lookup(self.analysis.host.string, row))
         texts = self.analysis.trace.strings
         known = [texts[string] if string >= 0 else "" for string in strings.tolist()]
         return np.array(known, object)[place]

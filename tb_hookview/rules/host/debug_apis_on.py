@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.by_place import LATENT
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
 _TESTS = ("aten::isnan", "aten::ne")
@@ -35,7 +35,7 @@ def _waits(context: Context) -> Bool:
     found = np.asarray((node >= 0) & checked & waits.named(test, *_TESTS))
     if not found.any():
         return found
-    return found & (len(distinct(node[found])) >= _NODES * max(_with_outputs(context), 1))
+    return found & (len(unique(node[found])) >= _NODES * max(_with_outputs(context), 1))
 
 
 def _with_outputs(context: Context) -> int:
@@ -44,17 +44,17 @@ def _with_outputs(context: Context) -> int:
     return len(nodes) - int(context.ending("AccumulateGrad")[nodes].sum())
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     yield from _anomaly(context)
     yield from _blocking_launches(context)
 
 
-def _anomaly(context: Context) -> Iterator[Match]:
+def _anomaly(context: Context) -> Iterator[Occurrence]:
     found = np.flatnonzero(context.explained_by(RULE) & context.own_waits)
     if not len(found):
         return
     held = context.per_step((context.waits.end - context.waits.start)[found].sum())
-    yield Match(
+    yield Occurrence(
         place="anomaly detection",
         everywhere=True,
         evidence=f"{len(found)} gradients are tested for NaN and the answers read, for which the "
@@ -66,15 +66,15 @@ def _anomaly(context: Context) -> Iterator[Match]:
     )
 
 
-def _blocking_launches(context: Context) -> Iterator[Match]:
+def _blocking_launches(context: Context) -> Iterator[Occurrence]:
     analysis, work = context.analysis, context.analysis.work
-    kernel = analysis.trace.events.kind[work.event] == Kind.KERNEL
+    kernel = analysis.trace.events.kind[work.event] == EventCategory.KERNEL
     rows = np.flatnonzero(kernel & context.work & (work.launch >= 0))
-    returned = lookup(context.forest.end, work.launch[rows])
+    returned = lookup(context.call_tree.end, work.launch[rows])
     blocked = returned >= work.end[rows]
     if len(rows) < _KERNELS or blocked.mean() < _LAUNCHES:
         return
-    yield Match(
+    yield Occurrence(
         place="CUDA_LAUNCH_BLOCKING",
         everywhere=True,
         evidence=f"{int(blocked.sum())} of {len(rows)} kernels had ended before the call that "

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
 
 _LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 _SHARE = 0.02
@@ -23,7 +23,7 @@ _UNLISTED = (
 )
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     replayed = _replayed(context)
     if not replayed.any():
         return
@@ -31,7 +31,7 @@ def _match(context: Context) -> Iterator[Match]:
     yield from _within(context, replayed)
 
 
-def _before(context: Context, replayed: Bool) -> Iterator[Match]:
+def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Gaps that end with a graph launched too late."""
     gaps = context.gaps_of(Cause.LAUNCH)
     if not context.has_steps:
@@ -39,7 +39,7 @@ def _before(context: Context, replayed: Bool) -> Iterator[Match]:
     gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.work[gaps]) == 1]
     time = context.per_step(context.analysis.gaps.duration[gaps].sum())
     if time > _SHARE * context.step_us > 0:
-        yield Match(
+        yield Occurrence(
             place="before graph launches",
             everywhere=True,
             evidence=f"{counted(len(gaps), 'time')} a device waited for the launch of a graph, "
@@ -50,15 +50,15 @@ def _before(context: Context, replayed: Bool) -> Iterator[Match]:
         )
 
 
-def _within(context: Context, replayed: Bool) -> Iterator[Match]:
+def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Pauses before work of graphs that had been launched by then; told, not billed."""
     table, work = context.analysis.gaps, context.analysis.work
     gaps = context.gaps_of(Cause.DEVICE)
     gaps = gaps[lookup(replayed.astype(np.int64), table.work[gaps]) == 1]
     time = context.per_step(table.duration[gaps].sum())
     if time > _SHARE * context.step_us > 0:
-        launches = len(distinct(work.launch[table.work[gaps]]))
-        yield Match(
+        launches = len(unique(work.launch[table.work[gaps]]))
+        yield Occurrence(
             place="within graphs",
             everywhere=True,
             evidence=f"{counted(len(gaps), 'pause')} before kernels of graphs that had been "

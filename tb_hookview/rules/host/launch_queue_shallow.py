@@ -8,12 +8,12 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct, median
+from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule, counted
-from tb_hookview.trace import Kind
+from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
+from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
 """Part of a step from which on the device waits for launches for too long."""
@@ -28,7 +28,7 @@ _NO_STEPS = (
 )
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps_of(Cause.LAUNCH)
     if not context.has_steps:
         gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
@@ -39,7 +39,7 @@ def _match(context: Context) -> Iterator[Match]:
     if depth > _SHALLOW:
         return
     in_operators = _in_operators(context, gaps) / idle
-    yield Match(
+    yield Occurrence(
         place="launches",
         everywhere=True,
         evidence=f"half of all launches found at most {counted(round(depth), 'piece')} of work "
@@ -57,8 +57,8 @@ def _match(context: Context) -> Iterator[Match]:
 def _depths(context: Context) -> Int:
     """Work of its device launched and not done as each launch that counts began."""
     work, found = context.analysis.work, [np.zeros(0, np.int64)]
-    begun = lookup(context.forest.start, work.launch)
-    for device in distinct(work.device):
+    begun = lookup(context.call_tree.start, work.launch)
+    for device in unique(work.device):
         mine = (work.device == device) & (work.launch >= 0)
         launched, done = np.sort(begun[mine]), np.sort(work.end[mine])
         moment = begun[mine & context.work]
@@ -69,10 +69,10 @@ def _depths(context: Context) -> Int:
 
 def _in_operators(context: Context, gaps: Int) -> float:
     """Time of some gaps in which a thread that launches was in an operator, microseconds a step."""
-    forest, idle = context.forest, context.analysis.gaps
-    rows = np.flatnonzero(context.rows & (context.host.kind == Kind.OPERATOR))
+    call_tree, idle = context.call_tree, context.analysis.gaps
+    rows = np.flatnonzero(context.rows & (context.host.kind == EventCategory.OPERATOR))
     rows = rows[context.on_busy_thread(rows)]
-    busy = intervals.of(forest.start[rows], forest.end[rows])
+    busy = intervals.of(call_tree.start[rows], call_tree.end[rows])
     windows = np.stack([idle.start[gaps], idle.end[gaps]], axis=1)
     return context.per_step(intervals.lengths_within(busy, windows).sum())
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule, counted
-from tb_hookview.trace import Kind
+from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
+from tb_hookview.trace import EventCategory
 
 _PRODUCTS = ("aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum")
 _SOFTMAX = ("aten::softmax", "aten::_softmax")
@@ -29,16 +29,16 @@ _REACH = 8
 """Operators between the softmax and a product: scale, mask, dropout, cast."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     chains = list(_chains(context))
     if not chains:
         return
-    chosen = np.zeros(len(context.forest), bool)
+    chosen = np.zeros(len(context.call_tree), bool)
     chosen[np.concatenate(chains)] = True
     inside = context.work_launched(context.inside(chosen))
     between = inside & ~context.of_kinds("matrix") & context.work
     module = context.common_module(np.concatenate(chains))
-    yield Match(
+    yield Occurrence(
         place="aten::softmax",
         module=module,
         everywhere=module is None,
@@ -47,7 +47,7 @@ def _match(context: Context) -> Iterator[Match]:
         f"{context.device_us(between):.1f} us of it, in the forward alone",
         count=len(chains),
         wasted=np.flatnonzero(between),
-        examples=context.forest.start[[chain[0] for chain in chains]],
+        examples=context.call_tree.start[[chain[0] for chain in chains]],
         caveats=("The backward of these operators is not in the figures.",),
     )
 
@@ -61,7 +61,7 @@ def _chains(context: Context) -> Iterator[Int]:
     softmax, between = context.named(*_SOFTMAX)[row], context.named(*_BETWEEN)[row]
     place = np.flatnonzero(softmax)
     first, last = _reach(place, -1, product, between), _reach(place, 1, product, between)
-    thread = context.forest.thread[row]
+    thread = context.call_tree.thread[row]
     whole = (first >= 0) & (last >= 0)
     whole &= thread[first] == thread[last]
     for i in np.flatnonzero(whole).tolist():
@@ -70,7 +70,9 @@ def _chains(context: Context) -> Iterator[Int]:
 
 def _outermost(context: Context) -> Int:
     """Operators of torch that lie in no other, in the steps that count."""
-    operator = context.beginning("aten::") & (context.host.kind == Kind.OPERATOR) & context.rows
+    operator = (
+        context.beginning("aten::") & (context.host.kind == EventCategory.OPERATOR) & context.rows
+    )
     row = np.flatnonzero(operator)
     around = context.operator_of(row)
     if len(row):
@@ -81,10 +83,10 @@ def _outermost(context: Context) -> Int:
 def _batched(context: Context) -> Bool:
     """Rows around a product of batches of matrices, as those of attention are."""
     rows = np.flatnonzero(context.named("aten::bmm", "aten::baddbmm"))
-    found = np.zeros(len(context.forest), bool)
+    found = np.zeros(len(context.call_tree), bool)
     while len(rows):
         found[rows] = True
-        rows = distinct(context.forest.parent[rows])
+        rows = unique(context.call_tree.parent[rows])
         rows = rows[rows >= 0]
     return found
 

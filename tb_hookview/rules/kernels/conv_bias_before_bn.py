@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import last_up_to
+from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
 _ADDED = ("aten::add", "aten::add_")
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     if not context.named("aten::batch_norm").any():
         return
     adding = _biases(context)
@@ -25,7 +25,7 @@ def _match(context: Context) -> Iterator[Match]:
     if not work.any():
         return
     module = context.common_module(rows)
-    yield Match(
+    yield Occurrence(
         place="convolution and batch norm",
         module=module,
         everywhere=module is None,
@@ -40,10 +40,10 @@ def _match(context: Context) -> Iterator[Match]:
 
 def _biases(context: Context) -> Bool:
     """Rows that add the bias of a convolution which a batch norm follows."""
-    normed = np.zeros(len(context.forest), bool)
+    normed = np.zeros(len(context.call_tree), bool)
     outer = np.flatnonzero(context.named(*_CONVOLUTION) & context.rows)
     normed[outer] = context.named("aten::batch_norm")[_following(context, outer)]
-    parent = context.forest.parent
+    parent = context.call_tree.parent
     adds = context.named(*_ADDED) & (parent >= 0) & context.inside(normed)
     return np.asarray(adds & context.named("aten::_convolution")[parent])
 
@@ -54,10 +54,13 @@ def _following(context: Context, rows: Int) -> Int:
     The counter of batches that a batch norm raises before all else is passed over. A row that
     nothing follows gets itself.
     """
-    forest = context.forest
+    call_tree = context.call_tree
     operators = np.flatnonzero(context.beginning("aten::") & ~context.named(*_ADDED))[::-1]
-    found = last_up_to(
-        forest.thread[operators], -forest.start[operators], forest.thread[rows], -forest.end[rows]
+    found = asof(
+        call_tree.thread[operators],
+        -call_tree.start[operators],
+        call_tree.thread[rows],
+        -call_tree.end[rows],
     )
     return np.where(found >= 0, lookup(operators, found), rows)
 

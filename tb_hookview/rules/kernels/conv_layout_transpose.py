@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _OF_CUDNN = r"nchwToNhwc|nhwcToNchw|cudnn::ops::.*[Tt]ranspose"
 _OF_MIOPEN = r"^batched_transpose_\d+x\d+"
@@ -15,14 +15,14 @@ _CONVOLUTION = r"convolution|^aten::conv\d"
 _SHARE = 0.02
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     found = context.work_matching(_OF_CUDNN) | context.work_matching(_OF_MIOPEN)
     found &= context.work
     if found.any() and context.analysis.launches_known:
         found &= context.work_launched(context.inside_matching(_CONVOLUTION))
     share, time = context.device_share(found), context.device_us(found)
     if share > _SHARE:
-        yield Match(
+        yield Occurrence(
             place="convolutions",
             everywhere=True,
             evidence=f"{np.count_nonzero(found) / len(context.steps):.0f} kernels a step that turn "

@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _BUSY = 0.5
 _NOT_COUNTED = (Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)
@@ -23,7 +23,7 @@ _NO_STEPS = (
 )
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     length = context.analysis.gaps.duration
     gaps = context.gaps_of(*(cause for cause in Cause if cause not in _NOT_COUNTED))
     if not context.has_steps:
@@ -32,7 +32,7 @@ def _match(context: Context) -> Iterator[Match]:
     little = np.count_nonzero(context.work) <= _LITTLE * len(context.steps)
     if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):
         return
-    yield Match(
+    yield Occurrence(
         place="the whole step",
         everywhere=True,
         evidence=f"the devices were busy for {busy:.1f} of {busy + idle:.1f} us a step "

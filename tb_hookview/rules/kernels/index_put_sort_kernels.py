@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _SORTED = (
     *("aten::_index_put_impl_", "aten::index_put", "aten::index_put_"),
@@ -22,7 +22,7 @@ _SHARE = 0.03
 _SAVED = 0.5
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     asking = context.named(*_SORTED)
     if not asking.any() or not context.work_matching(_SORTS).any():
         return
@@ -30,7 +30,7 @@ def _match(context: Context) -> Iterator[Match]:
     found = asked & context.work_matching(_KERNELS)
     share, time = context.device_share(found), context.device_us(found)
     if share > _SHARE and (asked & context.work_matching(_SORTS)).any():
-        yield Match(
+        yield Occurrence(
             place="index_put, embedding",
             everywhere=True,
             evidence=f"{time:.1f} us a step ({share:.0%} of the busy time) in kernels that sort "

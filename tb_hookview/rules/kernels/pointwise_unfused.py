@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.precision.fp64_kernels import in_float64
 from tb_hookview.schema import Phase
 
@@ -29,7 +29,7 @@ _CAVEAT = (
 )
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     if (context.work & context.work_matching(_FUSED)).any():
         return
     fusible = _fusible(context)
@@ -44,7 +44,7 @@ def _match(context: Context) -> Iterator[Match]:
         return
     wasted = order[kept[chain] & ~_longest(chain, length)]
     waste = context.per_step(context.analysis.work.duration[wasted].sum())
-    yield Match(
+    yield Occurrence(
         place="the whole step",
         everywhere=True,
         evidence=f"{kept.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
@@ -79,7 +79,7 @@ def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
     breaks[1:] = ~same
     number = np.cumsum(breaks) - 1
     member = wanted[order]
-    return order[member], grouped(number[member])[1]
+    return order[member], unique_inverse(number[member])[1]
 
 
 def _fusible(context: Context) -> Bool:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import among
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
-from tb_hookview.trace import Kind
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.trace import EventCategory
 
 _LEADS = ("aten::select", "aten::slice", "aten::unbind")
 _GATHERED = ("aten::stack", "aten::cat")
@@ -39,8 +39,8 @@ class _Loop(NamedTuple):
     repeats: int
 
 
-def _match(context: Context) -> Iterator[Match]:
-    launched = np.zeros(len(context.forest), bool)
+def _match(context: Context) -> Iterator[Occurrence]:
+    launched = np.zeros(len(context.call_tree), bool)
     launch = context.analysis.work.launch
     launched[launch[launch >= 0]] = True
     places: dict[tuple[str | None, int], list[_Loop]] = {}
@@ -52,14 +52,14 @@ def _match(context: Context) -> Iterator[Match]:
         yield _one(context, module, repeats, group)
 
 
-def _one(context: Context, module: str | None, repeats: int, group: list[_Loop]) -> Match:
-    inside = np.zeros(len(context.forest), bool)
+def _one(context: Context, module: str | None, repeats: int, group: list[_Loop]) -> Occurrence:
+    inside = np.zeros(len(context.call_tree), bool)
     for loop in group:
         inside[loop.first : loop.behind] = True
-    start = context.forest.start[[loop.first for loop in group]]
-    length = context.forest.start[[loop.behind for loop in group]] - start
+    start = context.call_tree.start[[loop.first for loop in group]]
+    length = context.call_tree.start[[loop.behind for loop in group]] - start
     lead = context.host.name(group[0].first)
-    return Match(
+    return Occurrence(
         place=f"a loop around {lead}",
         module=module,
         evidence=f"{repeats} times in a row the same operators, each time from {lead} on, and then "
@@ -77,7 +77,7 @@ def _loops(context: Context) -> Iterator[_Loop]:
     if not leads or not gathered:
         return
     siblings = _siblings(context)
-    lead = among(siblings.name, leads)
+    lead = isin(siblings.name, leads)
     same = siblings.around[1:] == siblings.around[:-1]
     begins = lead.copy()
     begins[1:] &= ~(lead[:-1] & same)  # of several leads in a row the first
@@ -101,11 +101,11 @@ def _loops(context: Context) -> Iterator[_Loop]:
 
 
 def _siblings(context: Context) -> _Siblings:
-    host, forest = context.host, context.forest
-    wanted = (host.kind == Kind.OPERATOR) | (host.kind == Kind.ANNOTATION)
+    host, call_tree = context.host, context.call_tree
+    wanted = (host.kind == EventCategory.OPERATOR) | (host.kind == EventCategory.ANNOTATION)
     row = np.flatnonzero(wanted & context.rows)
-    parent = forest.parent[row]
-    around = np.where(parent >= 0, parent, -1 - forest.thread[row])
+    parent = call_tree.parent[row]
+    around = np.where(parent >= 0, parent, -1 - call_tree.thread[row])
     order = np.argsort(around, kind="stable")  # rows of one parent are by start already
     return _Siblings(row[order], around[order], host.string[row[order]])
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
-from tb_hookview.trace import Kind
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.trace import EventCategory
 
 _BY_DESIGN = ("matrix", "convolution", "attention", "communication")
 """Kinds whose kernels run with few blocks for good reasons."""
@@ -20,10 +20,10 @@ _LITTLE = 10
 """Pieces of work a step; a trace with no more is a snippet."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     work, events = context.analysis.work, context.analysis.trace.events
     blocks, occupancy = events.blocks_per_sm[work.event], events.occupancy[work.event]
-    counted = context.work & (events.kind[work.event] == Kind.KERNEL)
+    counted = context.work & (events.kind[work.event] == EventCategory.KERNEL)
     counted &= ~context.of_kinds(*_BY_DESIGN)
     few = counted & (blocks < 1)
     thin = counted & ~few & (occupancy < _OCCUPANCY) & (work.duration > _LONG_NS)
@@ -31,7 +31,7 @@ def _match(context: Context) -> Iterator[Match]:
     if share <= _SHARE or np.count_nonzero(context.work) <= _LITTLE * len(context.steps):
         return
     rows = np.flatnonzero(few)
-    yield Match(
+    yield Occurrence(
         place="kernels with few blocks",
         everywhere=True,
         evidence=f"{np.count_nonzero(few)} kernels with fewer blocks than the device has "

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import last_up_to, median
+from tb_hookview.arrays.joins import asof, median
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
-from tb_hookview.trace import Kind
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000
 _BETWEEN_LAUNCHES_NS = 200_000
@@ -21,7 +21,7 @@ _MANY = 50
 """Kernels a step; with fewer there is no stream of launches to speak of."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     kernels, pause = _kernels(context)
     if len(kernels) < _MANY * len(context.steps):
         return
@@ -32,7 +32,7 @@ def _match(context: Context) -> Iterator[Match]:
     idle = context.per_step(context.analysis.gaps.duration[gaps].sum())
     if median(length) >= _SHORT_NS or outrun <= 0.5 or idle < _IDLE_SHARE * context.step_us:
         return
-    yield Match(
+    yield Occurrence(
         place="the whole step",
         everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels a step, half of them shorter "
@@ -49,15 +49,15 @@ def _match(context: Context) -> Iterator[Match]:
 
 def _kernels(context: Context) -> tuple[Int, Int]:
     """Kernels launched one by one, and how long the host took from the launch before to theirs."""
-    work, forest = context.analysis.work, context.forest
+    work, call_tree = context.analysis.work, context.call_tree
     events = context.analysis.trace.events
-    known = (work.launch >= 0) & (events.kind[work.event] == Kind.KERNEL) & context.work
+    known = (work.launch >= 0) & (events.kind[work.event] == EventCategory.KERNEL) & context.work
     kernels = np.flatnonzero(known)
     launch = work.launch[kernels]
-    single = np.bincount(launch, minlength=len(forest))[launch] == 1
+    single = np.bincount(launch, minlength=len(call_tree))[launch] == 1
     kernels, launch = kernels[single], launch[single]
-    thread, start = forest.thread[launch], forest.start[launch]
-    before = last_up_to(thread, start, thread, start - 1)
+    thread, start = call_tree.thread[launch], call_tree.start[launch]
+    before = asof(thread, start, thread, start - 1)
     pause = np.where(before >= 0, start - start[before], 0) if len(before) else start
     return kernels, pause
 

@@ -9,10 +9,10 @@ import numpy as np
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
 from tb_hookview.rules.evidence.places import places_of
 
 _OF_HOST = r"Host"
@@ -24,7 +24,7 @@ _LATENT = (
 )
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     if not context.has_steps:
         return
     calls = (context.analysis.calls == Call.ALLOCATE) & context.rows & ~context.matching(_OF_HOST)
@@ -32,24 +32,24 @@ def _match(context: Context) -> Iterator[Match]:
     rows = rows[context.on_busy_thread(rows)]
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
-        chosen = np.zeros(len(context.forest), bool)
+        chosen = np.zeros(len(context.call_tree), bool)
         chosen[mine] = True
-        yield Match(
+        yield Occurrence(
             place=place,
             module=module,
             evidence=_evidence(context, mine),
             count=len(mine),
             gaps=context.gaps_at(chosen, Cause.ALLOCATOR),
-            examples=context.forest.start[mine],
+            examples=context.call_tree.start[mine],
             latent=_LATENT,
         )
 
 
 def _evidence(context: Context, rows: Int) -> str:
-    forest = context.forest
+    call_tree = context.call_tree
     back = int(context.matching(_GIVES_BACK)[rows].sum())
-    steps = distinct(context.analysis.steps.at(forest.start[rows]))
-    held = intervals.length(intervals.of(forest.start[rows], forest.end[rows]))
+    steps = unique(context.analysis.steps.at(call_tree.start[rows]))
+    held = intervals.length(intervals.of(call_tree.start[rows], call_tree.end[rows]))
     said = f"{len(rows)} calls, {back} of which give memory back, in {len(steps)} of "
     said += f"{len(context.steps)} steps; the host was in them for {context.per_step(held):.1f} us "
     if back == len(rows):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _FULL = 0.9
 _HALF = 0.5
@@ -19,11 +19,11 @@ _HOST = 0
 """`Memory.device_type` of memory of the host."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     memory = context.analysis.trace.memory
     sizes = {device.id: device.memory for device in context.analysis.trace.devices}
     of_device = memory.device_type != _HOST
-    for device in distinct(memory.device_index[of_device]).tolist():
+    for device in unique(memory.device_index[of_device]).tolist():
         mine = of_device & (memory.device_index == device) & (memory.reserved >= 0)
         size = sizes.get(device)
         if not mine.any() or not size:
@@ -32,7 +32,7 @@ def _match(context: Context) -> Iterator[Match]:
         share = int(memory.reserved[place]) / size
         used = int(memory.allocated[mine].max()) / size
         if share > _FULL or (share < _HALF and _mostly_idle(context)):
-            yield Match(
+            yield Occurrence(
                 place=f"device {device}",
                 everywhere=True,
                 evidence=f"the allocator held up to {share:.1%} of {size / 1e9:.1f} GB, "

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _SHARE = 0.02
 """Part of the devices' busy time from which on recomputation counts."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     owners, modules = context.analysis.owners, context.analysis.modules
     if context.device_share(owners.recompute) <= _SHARE:
         return
     work = owners.recompute & context.work
     wasted = context.device_us(work)
-    below = distinct(owners.module[work])
+    below = unique(owners.module[work])
     paths = [modules.path[module] for module in below.tolist() if module >= 0]
     above = _common(paths)
-    yield Match(
+    yield Occurrence(
         place="the backward pass",
         module=above,
         everywhere=not above,

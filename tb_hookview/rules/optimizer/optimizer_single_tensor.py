@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.schema import Phase
 
 _UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")
@@ -19,7 +19,7 @@ _MANY = 20
 """Updates a step; a model of a few parameters has nothing to group."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     stepping = context.beginning("Optimizer.step#") & context.rows
     if not stepping.any():
         return
@@ -32,8 +32,8 @@ def _match(context: Context) -> Iterator[Match]:
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:
         return
-    span = intervals.of(context.forest.start[stepping], context.forest.end[stepping])
-    yield Match(
+    span = intervals.of(context.call_tree.start[stepping], context.call_tree.end[stepping])
+    yield Occurrence(
         place="Optimizer.step",
         everywhere=True,
         evidence=f"{whole / len(context.steps):.0f} kernels a step by operators on single tensors, "

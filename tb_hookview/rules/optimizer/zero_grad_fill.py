@@ -8,13 +8,13 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _SUMS = ("aten::add", "aten::add_")
 _SINK = "AccumulateGrad"
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     zeroing = context.beginning("Optimizer.zero_grad#")
     if not zeroing.any():
         return
@@ -30,7 +30,7 @@ def _match(context: Context) -> Iterator[Match]:
     share = min(1.0, filled / added) if added else 0.0
     wasted, duration = np.flatnonzero(fills | adds), context.analysis.work.duration
     time = np.where(fills[wasted], 1.0, share) * duration[wasted]
-    yield Match(
+    yield Occurrence(
         place="Optimizer.zero_grad",
         everywhere=True,
         evidence=f"{filled / len(context.steps):.0f} fills a step take "

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import grouped
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
 
 _DOUBLE = r"<double[,>]|dgemm(?<![a-z]dgemm)|d884gemm|f64f64|-dtype_Double"
@@ -40,7 +40,7 @@ def _asked_in_float64(context: Context) -> Bool:
     if not wanted.any():
         return np.zeros(len(context.work), bool)
     operator = context.operator_of(context.analysis.work.launch)
-    launching = np.zeros(len(context.forest), bool)
+    launching = np.zeros(len(context.call_tree), bool)
     launching[operator[operator >= 0]] = True
     rows = with_inputs(context, wanted & launching, _has_double)
     asked = (operator >= 0) & rows[operator]
@@ -54,12 +54,12 @@ def _has_double(inputs: Inputs) -> bool:
     return any(kind == "double" and shape for shape, kind in inputs)
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     found = (in_float64(context) | _asked_in_float64(context)) & context.work
     share, time = context.device_share(found), context.device_us(found)
     if share < _SHARE:
         return
-    yield Match(
+    yield Occurrence(
         place="kernels of type double",
         everywhere=True,
         evidence=f"{time:.1f} us a step ({share:.1%} of the busy time) in "
@@ -76,7 +76,7 @@ def _operators(context: Context, found: Int) -> str:
     work = context.analysis.work
     operator = context.operator_of(work.launch[found])
     string = np.where(operator >= 0, context.host.string[operator], -1)
-    rows, place = grouped(string)
+    rows, place = unique_inverse(string)
     time = np.bincount(place, weights=work.duration[found])
     texts = context.analysis.trace.strings
     names = [texts[int(rows[i])] if rows[i] >= 0 else "no operator" for i in np.argsort(-time)]

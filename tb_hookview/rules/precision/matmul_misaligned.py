@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tensor_cores
 from tb_hookview.rules.evidence.inputs import Inputs, with_inputs
 
@@ -29,13 +29,13 @@ _UNIT = 8
 """Values of half precision in 16 bytes."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     named = context.work_matching(_MISALIGNED) & context.of_kinds("matrix") & context.work
     shaped = _by_shape(context) & context.work & ~named
     found = named | shaped
     share, time = context.device_share(found), context.device_us(found)
     if share >= _SHARE:
-        yield Match(
+        yield Occurrence(
             place="matrix products",
             everywhere=True,
             evidence=f"{time:.1f} us a step ({share:.0%} of the busy time) in kernels of matrix "
@@ -53,7 +53,7 @@ def _by_shape(context: Context) -> Bool:
     """Kernels of products in half precision whose result has rows of an odd length, shape (d,)."""
     if not all_have_tensor_cores(context):
         return np.zeros(len(context.work), bool)
-    odd = np.zeros(len(context.forest), bool)
+    odd = np.zeros(len(context.call_tree), bool)
     for name, second in _SECOND.items():
         odd |= with_inputs(context, context.named(name), partial(_is_odd, second))
     return context.work_launched(context.inside(odd)) & context.of_kinds("matrix")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32
 from tb_hookview.rules.precision.fp64_kernels import in_float64
 from tb_hookview.rules.precision.tf32_disabled import float32_products
@@ -18,7 +18,7 @@ _KEPT = 0.5
 """Of the time that stays: mixed precision makes such kernels 2 to 4 times as fast."""
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     able = context.of_kinds("matrix", "convolution", "attention") & context.work
     cores = context.analysis.kinds.tensor_core
     if not all_have_tensor_cores(context) or (able & (cores != 0)).any():
@@ -28,7 +28,7 @@ def _match(context: Context) -> Iterator[Match]:
         able &= ~float32_products(context)
     share, time = context.device_share(able), context.device_us(able)
     if share >= _SHARE:
-        yield Match(
+        yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
             evidence=f"{time:.1f} us a step ({share:.0%} of the busy time) in matrix products, "

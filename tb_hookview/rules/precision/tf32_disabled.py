@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tf32
 
 _OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
@@ -24,7 +24,7 @@ def float32_products(context: Context) -> Bool:
     return context.work_matching(_FLOAT32) & context.of_kinds("matrix")
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
     asked = context.work_launched(context.inside(context.matching(_OPERATORS))) & context.work
@@ -32,7 +32,7 @@ def _match(context: Context) -> Iterator[Match]:
     share, time = context.device_share(found), context.device_us(found)
     enabled = (asked & context.work_matching(_TF32)).any()
     if share >= _SHARE and not enabled:
-        yield Match(
+        yield Occurrence(
             place="matrix products",
             everywhere=True,
             evidence=f"{time:.1f} us a step ({share:.0%} of the busy time) in sgemm kernels, and "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.by_place import by_place
 
 _SURE = (
@@ -22,7 +22,7 @@ def _waits(context: Context) -> Bool:
     return context.waits.inside_matching(f"{_SURE}|{_LIKELY}")
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(RULE)
     sure = context.waits.inside_matching(_SURE)
     yield from by_place(context, explained & sure)

@@ -8,9 +8,9 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.by_place import by_place
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 _MEASUREMENT = (
     "There is one such wait in every step, as a program that measures time has; the finding is "
@@ -25,7 +25,7 @@ def _waits(context: Context) -> Bool:
     )
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     waits = context.explained_by(RULE) & ~_teardown(context) & ~_of_ddp(context)
     caveats = _MEASUREMENT if _once_a_step(context, waits) else ()
     return by_place(context, waits, caveats=caveats)
@@ -33,8 +33,8 @@ def _match(context: Context) -> Iterator[Match]:
 
 def _teardown(context: Context) -> Bool:
     """Waits after the trace's last operator: the end of the program, not of a step."""
-    forest, waits = context.forest, context.waits
-    operators = forest.start[context.host.kind == Kind.OPERATOR]
+    call_tree, waits = context.call_tree, context.waits
+    operators = call_tree.start[context.host.kind == EventCategory.OPERATOR]
     last = operators.max() if len(operators) else np.iinfo(np.int64).max
     return np.asarray(waits.start > last)
 

@@ -31,10 +31,10 @@ def _waits(context: Context) -> Bool:
 
 def _checked(context: Context) -> Bool:
     """Waits that have had a check since their thread's last step of an optimizer."""
-    waits, forest = context.waits, context.forest
+    waits, call_tree = context.waits, context.call_tree
     check = waits.last_before(context.named(_CHECK))
     step = waits.last_before(context.beginning("Optimizer.step#"))
-    return (check >= 0) & (lookup(forest.start, check) > lookup(forest.start, step))
+    return (check >= 0) & (lookup(call_tree.start, check) > lookup(call_tree.start, step))
 
 
 RULE = Rule(

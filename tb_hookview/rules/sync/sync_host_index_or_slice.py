@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.by_place import by_place
 from tb_hookview.rules.evidence.syncs import Direction
 
@@ -33,16 +33,16 @@ def _uploads(context: Context) -> Bool:
 
 def _bounds(context: Context) -> Bool:
     """Values read in a module's call (in any place, without modules), and sliced by at once."""
-    waits, forest = context.waits, context.forest
+    waits, call_tree = context.waits, context.call_tree
     read = waits.outermost("|".join(_READS))
     following = waits.after(read, *_READS)
-    soon = lookup(forest.start, following) - lookup(forest.end, read) <= _AT_ONCE_NS
+    soon = lookup(call_tree.start, following) - lookup(call_tree.end, read) <= _AT_ONCE_NS
     module = context.analysis.attribution.row_module[waits.position]
     in_model = (module >= 0) | (len(context.analysis.modules) == 0)
     return np.asarray((read >= 0) & waits.named(following, *_SLICES) & soon & in_model)
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     explained, uploads = context.explained_by(RULE), _uploads(context)
     yield from by_place(context, explained & uploads, note="an index is copied to the device")
     yield from by_place(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.by_place import by_place
 
 _CONDITIONAL = (
@@ -19,7 +19,7 @@ def _waits(context: Context) -> Bool:
     return context.waits.inside("aten::nonzero", "aten::argwhere", "aten::nonzero_numpy")
 
 
-def _match(context: Context) -> Iterator[Match]:
+def _match(context: Context) -> Iterator[Occurrence]:
     return by_place(context, context.explained_by(RULE), caveats=_CONDITIONAL)
 
 

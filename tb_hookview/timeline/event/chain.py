@@ -7,25 +7,25 @@ from typing import Any
 
 from tb_hookview.analysis.host.roles import Role, node_name
 from tb_hookview.analysis.host.stacks import is_frame
-from tb_hookview.timeline.event.reference import STRETCH, Subject
+from tb_hookview.timeline.event.reference import STRETCH, EventRef
 from tb_hookview.timeline.lanes.names import label
-from tb_hookview.timeline.lanes.trace_lanes import Sort
+from tb_hookview.timeline.lanes.trace_lanes import RowGroup
 from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.timeline.window.merging import touching
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 LONGEST = 2000
 """Characters of a link's text."""
 
 
-def chain(timeline: Timeline, subject: Subject) -> list[dict[str, Any]]:
+def chain(timeline: Timeline, subject: EventRef) -> list[dict[str, Any]]:
     """Links of the chain, innermost first; the `id` of what is on no lane is None."""
     analysis = timeline.analysis
     if subject.category == STRETCH:
         return _modules_above(timeline, subject.module)
     row, first = subject.row, -1
     if subject.is_host_row:
-        first = int(analysis.forest.parent[row])
+        first = int(analysis.call_tree.parent[row])
     elif subject.work >= 0:
         row = first = int(analysis.work.launch[subject.work])
     elif subject.gap >= 0:
@@ -41,20 +41,22 @@ def _rows(timeline: Timeline, row: int) -> list[dict[str, Any]]:
     analysis, links = timeline.analysis, []
     while row >= 0:
         links.append(_row(timeline, row))
-        row = int(analysis.forest.parent[row])
+        row = int(analysis.call_tree.parent[row])
     return links
 
 
 def _row(timeline: Timeline, row: int) -> dict[str, Any]:
     analysis = timeline.analysis
-    host, event = analysis.host, int(analysis.forest.event[row])
+    host, event = analysis.host, int(analysis.call_tree.event[row])
     module = int(analysis.ranges.module[row])
     if module >= 0:
         return _link("module", timeline.names.texts[timeline.names.module + module], event)
     if host.role_of(row) is Role.NODE:
         return _link("node", node_name(host.name(row)), event)
-    kind = Kind(int(host.kind[row]))
-    return _link("call" if kind is Kind.RUNTIME else kind.name.lower(), host.name(row), event)
+    kind = EventCategory(int(host.kind[row]))
+    return _link(
+        "call" if kind is EventCategory.RUNTIME else kind.name.lower(), host.name(row), event
+    )
 
 
 def _module(timeline: Timeline, row: int, links: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -74,14 +76,14 @@ def _modules_above(timeline: Timeline, module: int) -> list[dict[str, Any]]:
     return links
 
 
-def _lines(timeline: Timeline, subject: Subject, row: int) -> Iterator[dict[str, Any]]:
+def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[dict[str, Any]]:
     """Python frames around the event; in the backward pass, around what made its node."""
     analysis = timeline.analysis
     if row >= 0:
         node = int(analysis.row_node[row])
         maker = int(timeline.makers[node]) if node >= 0 else -1
         asked = maker if maker >= 0 else row
-        thread, moment = int(analysis.forest.thread[asked]), int(analysis.forest.start[asked])
+        thread, moment = int(analysis.call_tree.thread[asked]), int(analysis.call_tree.start[asked])
         yield from _frames(timeline, thread, moment)
     elif subject.category == "python":
         place = timeline.place(subject.event)
@@ -93,7 +95,7 @@ def _frames(
     timeline: Timeline, thread: int, moment: int, below: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """Frames open on a thread at a moment, innermost first; of the rows above `below` only."""
-    number = timeline.lane_of_thread(thread, Sort.PYTHON)
+    number = timeline.lane_of_thread(thread, RowGroup.PYTHON)
     if number < 0:
         return
     lane, texts = timeline.lane(number), timeline.names.texts

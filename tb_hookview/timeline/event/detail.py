@@ -14,7 +14,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.schema import Phase
 from tb_hookview.timeline.event.chain import chain
 from tb_hookview.timeline.event.links import links
-from tb_hookview.timeline.event.reference import STRETCH, Subject, inside, subject_at
+from tb_hookview.timeline.event.reference import STRETCH, EventRef, event_ref_at, inside
 from tb_hookview.timeline.event.summary import spot
 from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.lanes.catalogue import thread_label
@@ -33,7 +33,7 @@ def detail(timeline: Timeline, event: int) -> dict[str, Any]:
         NotFoundError: there is no such event.
     """
     place = timeline.place(event)
-    subject = subject_at(timeline, place)
+    subject = event_ref_at(timeline, place)
     told, omitted = links(timeline, subject)
     name = timeline.names.texts[int(timeline.lane(place.lane).name[place.position])]
     return {
@@ -50,7 +50,7 @@ def detail(timeline: Timeline, event: int) -> dict[str, Any]:
     }
 
 
-def _whereabouts(timeline: Timeline, subject: Subject) -> dict[str, Any]:
+def _whereabouts(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
     """Thread of the host; device and stream of work; the step by the host's clock."""
     analysis = timeline.analysis
     work, threads = analysis.work, analysis.trace.threads
@@ -59,7 +59,7 @@ def _whereabouts(timeline: Timeline, subject: Subject) -> dict[str, Any]:
         device = str(work.device[subject.work])
         stream = threads[subject.thread].tid.removeprefix("stream ")
         launch = int(work.launch[subject.work])
-        moment = int(analysis.forest.start[launch]) if launch >= 0 else moment
+        moment = int(analysis.call_tree.start[launch]) if launch >= 0 else moment
     elif subject.gap >= 0:
         device = str(analysis.gaps.device[subject.gap])
     elif subject.thread >= 0:
@@ -106,7 +106,7 @@ def _owner_of_row(analysis: Analysis, row: int) -> _Owner:
     )
 
 
-def _owner(timeline: Timeline, subject: Subject, place: Place) -> _Owner:
+def _owner(timeline: Timeline, subject: EventRef, place: Place) -> _Owner:
     if subject.work >= 0:
         return _owner_of_work(timeline.analysis, subject.work)
     if subject.category == STRETCH:
@@ -119,7 +119,7 @@ def _owner(timeline: Timeline, subject: Subject, place: Place) -> _Owner:
     return _Owner(subject.phase)
 
 
-def _owners(timeline: Timeline, subject: Subject, place: Place) -> dict[str, Any]:
+def _owners(timeline: Timeline, subject: EventRef, place: Place) -> dict[str, Any]:
     """Phase, module and node, and how they are known."""
     analysis, owner = timeline.analysis, _owner(timeline, subject, place)
     module = subject.module if subject.module >= 0 else owner.module
@@ -134,7 +134,7 @@ def _owners(timeline: Timeline, subject: Subject, place: Place) -> dict[str, Any
     }
 
 
-def _times(timeline: Timeline, subject: Subject) -> dict[str, Any]:
+def _times(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
     """Times beside the duration; None where there is nothing to tell."""
     analysis = timeline.analysis
     own: int | None = None
@@ -154,14 +154,14 @@ def _times(timeline: Timeline, subject: Subject) -> dict[str, Any]:
 
 def _own_time(timeline: Timeline, row: int) -> int:
     """Time of a host row less that of the rows directly inside it."""
-    forest = timeline.analysis.forest
-    below = np.arange(row + 1, forest.behind[row])
-    children = below[forest.parent[below] == row]
-    taken = np.minimum(forest.end[children], forest.end[row]) - forest.start[children]
-    return max(int(forest.duration[row] - taken.sum()), 0)
+    call_tree = timeline.analysis.call_tree
+    below = np.arange(row + 1, call_tree.behind[row])
+    children = below[call_tree.parent[below] == row]
+    taken = np.minimum(call_tree.end[children], call_tree.end[row]) - call_tree.start[children]
+    return max(int(call_tree.duration[row] - taken.sum()), 0)
 
 
-def _arguments(timeline: Timeline, subject: Subject, name: str) -> dict[str, str] | None:
+def _arguments(timeline: Timeline, subject: EventRef, name: str) -> dict[str, str] | None:
     """Arguments as they stand in the file, as text."""
     if subject.event < 0:
         return {}

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
-from tb_hookview.timeline.event.reference import STRETCH, Subject, inside, nodes_inside
+from tb_hookview.timeline.event.reference import STRETCH, EventRef, inside, nodes_inside
 from tb_hookview.timeline.event.summary import spots
 from tb_hookview.timeline.timeline import Timeline
 
@@ -25,7 +25,7 @@ class Linked(NamedTuple):
     position: Int
 
 
-def links(timeline: Timeline, subject: Subject) -> tuple[list[dict[str, Any]], int]:
+def links(timeline: Timeline, subject: EventRef) -> tuple[list[dict[str, Any]], int]:
     """The first `MOST` links by relation and start, and how many are left out."""
     found = list(_all(timeline, subject))
     told: list[dict[str, Any]] = []
@@ -36,7 +36,7 @@ def links(timeline: Timeline, subject: Subject) -> tuple[list[dict[str, Any]], i
     return told, sum(len(linked.position) for linked in found) - len(told)
 
 
-def _all(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+def _all(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     if subject.gap >= 0:
         yield from _of_gap(timeline, subject.gap)
         return
@@ -58,13 +58,13 @@ def _all(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
 def _events(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
     """Links to rows of the trace, lane by lane."""
     lanes = timeline.lane_of_event[rows]
-    for lane in distinct(lanes).tolist():
+    for lane in unique(lanes).tolist():
         position = timeline.lane(lane).position_of(rows[lanes == lane])
         yield Linked(relation, lane, position)
 
 
 def _host_rows(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
-    return _events(timeline, relation, timeline.analysis.forest.event[rows[rows >= 0]])
+    return _events(timeline, relation, timeline.analysis.call_tree.event[rows[rows >= 0]])
 
 
 def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
@@ -87,7 +87,7 @@ def _of_wait(timeline: Timeline, row: int) -> Iterator[Linked]:
     yield from _events(timeline, "waits for", analysis.work.event[work[work >= 0]])
 
 
-def _autograd(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """From an operator to the nodes it made; from a node, or a row within, to what made it."""
     analysis = timeline.analysis
     makers = timeline.makers
@@ -98,19 +98,19 @@ def _autograd(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
         yield from _host_rows(timeline, "backward of", makers[node : node + 1])
 
 
-def _calls_of_stretch(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+def _calls_of_stretch(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Calls of the module that made the nodes of one of its stretches."""
     makers = timeline.makers[nodes_inside(timeline, subject)]
     calls = _call_around(timeline, subject.module, makers)
-    yield from _sources(timeline, "backward of", "forward", distinct(calls[calls >= 0]))
+    yield from _sources(timeline, "backward of", "forward", unique(calls[calls >= 0]))
 
 
-def _stretches_of_call(timeline: Timeline, subject: Subject) -> Iterator[Linked]:
+def _stretches_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Stretches of a module whose nodes were made in one of its calls."""
     analysis = timeline.analysis
     calls = _call_around(timeline, subject.module, timeline.makers)
     made = analysis.nodes.position[calls == subject.row]
-    start, thread = analysis.forest.start[made], analysis.forest.thread[made]
+    start, thread = analysis.call_tree.start[made], analysis.call_tree.thread[made]
     wanted = timeline.names.module + subject.module
     for number in timeline.lanes_of("backward"):
         lane = timeline.lane(number)
@@ -118,7 +118,7 @@ def _stretches_of_call(timeline: Timeline, subject: Subject) -> Iterator[Linked]
         mine = mine[np.argsort(lane.start[mine], kind="stable")]
         begun = start[thread == timeline.entries[number].thread]
         place = np.searchsorted(lane.start[mine], begun, side="right") - 1
-        held = mine[distinct(place[place >= 0])]
+        held = mine[unique(place[place >= 0])]
         yield Linked("forward of", number, held)
 
 
@@ -127,7 +127,7 @@ def _call_around(timeline: Timeline, module: int, rows: Int) -> Int:
     analysis = timeline.analysis
     calls = np.flatnonzero((analysis.ranges.module == module) & (analysis.row_node < 0))
     found = lookup(calls, np.searchsorted(calls, rows, side="right") - 1)
-    return np.where(rows < lookup(analysis.forest.behind, found), found, -1)
+    return np.where(rows < lookup(analysis.call_tree.behind, found), found, -1)
 
 
 def _sources(timeline: Timeline, relation: str, kind: str, sources: Int) -> Iterator[Linked]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from tb_hookview.arrays.types import Int
 from tb_hookview.timeline.timeline import Place, Timeline
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 
 @dataclass(frozen=True)
-class Subject:
+class EventRef:
     """One event; indices are -1 where they do not apply, times nanoseconds."""
 
     category: str
@@ -23,7 +23,7 @@ class Subject:
     row: int = -1
     """Row of the forest: the event itself, or (`module_backward`) its first node."""
     work: int = -1
-    """Index into `DeviceWork`."""
+    """Index into `DeviceEvents`."""
     thread: int = -1
     module: int = -1
     """Of the lanes of modules."""
@@ -44,7 +44,7 @@ STRETCH = "module_backward"
 """Category of a stretch of the backward pass, which is many rows."""
 
 
-def subject_at(timeline: Timeline, place: Place) -> Subject:
+def event_ref_at(timeline: Timeline, place: Place) -> EventRef:
     """What is shown at a place."""
     lane = timeline.lane(place.lane)
     start, end = int(lane.start[place.position]), int(lane.end[place.position])
@@ -53,33 +53,33 @@ def subject_at(timeline: Timeline, place: Place) -> Subject:
     kind = timeline.entries[place.lane].kind
     if kind == "steps":
         if source >= 0:
-            return Subject("step", start, end, step=source)
-        return Subject("phase", start, end, phase=name - names.phase)
+            return EventRef("step", start, end, step=source)
+        return EventRef("phase", start, end, phase=name - names.phase)
     if kind == "idle":
-        return Subject("idle", start, end, gap=source)
+        return EventRef("idle", start, end, gap=source)
     if kind == "forward":
         return _call(timeline, "module", start, end, source, name - names.module)
     if kind == "backward" and name >= names.recomputed:
         return _call(timeline, "recompute", start, end, source, name - names.recomputed)
     if kind == "backward":
-        thread = int(timeline.analysis.forest.thread[source])
+        thread = int(timeline.analysis.call_tree.thread[source])
         module = name - names.module
-        return Subject(STRETCH, start, end, row=source, thread=thread, module=module)
+        return EventRef(STRETCH, start, end, row=source, thread=thread, module=module)
     return _traced(timeline, source, start, end)
 
 
 def _call(
     timeline: Timeline, category: str, start: int, end: int, row: int, module: int
-) -> Subject:
-    forest = timeline.analysis.forest
-    event, thread = int(forest.event[row]), int(forest.thread[row])
-    return Subject(category, start, end, event=event, row=row, thread=thread, module=module)
+) -> EventRef:
+    call_tree = timeline.analysis.call_tree
+    event, thread = int(call_tree.event[row]), int(call_tree.thread[row])
+    return EventRef(category, start, end, event=event, row=row, thread=thread, module=module)
 
 
-def _traced(timeline: Timeline, event: int, start: int, end: int) -> Subject:
+def _traced(timeline: Timeline, event: int, start: int, end: int) -> EventRef:
     events = timeline.analysis.trace.events
-    return Subject(
-        category=Kind(int(events.kind[event])).name.lower(),
+    return EventRef(
+        category=EventCategory(int(events.kind[event])).name.lower(),
         start=start,
         end=end,
         event=event,
@@ -89,36 +89,36 @@ def _traced(timeline: Timeline, event: int, start: int, end: int) -> Subject:
     )
 
 
-def inside(timeline: Timeline, subject: Subject) -> Int:
+def inside(timeline: Timeline, subject: EventRef) -> Int:
     """Device work that was launched inside a host row, a frame or a stretch of a module."""
     analysis = timeline.analysis
-    forest, launch = analysis.forest, analysis.work.launch
+    call_tree, launch = analysis.call_tree, analysis.work.launch
     if subject.category == STRETCH:
-        first, last = np.searchsorted(forest.thread, [subject.thread, subject.thread + 1])
+        first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
         mine = (launch >= first) & (launch < last) & (analysis.owners.node >= 0)
-        mine[mine] = _began_in(subject, forest.start[launch[mine]])
+        mine[mine] = _began_in(subject, call_tree.start[launch[mine]])
         owner = analysis.owners.module
         mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
         return np.flatnonzero(mine)
     if subject.is_host_row:
-        return np.flatnonzero((launch >= subject.row) & (launch < forest.behind[subject.row]))
+        return np.flatnonzero((launch >= subject.row) & (launch < call_tree.behind[subject.row]))
     if subject.category == "python":
-        first, last = np.searchsorted(forest.thread, [subject.thread, subject.thread + 1])
+        first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
         mine = (launch >= first) & (launch < last)
-        mine[mine] = _began_in(subject, forest.start[launch[mine]])
+        mine[mine] = _began_in(subject, call_tree.start[launch[mine]])
         return np.flatnonzero(mine)
     return np.zeros(0, np.int64)
 
 
-def _began_in(subject: Subject, moments: Int) -> Int:
+def _began_in(subject: EventRef, moments: Int) -> Int:
     return np.asarray((moments >= subject.start) & (moments < subject.end))
 
 
-def nodes_inside(timeline: Timeline, subject: Subject) -> Int:
+def nodes_inside(timeline: Timeline, subject: EventRef) -> Int:
     """Nodes of a stretch of a module: those of it and the modules below that began in it."""
     analysis = timeline.analysis
     position, owner = analysis.nodes.position, analysis.attribution.node_module
-    mine = analysis.forest.thread[position] == subject.thread
-    mine &= _began_in(subject, analysis.forest.start[position])
+    mine = analysis.call_tree.thread[position] == subject.thread
+    mine &= _began_in(subject, analysis.call_tree.start[position])
     mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
     return np.flatnonzero(mine)

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.report.tables.threads import thread_role
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.device_lanes import idle_items, queue_curve
-from tb_hookview.timeline.lanes.lane import Items
+from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.module_lanes import (
     backward_items,
     backward_threads,
@@ -23,8 +23,8 @@ from tb_hookview.timeline.lanes.module_lanes import (
 )
 from tb_hookview.timeline.lanes.names import Names
 from tb_hookview.timeline.lanes.step_lane import step_items
-from tb_hookview.timeline.lanes.trace_lanes import Sort, TraceRows
-from tb_hookview.trace import Kind
+from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
+from tb_hookview.trace import EventCategory
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Entry:
     group: str
     title: str
     subtitle: str
-    items: Callable[[], Items] | None = None
+    items: Callable[[], LaneItems] | None = None
     curve: Callable[[], Curve] | None = None
     """Of a queue, which is a curve and has no items."""
     thread: int = -1
     """Thread of the trace that the lane is of, -1 for none."""
-    sort: Sort | None = None
+    sort: RowGroup | None = None
     """Which rows of that thread it holds; None where its items are our own."""
 
 
@@ -58,7 +58,7 @@ def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]
 
 
 def _modules(analysis: Analysis, names: Names) -> Iterator[Entry]:
-    forward = distinct(analysis.forest.thread[forward_rows(analysis)])
+    forward = unique(analysis.call_tree.thread[forward_rows(analysis)])
     backward = backward_threads(analysis)
     for kind, threads, items in (
         ("forward", forward, forward_items),
@@ -82,7 +82,7 @@ _TITLES = {
 
 def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
     """Lanes of host threads: the one that trains first, of one role the fullest first."""
-    host, python = rows.groups(Sort.HOST), rows.groups(Sort.PYTHON)
+    host, python = rows.groups(RowGroup.HOST), rows.groups(RowGroup.PYTHON)
     roles = {thread: thread_role(analysis, thread) for thread in {*host, *python}}
     order = list(_TITLES)
 
@@ -93,7 +93,7 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
     for thread in sorted(roles, key=lambda t: (t != main, rank(t))):
         title = "main thread" if thread == main else _TITLES[roles[thread]]
         label = thread_label(analysis, thread)
-        for sort, subtitle in ((Sort.HOST, label), (Sort.PYTHON, f"Python stack, {label}")):
+        for sort, subtitle in ((RowGroup.HOST, label), (RowGroup.PYTHON, f"Python stack, {label}")):
             if thread in rows.groups(sort):
                 yield _trace_lane("host", "Host", title, subtitle, rows, thread, sort)
 
@@ -102,18 +102,16 @@ def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entr
     work, threads = analysis.work, analysis.trace.threads
     labels = {device.id: device.name for device in analysis.trace.devices}
     thread_of_work = analysis.trace.events.thread[work.event]
-    devices = distinct(work.device).tolist()
-    streams = {
-        device: distinct(thread_of_work[work.device == device]).tolist() for device in devices
-    }
+    devices = unique(work.device).tolist()
+    streams = {device: unique(thread_of_work[work.device == device]).tolist() for device in devices}
     shown: set[int] = set()
     for device, found in streams.items():
-        for thread in sorted(found, key=lambda t: -rows.groups(Sort.DEVICE)[t]):
+        for thread in sorted(found, key=lambda t: -rows.groups(RowGroup.DEVICE)[t]):
             if thread not in shown:
                 shown.add(thread)
                 stream = f"stream {threads[thread].tid.removeprefix('stream ')}"
                 group = f"Device {device}"
-                yield _trace_lane("device", group, group, stream, rows, thread, Sort.DEVICE)
+                yield _trace_lane("device", group, group, stream, rows, thread, RowGroup.DEVICE)
     for device in devices:
         items = partial(idle_items, analysis, names, device)
         subtitle = f"by cause, device {device} {labels.get(device, '')}".rstrip()
@@ -126,23 +124,23 @@ def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entr
 
 
 _REST = {
-    Kind.DEVICE_ANNOTATION: "annotations on the device",
-    Kind.OVERHEAD: "the profiler's overhead",
-    Kind.SPAN: "the profiler's window",
-    Kind.OTHER: "of a category not known here",
+    EventCategory.DEVICE_ANNOTATION: "annotations on the device",
+    EventCategory.OVERHEAD: "the profiler's overhead",
+    EventCategory.SPAN: "the profiler's window",
+    EventCategory.OTHER: "of a category not known here",
 }
 
 
 def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
-    for thread in rows.groups(Sort.REST):
-        kinds = distinct(analysis.trace.events.kind[rows.rows(thread, Sort.REST)]).tolist()
-        subtitle = ", ".join(_REST[Kind(kind)] for kind in kinds)
+    for thread in rows.groups(RowGroup.REST):
+        kinds = unique(analysis.trace.events.kind[rows.rows(thread, RowGroup.REST)]).tolist()
+        subtitle = ", ".join(_REST[EventCategory(kind)] for kind in kinds)
         title = thread_label(analysis, thread)
-        yield _trace_lane("annotations", "Other", title, subtitle, rows, thread, Sort.REST)
+        yield _trace_lane("annotations", "Other", title, subtitle, rows, thread, RowGroup.REST)
 
 
 def _trace_lane(
-    kind: str, group: str, title: str, subtitle: str, rows: TraceRows, thread: int, sort: Sort
+    kind: str, group: str, title: str, subtitle: str, rows: TraceRows, thread: int, sort: RowGroup
 ) -> Entry:
     items = partial(rows.items, thread, sort)
     return Entry(kind, group, title, subtitle, items, thread=thread, sort=sort)

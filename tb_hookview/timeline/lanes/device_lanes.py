@@ -8,16 +8,16 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.timeline.lanes.colours import OF_CAUSE
 from tb_hookview.timeline.lanes.curves import Curve
-from tb_hookview.timeline.lanes.lane import Items
+from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
 
 
-def idle_items(analysis: Analysis, names: Names, device: int) -> Items:
+def idle_items(analysis: Analysis, names: Names, device: int) -> LaneItems:
     """Idle time of a device by its cause; the source of an item is its row of `Gaps`."""
     gaps = analysis.gaps
     rows = np.flatnonzero(gaps.device == device)
     cause = gaps.cause[rows]
-    return Items(gaps.start[rows], gaps.end[rows], names.cause + cause, OF_CAUSE[cause], rows)
+    return LaneItems(gaps.start[rows], gaps.end[rows], names.cause + cause, OF_CAUSE[cause], rows)
 
 
 def queue_curve(analysis: Analysis, device: int) -> Curve:

@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Index, Int
 from tb_hookview.timeline.lanes.colours import Colour, Colours
 from tb_hookview.timeline.lanes.layout import MOST_ROWS, by_row, by_start, depths
 
 
 @dataclass(frozen=True)
-class Items:
+class LaneItems:
     """What a lane shows, in any order; arrays of shape (n,)."""
 
     start: Int
@@ -34,7 +34,7 @@ class Lane:
     Within a row starts and ends both ascend, so that what touches a window is one stretch of it.
     """
 
-    def __init__(self, items: Items) -> None:
+    def __init__(self, items: LaneItems) -> None:
         order = by_start(items.start, items.end)
         depth = depths(items.start[order], items.end[order])
         rowed = by_row(depth)
@@ -106,7 +106,7 @@ class Lane:
     @cached_property
     def palette(self) -> Colours:
         """The colours that items have, ascending."""
-        return distinct(self.colour)
+        return unique(self.colour)
 
     @cached_property
     def time(self) -> Int:

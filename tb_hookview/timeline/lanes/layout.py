@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import ROUNDING_NS, enclosing, lookup, subtree_ends
 from tb_hookview.arrays.types import Bool, Int
 
@@ -44,7 +44,7 @@ def depths(start: Int, end: Int) -> Int:
     parent = enclosing(np.zeros(len(start), np.int64), start, end)
     depth = np.minimum(_levels(parent), MOST_ROWS - 1)
     crossing = np.flatnonzero((parent >= 0) & (end > lookup(end, parent)))
-    for first, last in _outermost(distinct(parent[crossing]), parent):
+    for first, last in _outermost(unique(parent[crossing]), parent):
         depth[first:last] = depth[first] + _first_fit(start[first:last], end[first:last])
     for first, last in _groups_with(_out_of_order(depth, end), start, end):
         depth[first:last] = _first_fit(start[first:last], end[first:last])
@@ -90,7 +90,7 @@ def _groups_with(wanted: Bool, start: Int, end: Int) -> list[tuple[int, int]]:
     reach = np.maximum.accumulate(end)
     first = np.flatnonzero(np.concatenate([[True], start[1:] >= reach[:-1]]))
     last = np.append(first[1:], len(start))
-    holding = distinct(np.searchsorted(first, np.flatnonzero(wanted), side="right") - 1)
+    holding = unique(np.searchsorted(first, np.flatnonzero(wanted), side="right") - 1)
     return list(zip(first[holding].tolist(), last[holding].tolist(), strict=True))
 
 

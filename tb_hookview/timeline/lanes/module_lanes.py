@@ -21,12 +21,12 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import distinct, last_up_to
+from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
-from tb_hookview.timeline.lanes.lane import Items
+from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
 
 MOST_LEVELS = 200
@@ -38,40 +38,40 @@ def forward_rows(analysis: Analysis) -> Int:
     return np.flatnonzero((analysis.ranges.module >= 0) & (analysis.row_node < 0))
 
 
-def forward_items(analysis: Analysis, names: Names, thread: int) -> Items:
+def forward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
     """Calls of modules on a thread; the source of an item is its forest row."""
-    forest, ranges = analysis.forest, analysis.ranges
+    call_tree, ranges = analysis.call_tree, analysis.ranges
     rows = forward_rows(analysis)
-    rows = rows[forest.thread[rows] == thread]
-    start, end, module = forest.start[rows], forest.end[rows], ranges.module[rows]
-    waits = _waits(analysis, thread, lookup(ranges.module, ranges.innermost(forest)), False)
+    rows = rows[call_tree.thread[rows] == thread]
+    start, end, module = call_tree.start[rows], call_tree.end[rows], ranges.module[rows]
+    waits = _waits(analysis, thread, lookup(ranges.module, ranges.innermost(call_tree)), False)
     waiting = _mostly_waiting(start, end, module, waits)
     colour = np.where(waiting, Colour.WAIT, OF_PHASE[analysis.phases.row[rows]])
-    return Items(start, end, names.module + module, colour.astype(np.uint8), rows)
+    return LaneItems(start, end, names.module + module, colour.astype(np.uint8), rows)
 
 
 def backward_threads(analysis: Analysis) -> Int:
     """Threads on which nodes ran that belong to a module."""
     owned = analysis.attribution.node_module >= 0
-    return distinct(analysis.forest.thread[analysis.nodes.position[owned]])
+    return unique(analysis.call_tree.thread[analysis.nodes.position[owned]])
 
 
-def backward_items(analysis: Analysis, names: Names, thread: int) -> Items:
+def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
     """Stretches of modules on a thread, and calls of modules within nodes.
 
     The source of an item is the forest row of its first node, or of the call.
     """
-    forest, ranges = analysis.forest, analysis.ranges
-    nodes = np.flatnonzero(forest.thread[analysis.nodes.position] == thread)
+    call_tree, ranges = analysis.call_tree, analysis.ranges
+    nodes = np.flatnonzero(call_tree.thread[analysis.nodes.position] == thread)
     start, end, module, row = _stretches(analysis, nodes)
     again = np.flatnonzero((ranges.module >= 0) & (analysis.row_node >= 0))
-    again = again[forest.thread[again] == thread]
+    again = again[call_tree.thread[again] == thread]
     name = np.concatenate([names.module + module, names.recomputed + ranges.module[again]])
     waits = _waits(analysis, thread, analysis.attribution.row_module, True)
     waiting = np.append(_mostly_waiting(start, end, module, waits), np.zeros(len(again), bool))
-    return Items(
-        start=np.concatenate([start, forest.start[again]]),
-        end=np.concatenate([end, forest.end[again]]),
+    return LaneItems(
+        start=np.concatenate([start, call_tree.start[again]]),
+        end=np.concatenate([end, call_tree.end[again]]),
         name=name,
         colour=np.where(waiting, Colour.WAIT, Colour.BACKWARD).astype(np.uint8),
         source=np.concatenate([row, again]),
@@ -89,7 +89,7 @@ class _Waits(NamedTuple):
 def _waits(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Waits:
     """Waits of a thread inside or outside of nodes; `module` is that of each forest row."""
     syncs = analysis.syncs
-    mine = analysis.forest.thread[syncs.position] == thread
+    mine = analysis.call_tree.thread[syncs.position] == thread
     mine &= (analysis.row_node[syncs.position] >= 0) == backward
     start = syncs.start[mine]
     return _Waits(start, syncs.end[mine] - start, module[syncs.position[mine]])
@@ -97,7 +97,7 @@ def _waits(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Wai
 
 def _mostly_waiting(start: Int, end: Int, module: Int, waits: _Waits) -> Bool:
     """Items of which the host waited for at least half, in the very module that they show."""
-    held = last_up_to(module, start, waits.module, waits.start)
+    held = asof(module, start, waits.module, waits.start)
     inside = (held >= 0) & (waits.module >= 0)
     inside &= lookup(end, held) > waits.start
     waited = np.bincount(held[inside], waits.length[inside], minlength=len(start))
@@ -107,7 +107,7 @@ def _mostly_waiting(start: Int, end: Int, module: Int, waits: _Waits) -> Bool:
 def _stretches(analysis: Analysis, nodes: Int) -> tuple[Int, Int, Int, Int]:
     """Start, end, module and first node's forest row of each stretch, outer modules first."""
     position = analysis.nodes.position[nodes]
-    start, end = analysis.forest.start[position], analysis.forest.end[position]
+    start, end = analysis.call_tree.start[position], analysis.call_tree.end[position]
     owner = analysis.attribution.node_module[nodes]
     chains = _chains(analysis.modules)
     goes_on = ~_fresh(analysis, start, end)

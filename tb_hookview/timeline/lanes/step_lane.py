@@ -12,22 +12,22 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
-from tb_hookview.timeline.lanes.lane import Items
+from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
 
 PAUSE = 100
 """Part of its step that a pause within a phase may take, one in so many."""
 
 
-def step_items(analysis: Analysis, names: Names) -> Items:
+def step_items(analysis: Analysis, names: Names) -> LaneItems:
     """Steps, and the stretches of their phases; the source of an item is its step, else -1."""
     window = analysis.steps.window
     start, end, phase = phase_stretches(analysis)
     steps = np.arange(len(window))
-    return Items(
+    return LaneItems(
         start=np.concatenate([window[:, 0], start]),
         end=np.concatenate([window[:, 1], end]),
         name=np.concatenate([names.step + steps, names.phase + phase]),
@@ -38,7 +38,7 @@ def step_items(analysis: Analysis, names: Names) -> Items:
 
 def phase_stretches(analysis: Analysis) -> tuple[Int, Int, Int]:
     """Start, end and phase of each stretch, in order; none goes over the bound of a step."""
-    times = [_cut(time, distinct(analysis.steps.window)) for time in analysis.phases.time]
+    times = [_cut(time, unique(analysis.steps.window)) for time in analysis.phases.time]
     numbers = [np.full(len(time), number) for number, time in enumerate(times)]
     pieces, phase = np.concatenate(times), np.concatenate(numbers)
     order = np.argsort(pieces[:, 0], kind="stable")

@@ -16,12 +16,12 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour, Colours
-from tb_hookview.timeline.lanes.lane import Items
-from tb_hookview.trace import Kind
+from tb_hookview.timeline.lanes.lane import LaneItems
+from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.vocabulary import DEVICE_WORK
 
 
-class Sort(IntEnum):
+class RowGroup(IntEnum):
     """Which lane of its thread a row is in."""
 
     HOST = 0
@@ -31,13 +31,13 @@ class Sort(IntEnum):
 
 
 _SORTS = {
-    Kind.OPERATOR: Sort.HOST,
-    Kind.ANNOTATION: Sort.HOST,
-    Kind.RUNTIME: Sort.HOST,
-    Kind.PYTHON: Sort.PYTHON,
-    **dict.fromkeys(DEVICE_WORK, Sort.DEVICE),
+    EventCategory.OPERATOR: RowGroup.HOST,
+    EventCategory.ANNOTATION: RowGroup.HOST,
+    EventCategory.RUNTIME: RowGroup.HOST,
+    EventCategory.PYTHON: RowGroup.PYTHON,
+    **dict.fromkeys(DEVICE_WORK, RowGroup.DEVICE),
 }
-_SORT_OF_KIND = np.array([_SORTS.get(kind, Sort.REST) for kind in Kind], np.int64)
+_SORT_OF_KIND = np.array([_SORTS.get(kind, RowGroup.REST) for kind in EventCategory], np.int64)
 
 
 class TraceRows:
@@ -46,33 +46,33 @@ class TraceRows:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         events = analysis.trace.events
-        key = events.thread.astype(np.int64) * len(Sort) + _SORT_OF_KIND[events.kind]
+        key = events.thread.astype(np.int64) * len(RowGroup) + _SORT_OF_KIND[events.kind]
         self._order = np.argsort(key, kind="stable")
         present, first = np.unique(key[self._order], return_index=True)
         last = np.append(first, len(key))[1:]
         self._stretch = {
-            (int(k) // len(Sort), Sort(int(k) % len(Sort))): (int(a), int(b))
+            (int(k) // len(RowGroup), RowGroup(int(k) % len(RowGroup))): (int(a), int(b))
             for k, a, b in zip(present, first, last, strict=True)
         }
 
-    def groups(self, sort: Sort) -> dict[int, int]:
+    def groups(self, sort: RowGroup) -> dict[int, int]:
         """Number of rows of a sort, by thread."""
         return {t: b - a for (t, s), (a, b) in self._stretch.items() if s is sort}
 
-    def rows(self, thread: int, sort: Sort) -> Int:
+    def rows(self, thread: int, sort: RowGroup) -> Int:
         """Rows of `Events` of one thread and sort, ascending."""
         first, last = self._stretch[thread, sort]
         return self._order[first:last]
 
-    def items(self, thread: int, sort: Sort) -> Items:
+    def items(self, thread: int, sort: RowGroup) -> LaneItems:
         """What the lane of a thread and sort shows; the source of an item is its row."""
         rows, events = self.rows(thread, sort), self._analysis.trace.events
         colour = self._colour[rows]
-        if sort is Sort.PYTHON:
+        if sort is RowGroup.PYTHON:
             colour = self._colour_of_frames(thread, events.start[rows])
         start = events.start[rows]
         name = events.name[rows].astype(np.int64)
-        return Items(start, start + events.duration[rows], name, colour, rows)
+        return LaneItems(start, start + events.duration[rows], name, colour, rows)
 
     @cached_property
     def _colour(self) -> Colours:
@@ -82,7 +82,7 @@ class TraceRows:
         colour = np.full(len(analysis.trace.events), Colour.OTHER, np.uint8)
         of_row = OF_PHASE[analysis.phases.row]
         of_row[analysis.syncs.position] = Colour.WAIT
-        colour[analysis.forest.event] = of_row
+        colour[analysis.call_tree.event] = of_row
         phase = lookup(analysis.phases.row, work.launch)
         of_work = OF_PHASE[np.where(phase < 0, Phase.OTHER, phase)]
         of_work[analysis.kinds.kind == COMMUNICATION] = Colour.COMMUNICATION
@@ -91,15 +91,15 @@ class TraceRows:
 
     def _colour_of_frames(self, thread: int, moment: Int) -> Colours:
         """Colour of the phase in which each moment of a thread lies."""
-        forest = self._analysis.forest
-        first, last = np.searchsorted(forest.thread, [thread, thread + 1])
-        row = first - 1 + np.searchsorted(forest.start[first:last], moment, side="right")
+        call_tree = self._analysis.call_tree
+        first, last = np.searchsorted(call_tree.thread, [thread, thread + 1])
+        row = first - 1 + np.searchsorted(call_tree.start[first:last], moment, side="right")
         row[row < first] = -1
         open_rows = np.flatnonzero(row >= 0)
         while len(open_rows):
-            over: Bool = forest.end[row[open_rows]] <= moment[open_rows]
+            over: Bool = call_tree.end[row[open_rows]] <= moment[open_rows]
             open_rows = open_rows[over]
-            row[open_rows] = forest.parent[row[open_rows]]
+            row[open_rows] = call_tree.parent[row[open_rows]]
             open_rows = open_rows[row[open_rows] >= 0]
         phase = lookup(self._analysis.phases.row, row)
         return OF_PHASE[np.where(phase < 0, Phase.OTHER, phase)]

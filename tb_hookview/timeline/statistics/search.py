@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_hookview.arrays.joins import distinct
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.timeline.event.summary import spots
 from tb_hookview.timeline.timeline import Place, Timeline
@@ -74,7 +74,7 @@ def _matches(timeline: Timeline, number: int, named: Bool, question: Question) -
 def _told(timeline: Timeline, number: Int, position: Int, start: Int) -> list[dict[str, Any]]:
     first = _earliest(start)
     told: dict[Place, dict[str, Any]] = {}
-    for lane in distinct(number[first]).tolist():
+    for lane in unique(number[first]).tolist():
         places = position[first][number[first] == lane]
         for place, spot in zip(places.tolist(), spots(timeline, lane, places), strict=True):
             told[Place(lane, place)] = spot

@@ -75,7 +75,7 @@ def _device_work(timeline: Timeline, window: Bounds) -> Ranking:
 def _operators(timeline: Timeline, window: Bounds) -> Ranking:
     analysis, rows = timeline.analysis, timeline.operators
     host, size = analysis.host, len(analysis.trace.strings)
-    inside = clip(analysis.forest.start, analysis.forest.end, window)
+    inside = clip(analysis.call_tree.start, analysis.call_tree.end, window)
     own_time = inside.own_time(rows.above)
     named = rows.named[inside.row]
     calls = named & ~rows.repeats[inside.row]
@@ -101,17 +101,17 @@ def _device_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
 
 def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     analysis = timeline.analysis
-    forest, nodes, attribution = analysis.forest, analysis.nodes, analysis.attribution
+    call_tree, nodes, attribution = analysis.call_tree, analysis.nodes, analysis.attribution
     is_call: Bool = analysis.ranges.module >= 0
     calls = np.flatnonzero(is_call)
-    number = np.full(len(forest), -1, np.int64)
+    number = np.full(len(call_tree), -1, np.int64)
     number[calls] = np.arange(len(calls))
-    inside = clip(forest.start[calls], forest.end[calls], window)
-    own = inside.own_time(lookup(number, nearest_above(forest.parent, is_call)[calls]))
+    inside = clip(call_tree.start[calls], call_tree.end[calls], window)
+    own = inside.own_time(lookup(number, nearest_above(call_tree.parent, is_call)[calls]))
     row = calls[inside.row]
     mine = ~attribution.row_recompute[row]
     yield _modules(timeline, "forward", "host", analysis.ranges.module[row[mine]], own[mine])
-    inside = clip(forest.start[nodes.position], forest.end[nodes.position], window)
+    inside = clip(call_tree.start[nodes.position], call_tree.end[nodes.position], window)
     module, own = attribution.node_module[inside.row], inside.own_time(nodes.around)
     yield _modules(timeline, "backward", "host", module[module >= 0], own[module >= 0])
 

@@ -31,14 +31,14 @@ from tb_hookview.trace.columns.trace import (
     Thread,
 )
 from tb_hookview.trace.format.arguments import ARGUMENTS, COLLECTIVE, MEMORY, Argument, Form
-from tb_hookview.trace.source.damage import Notice
 from tb_hookview.trace.format.decode import KEY_FIELDS, NO_TIME, Event
 from tb_hookview.trace.format.vocabulary import (
     CATEGORIES,
     FORWARD_BACKWARD_FLOWS,
-    Kind,
+    EventCategory,
     is_annotation_of_old,
 )
+from tb_hookview.trace.source.damage import Notice
 from tb_hookview.trace.text.pieces import Piece
 
 _FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
@@ -103,7 +103,7 @@ class Builder:
         category = columns.pop("category")
         kind = self._kind_table()[category]
         old = np.array([is_annotation_of_old(text) for text in strings.texts], bool)
-        kind[(kind == Kind.OPERATOR) & old[columns["name"]]] = Kind.ANNOTATION
+        kind[(kind == EventCategory.OPERATOR) & old[columns["name"]]] = EventCategory.ANNOTATION
         threads, renumbered = self._threads()
         columns["thread"] = renumbered[columns["thread"]]
         return {
@@ -278,7 +278,9 @@ class Builder:
 
     def _kind_table(self) -> NDArray[np.int8]:
         found = self._categories.values()
-        return np.array([CATEGORIES.get(text.lower(), Kind.OTHER) for text in found], np.int8)
+        return np.array(
+            [CATEGORIES.get(text.lower(), EventCategory.OTHER) for text in found], np.int8
+        )
 
     def _add_arrows(self, arrows: list[Arrow], events: list[Event], piece: Piece) -> None:
         starts = np.array([event.ts for event in events], np.float64)
@@ -345,7 +347,7 @@ class Builder:
 
     def _unknown(self, category: Index) -> Iterator[Notice]:
         found = self._categories.values()
-        unknown = np.flatnonzero(self._kind_table() == Kind.OTHER)
+        unknown = np.flatnonzero(self._kind_table() == EventCategory.OTHER)
         for number in unknown[:_NAMED]:
             message = f"events of a category not known here ({found[number][:60]!r}), kept as other"
             yield Notice("unknown-category", message, int(np.count_nonzero(category == number)))
@@ -425,7 +427,7 @@ _DTYPES: dict[str, Any] = {**_EVERYWHERE, **{a.column: _TYPE[a.form] for a in AR
 
 
 def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
-    table = np.zeros(len(Kind), bool)
+    table = np.zeros(len(EventCategory), bool)
     table[list(kinds)] = True
     return np.asarray(table[kind])
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from tb_hookview.trace.format.vocabulary import Kind
+from tb_hookview.trace.format.vocabulary import EventCategory
 
-_DEVICE = frozenset({Kind.KERNEL, Kind.COPY, Kind.SET})
-_OPERATOR = frozenset({Kind.OPERATOR, Kind.ANNOTATION})
-_MOVES = frozenset({Kind.COPY, Kind.SET})
+_DEVICE = frozenset({EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET})
+_OPERATOR = frozenset({EventCategory.OPERATOR, EventCategory.ANNOTATION})
+_MOVES = frozenset({EventCategory.COPY, EventCategory.SET})
 
 
 class Form(Enum):
@@ -38,19 +38,21 @@ class Argument(NamedTuple):
 
     column: str
     keys: tuple[str, ...]
-    kinds: frozenset[Kind]
+    kinds: frozenset[EventCategory]
     missing: int = -1
     form: Form = Form.WHOLE
 
 
 ARGUMENTS: tuple[Argument, ...] = (
-    Argument("external", ("External id", "external id"), frozenset({Kind.RUNTIME}) | _OPERATOR),
+    Argument(
+        "external", ("External id", "external id"), frozenset({EventCategory.RUNTIME}) | _OPERATOR
+    ),
     Argument("sequence", ("Sequence number",), _OPERATOR),
     Argument("forward_thread", ("Fwd thread id",), _OPERATOR, missing=0),
     Argument("shapes", ("Input Dims",), _OPERATOR, form=Form.TEXT),
     Argument("types", ("Input type",), _OPERATOR, form=Form.TEXT),
     Argument("device", ("device",), _DEVICE),
-    Argument("correlation", ("correlation",), frozenset({Kind.RUNTIME}) | _DEVICE),
+    Argument("correlation", ("correlation",), frozenset({EventCategory.RUNTIME}) | _DEVICE),
     Argument("bytes", ("bytes",), _MOVES),
     Argument("graph", ("graph id",), _DEVICE, missing=0),
     Argument("blocks_per_sm", ("blocks per SM",), _DEVICE, form=Form.MEASURED),

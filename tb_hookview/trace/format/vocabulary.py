@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Kind(IntEnum):
+class EventCategory(IntEnum):
     """What a complete event is, whichever vocabulary it was written in."""
 
     OTHER = 0
@@ -25,40 +25,40 @@ class Kind(IntEnum):
     """The profiler's own window."""
 
 
-DEVICE_WORK = (Kind.KERNEL, Kind.COPY, Kind.SET)
+DEVICE_WORK = (EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET)
 """Kinds that keep a device busy."""
 
-CATEGORIES: dict[str, Kind] = {
-    "cpu_op": Kind.OPERATOR,
-    "operator": Kind.OPERATOR,
-    "hpu_op": Kind.OPERATOR,
-    "user_annotation": Kind.ANNOTATION,
-    "python_function": Kind.PYTHON,
-    "cuda_runtime": Kind.RUNTIME,
-    "cuda_driver": Kind.RUNTIME,
-    "runtime": Kind.RUNTIME,
-    "xpu_runtime": Kind.RUNTIME,
-    "xpu_driver": Kind.RUNTIME,
-    "mtia_runtime": Kind.RUNTIME,
-    "glow_runtime": Kind.RUNTIME,
-    "privateuse1_runtime": Kind.RUNTIME,
-    "privateuse1_driver": Kind.RUNTIME,
-    "kernel": Kind.KERNEL,
-    "mtia_ccp_events": Kind.KERNEL,
-    "gpu_memcpy": Kind.COPY,
-    "memcpy": Kind.COPY,
-    "gpu_memset": Kind.SET,
-    "memset": Kind.SET,
-    "gpu_user_annotation": Kind.DEVICE_ANNOTATION,
-    "cuda_sync": Kind.DEVICE_ANNOTATION,
-    "cuda_event": Kind.DEVICE_ANNOTATION,
-    "xpu_sync": Kind.DEVICE_ANNOTATION,
-    "cuda_profiler_range": Kind.DEVICE_ANNOTATION,
-    "mtia_insight": Kind.DEVICE_ANNOTATION,
-    "xpu_scope_profiler": Kind.DEVICE_ANNOTATION,
-    "collective_comm": Kind.DEVICE_ANNOTATION,
-    "overhead": Kind.OVERHEAD,
-    "trace": Kind.SPAN,
+CATEGORIES: dict[str, EventCategory] = {
+    "cpu_op": EventCategory.OPERATOR,
+    "operator": EventCategory.OPERATOR,
+    "hpu_op": EventCategory.OPERATOR,
+    "user_annotation": EventCategory.ANNOTATION,
+    "python_function": EventCategory.PYTHON,
+    "cuda_runtime": EventCategory.RUNTIME,
+    "cuda_driver": EventCategory.RUNTIME,
+    "runtime": EventCategory.RUNTIME,
+    "xpu_runtime": EventCategory.RUNTIME,
+    "xpu_driver": EventCategory.RUNTIME,
+    "mtia_runtime": EventCategory.RUNTIME,
+    "glow_runtime": EventCategory.RUNTIME,
+    "privateuse1_runtime": EventCategory.RUNTIME,
+    "privateuse1_driver": EventCategory.RUNTIME,
+    "kernel": EventCategory.KERNEL,
+    "mtia_ccp_events": EventCategory.KERNEL,
+    "gpu_memcpy": EventCategory.COPY,
+    "memcpy": EventCategory.COPY,
+    "gpu_memset": EventCategory.SET,
+    "memset": EventCategory.SET,
+    "gpu_user_annotation": EventCategory.DEVICE_ANNOTATION,
+    "cuda_sync": EventCategory.DEVICE_ANNOTATION,
+    "cuda_event": EventCategory.DEVICE_ANNOTATION,
+    "xpu_sync": EventCategory.DEVICE_ANNOTATION,
+    "cuda_profiler_range": EventCategory.DEVICE_ANNOTATION,
+    "mtia_insight": EventCategory.DEVICE_ANNOTATION,
+    "xpu_scope_profiler": EventCategory.DEVICE_ANNOTATION,
+    "collective_comm": EventCategory.DEVICE_ANNOTATION,
+    "overhead": EventCategory.OVERHEAD,
+    "trace": EventCategory.SPAN,
 }
 """Lower-case category to kind; torch 1.8 to 1.10 wrote `Operator`, `Runtime`, `Kernel`, ..."""
 

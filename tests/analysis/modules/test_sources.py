@@ -13,7 +13,7 @@ from analysis.owners import module, report_of
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.loading.cached import load
-from tb_hookview.trace import Kind
+from tb_hookview.trace import EventCategory
 
 STACKS = """
 main python  [Net                                                   ]
@@ -101,8 +101,8 @@ def test_real_stacks_show_every_module_where_a_slow_search_finds_it(name: str) -
 
 def _slow_sources(analysis: Analysis) -> list[str | None]:
     """Each module's first call, and of all frames inside it the first that is a `forward`."""
-    forest, events, ranges = analysis.forest, analysis.trace.events, analysis.ranges
-    python = np.flatnonzero(events.kind == Kind.PYTHON).tolist()
+    call_tree, events, ranges = analysis.call_tree, analysis.trace.events, analysis.ranges
+    python = np.flatnonzero(events.kind == EventCategory.PYTHON).tolist()
     rows = [
         (int(events.thread[row]), int(events.start[row]), analysis.trace.strings[events.name[row]])
         for row in python
@@ -110,12 +110,12 @@ def _slow_sources(analysis: Analysis) -> list[str | None]:
     found: list[str | None] = []
     for number in range(len(analysis.modules)):
         calls = np.flatnonzero(ranges.module == number).tolist()
-        call = min(calls, key=lambda row: int(forest.start[row]))
-        first, last = int(forest.start[call]), int(forest.end[call])
+        call = min(calls, key=lambda row: int(call_tree.start[row]))
+        first, last = int(call_tree.start[call]), int(call_tree.end[call])
         frames = sorted(
             (start, text)
             for thread, start, text in rows
-            if thread == forest.thread[call] and first <= start <= last
+            if thread == call_tree.thread[call] and first <= start <= last
         )
         text = next((t for _, t in frames if t.endswith("): forward")), "")
         file, _, line = text.removesuffix("): forward").rpartition("(")

@@ -132,7 +132,7 @@ def test_many_calls_are_told_in_bins(analysis: Analysis, monkeypatch: pytest.Mon
 
 def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Analysis) -> None:
     """The slow way: up from each node's maker, row by row, to a call of the module."""
-    forest, nodes = analysis.forest, analysis.nodes
+    call_tree, nodes = analysis.call_tree, analysis.nodes
     maker = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
     for module in range(0, len(analysis.modules), 5):
         calls = set(np.flatnonzero(analysis.ranges.module == module).tolist())
@@ -140,10 +140,10 @@ def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Anal
         for node, row in enumerate(maker.tolist()):
             owner = int(analysis.attribution.node_module[node])
             while row >= 0 and row not in calls:
-                row = int(forest.parent[row])
+                row = int(call_tree.parent[row])
             if row < 0 or not module <= owner < int(analysis.modules.end[module]):
                 continue
-            start = int(forest.start[row]) / 1000
+            start = int(call_tree.start[row]) / 1000
             expected[start] = expected.get(start, 0) + int(nodes.self_host[node]) / 1000
         told = module_detail.module_detail(analysis, analysis.modules.path[module]).calls
         found = {row.start_us: row.backward_host_us for row in told.rows}

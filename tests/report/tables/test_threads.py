@@ -140,16 +140,20 @@ def test_phases_of_threads_against_a_walk_along_their_rows(path: Path) -> None:
 
 
 def _slow_times(analysis: Analysis) -> Counter[tuple[str, str, str]]:
-    forest, reason = analysis.forest, analysis.phases.reason.tolist()
+    call_tree, reason = analysis.call_tree, analysis.phases.reason.tolist()
     on_device = device_threads(analysis.trace)
     changes: dict[int, list[tuple[int, int, int]]] = {}
-    for row in range(len(forest)):
-        if on_device[forest.thread[row]]:
+    for row in range(len(call_tree)):
+        if on_device[call_tree.thread[row]]:
             continue
-        of_thread = changes.setdefault(int(forest.thread[row]), [])
-        parent = int(forest.parent[row])
-        opens = parent < 0 or reason[parent] != reason[row] or forest.end[row] > forest.end[parent]
-        start, end = int(forest.start[row]), int(forest.end[row])
+        of_thread = changes.setdefault(int(call_tree.thread[row]), [])
+        parent = int(call_tree.parent[row])
+        opens = (
+            parent < 0
+            or reason[parent] != reason[row]
+            or call_tree.end[row] > call_tree.end[parent]
+        )
+        start, end = int(call_tree.start[row]), int(call_tree.end[row])
         for number in {reason[row] if opens else len(REASONS) - 1, len(REASONS) - 1}:
             of_thread += [(start, 1, number), (end, -1, number)]
     found = Counter[tuple[str, str, str]]()

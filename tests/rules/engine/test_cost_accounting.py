@@ -17,7 +17,7 @@ from tb_hookview.report.build import build_report, step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine import cost_accounting as billing
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Match, Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 STEPS = {
     "s1": "ProfilerStep#1",
@@ -158,7 +158,7 @@ def context_of(tmp_path: Path, *rules: Rule) -> Context:
     return Context(selection, step_rows(selection), rules)
 
 
-def rule(identifier: str, *matches: Match) -> Rule:
+def rule(identifier: str, *matches: Occurrence) -> Rule:
     return Rule(
         identifier, "host", "Title", "matches", "Fix.", "reference", match=lambda _: matches
     )
@@ -169,9 +169,9 @@ def test_a_gap_is_billed_to_the_first_rule_that_claims_it(tmp_path: Path) -> Non
     assert len(every) > 1
     context = context_of(
         tmp_path,
-        rule("first", Match("there", "seen", gaps=every[:1])),
-        rule("second", Match("there", "seen", gaps=every)),
-        rule("third", Match("there", "seen", gaps=every)),
+        rule("first", Occurrence("there", "seen", gaps=every[:1])),
+        rule("second", Occurrence("there", "seen", gaps=every)),
+        rule("third", Occurrence("there", "seen", gaps=every)),
     )
     cost = {finding.rule: finding.cost_us_per_step for finding in billing.find(context)}
     gaps = context.analysis.gaps.duration / 1000
@@ -183,10 +183,10 @@ def test_waste_is_gained_as_far_as_the_remedy_saves_it(tmp_path: Path) -> None:
     kernel, copy, last = (np.array([row]) for row in range(3))
     context = context_of(
         tmp_path,
-        rule("all", Match("", "seen", wasted=kernel)),
-        rule("part", Match("", "seen", wasted=copy, saved=0.5)),
-        rule("unknown", Match("", "seen", wasted=last, claims_gain=False)),
-        rule("nothing", Match("", "seen")),
+        rule("all", Occurrence("", "seen", wasted=kernel)),
+        rule("part", Occurrence("", "seen", wasted=copy, saved=0.5)),
+        rule("unknown", Occurrence("", "seen", wasted=last, claims_gain=False)),
+        rule("nothing", Occurrence("", "seen")),
     )
     length = (plain.duration / 1000).tolist()
     found = {each.rule: each for each in billing.find(context)}
@@ -201,9 +201,9 @@ def test_work_is_billed_to_the_first_rule_that_calls_it_wasted(tmp_path: Path) -
     rows = np.arange(3)
     context = context_of(
         tmp_path,
-        rule("first", Match("", "seen", wasted=rows[:1], wasted_ns=np.array([1000]))),
-        rule("second", Match("", "seen", wasted=rows[:2])),
-        rule("third", Match("", "seen", wasted=rows[:2])),
+        rule("first", Occurrence("", "seen", wasted=rows[:1], wasted_ns=np.array([1000]))),
+        rule("second", Occurrence("", "seen", wasted=rows[:2])),
+        rule("third", Occurrence("", "seen", wasted=rows[:2])),
     )
     found = {each.rule: each for each in billing.find(context)}
     time = context.analysis.work.duration[:2].sum() / 1000
@@ -228,14 +228,14 @@ def test_no_gap_and_no_work_is_ever_billed_twice(tmp_path: Path) -> None:
         assert sum(expected) * 1000 <= total + 1e-6
 
 
-def _claim(random: np.random.Generator, analysis: Analysis) -> Match:
+def _claim(random: np.random.Generator, analysis: Analysis) -> Occurrence:
     gaps = np.flatnonzero(random.random(len(analysis.gaps)) < 0.5)
     work = np.flatnonzero(random.random(len(analysis.work)) < 0.6)
     part = random.integers(0, analysis.work.duration[work] + 1) if random.random() < 0.5 else None
-    return Match("there", "seen", gaps=gaps, wasted=work, wasted_ns=part)
+    return Occurrence("there", "seen", gaps=gaps, wasted=work, wasted_ns=part)
 
 
-def _billed_slowly(claims: list[Match], analysis: Analysis) -> list[float]:
+def _billed_slowly(claims: list[Occurrence], analysis: Analysis) -> list[float]:
     """Cost of each claim, microseconds: what is left of all that it asks for, one by one."""
     gap_left = dict(enumerate(analysis.gaps.duration.tolist()))
     work_left = dict(enumerate(analysis.work.duration.tolist()))
@@ -255,7 +255,7 @@ def test_advice_stands_under_the_finding_it_belongs_to(tmp_path: Path) -> None:
     invisible = Rule("unseen", "host", "Unseen", "not in a trace", "Look elsewhere.", "reference")
     visible = Rule(
         *("seen", "host", "Seen", "matches", "Fix.", "reference"),
-        match=lambda _: [Match("", "seen", wasted=np.arange(1))],
+        match=lambda _: [Occurrence("", "seen", wasted=np.arange(1))],
         advice=("unseen",),
     )
     (finding,) = billing.find(context_of(tmp_path, visible, invisible))
@@ -268,7 +268,7 @@ def test_advice_stands_under_the_finding_it_belongs_to(tmp_path: Path) -> None:
 def test_severity_is_the_share_of_the_step(tmp_path: Path, cost: float, severity: str) -> None:
     step = context_of(tmp_path).step_us
     part = np.array([round(cost * step * 10)])
-    match = Match("", "seen", wasted=np.array([1]), wasted_ns=part, latent="it matters")
+    match = Occurrence("", "seen", wasted=np.array([1]), wasted_ns=part, latent="it matters")
     (finding,) = billing.find(context_of(tmp_path, rule("one", match)))
     assert finding.severity == severity
 

@@ -125,7 +125,7 @@ def test_of_many_links_the_first_are_told_and_the_rest_counted(tmp_path: Path) -
     work = timeline.analysis.work
     launch, pieces = np.unique(work.launch[work.launch >= 0], return_counts=True)
     row = int(launch[np.argmax(pieces)])
-    graph = detail(timeline, int(timeline.analysis.forest.event[row]))
+    graph = detail(timeline, int(timeline.analysis.call_tree.event[row]))
     launched = [link for link in graph["links"] if link["relation"] == "launches"]
     assert len(graph["links"]) == 200
     assert graph["links_omitted"] + len(launched) == pieces.max()
@@ -178,7 +178,7 @@ def test_chains_of_waits_are_those_of_the_report() -> None:
     analysis = load(shared_trace("tracelens_mi300_sd35_with_stacks"))
     timeline = Timeline(analysis)
     rows = sync_rows(select(analysis, None), [""] * len(analysis.syncs))
-    events = analysis.forest.event[analysis.syncs.position].tolist()
+    events = analysis.call_tree.event[analysis.syncs.position].tolist()
     for event, row in zip(events, rows, strict=True):
         shown = detail(timeline, event)
         lines = [link["text"] for link in shown["chain"] if link["kind"] == "line"]

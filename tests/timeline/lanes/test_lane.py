@@ -272,14 +272,14 @@ def test_an_export_shows_the_same_stretches(name: str) -> None:
 
 def test_a_module_s_stretches_hold_its_nodes_and_no_others() -> None:
     timeline = Timeline(load(shared_trace("tracelens_mi300_resnet_checkpointing_ddp")))
-    analysis, forest = timeline.analysis, timeline.analysis.forest
+    analysis, call_tree = timeline.analysis, timeline.analysis.call_tree
     nodes, owner = analysis.nodes, analysis.attribution.node_module
     (number,) = timeline.lanes_of("backward")
     lane, texts = timeline.lane(number), analysis.modules.path
     for module in range(len(texts)):
         mine = lane.name == timeline.names.module + module
         below = (owner >= module) & (owner < analysis.modules.end[module])
-        start, end = forest.start[nodes.position], forest.end[nodes.position]
+        start, end = call_tree.start[nodes.position], call_tree.end[nodes.position]
         for node in np.flatnonzero(below & (nodes.around < 0)).tolist():
             around = mine & (lane.start <= start[node]) & (end[node] <= lane.end)
             assert around.sum() == 1

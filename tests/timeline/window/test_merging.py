@@ -14,7 +14,7 @@ from slow_merging import Block, slow_blocks, touches
 from tb_hookview.loading.cached import load
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.lanes.colours import Colour
-from tb_hookview.timeline.lanes.lane import Items, Lane
+from tb_hookview.timeline.lanes.lane import Lane, LaneItems
 from tb_hookview.timeline.lanes.layout import MOST_ROWS
 from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resolution_of
 
@@ -28,7 +28,7 @@ def lane_of(raw: list[tuple[int, int, int, int]], scale: int) -> Lane:
     start, length, name, colour = np.array(raw, np.int64).reshape(-1, 4).T
     start = start * scale
     end = start + length * scale
-    return Lane(Items(start, end, name, colour.astype(np.uint8), np.arange(len(start))))
+    return Lane(LaneItems(start, end, name, colour.astype(np.uint8), np.arange(len(start))))
 
 
 def listed(found: Blocks) -> list[Block]:
