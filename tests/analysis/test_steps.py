@@ -3,9 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import numpy as np
 import pytest
 
 from tb_hookview import markers
+from tb_hookview.analysis.phases import Steps
 from tb_hookview.errors import NotFoundError
 from tb_hookview.loading.cached import load
 from tb_hookview.report.build import build_report
@@ -78,6 +80,22 @@ def test_reports_of_the_steps_sum_to_that_of_the_whole(tmp_path: Path) -> None:
 def test_an_unknown_step_is_named_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"no step 'ProfilerStep#9'; there are ProfilerStep#1"):
         build_report(analysis(tmp_path), ["9"])
+
+
+def test_steps_whose_marks_cross_do_not_overlap(tmp_path: Path) -> None:
+    """The first mark ends 1 us after the second begins: that microsecond is the second step's."""
+    picture = """
+    main notes [s1       ]
+    main notes           [s2         ]
+    """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
+    first, second = build_report(made).data.steps
+    assert (first.duration_us, second.duration_us) == (10, 13)
+
+
+def test_the_end_of_the_last_step_lies_in_it() -> None:
+    steps = Steps(("s1", "s2"), np.array([[10, 20], [20, 30]]), np.array([0, 0]))
+    assert steps.at(np.array([9, 10, 20, 30, 31])).tolist() == [-1, 0, 1, 1, -1]
 
 
 def test_without_steps_the_whole_trace_is_one(tmp_path: Path) -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import grid
 import msgspec
 import pytest
 from shared_traces import shared_trace
 
 import tb_hookview
+from tb_hookview import markers
 from tb_hookview.comparison.compare import compare
+from tb_hookview.loading.cached import load
+from tb_hookview.report.build import build_report
 from tb_hookview.report.tables.syncs import own_syncs
 from tb_hookview.schema import Comparison, KernelsOmitted, Module, Pair, ReportData
 
@@ -27,6 +32,14 @@ NAMES = (
     "kineto_resnet50_num_workers_0",
 )
 NEAR = 1e-3
+DRAWN = {
+    "a": markers.encode("forward", "a", "Linear"),
+    "b": markers.encode("forward", "b", "Linear"),
+    "mm'": "autograd::engine::evaluate_function: MmBackward0",
+    "s1": "ProfilerStep#1",
+    "s2": "ProfilerStep#2",
+    "launch": "cudaLaunchKernel",
+}
 MIRRORED = {"appeared": "vanished", "vanished": "appeared"}
 
 
@@ -267,3 +280,45 @@ def test_without_a_device_its_numbers_are_not_known(reports: dict[str, ReportDat
     assert comparison.device_busy_us.change is None
     assert all(pair.change is None for pair in comparison.idle_us.values())
     assert comparison.measure == "host"
+
+
+def drawn(folder: Path, picture: str) -> ReportData:
+    return build_report(load(grid.write(folder / "t.json", grid.events(picture, DRAWN)))).data
+
+
+def test_a_module_whose_changes_cancel_stands_last(tmp_path: Path) -> None:
+    """Forward 10 us longer and backward 10 us shorter is no effect; 3 us longer is one."""
+    base = drawn(
+        tmp_path,
+        """
+        main ops  [a               ] [b     ]
+        main ops   [aten::mm seq=4]
+        auto ops                                          [mm' seq=4 F=1          ]
+        """,
+    )
+    other = drawn(
+        tmp_path,
+        """
+        main ops  [a                         ] [b        ]
+        main ops   [aten::mm seq=4]
+        auto ops                                          [mm' seq=4 F=1]
+        """,
+    )
+    rows = compare(base, other).modules
+    changes = [(m.path, m.forward_us.change, m.backward_us.change) for m in rows]
+    assert changes == [("b", 3, 0), ("a", 10, -10)]
+
+
+def test_causes_that_one_step_lacks_are_not_known(tmp_path: Path) -> None:
+    whole = drawn(
+        tmp_path,
+        """
+        main notes  [s1                ][s2                ]
+        main calls   [launch corr=1]     [launch corr=2]
+        gpu  kernel      [k corr=1]          [k corr=2]
+        """,
+    )
+    first, second = whole.steps
+    partly = replace(whole, steps=[first, replace(second, idle=None)])
+    assert compare(partly, partly).idle_us == {}
+    assert {pair.other for pair in compare(whole, partly).idle_us.values()} == {None}

@@ -68,7 +68,7 @@ def read(events: list[dict[str, Any]]) -> Timeline:
 
 
 def split(timeline: Timeline) -> dict[int, Counter[str]]:
-    """Microseconds of idle time of each device, by cause."""
+    """Microseconds of idle time of each device that has any, by cause."""
     everything = [*timeline.works, *timeline.calls, *timeline.notes]
     first, last = min(p.start for p in everything), max(p.end for p in everything)
     floor = _floor(timeline)
@@ -82,7 +82,8 @@ def split(timeline: Timeline) -> dict[int, Counter[str]]:
             if not any(work.start <= moment < work.end for work in works):
                 count[_cause(timeline, works, moment, first, bills, floor)] += MOMENT
             moment += MOMENT
-        result[device] = count
+        if count:
+            result[device] = count
     return result
 
 

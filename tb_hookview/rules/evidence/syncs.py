@@ -176,7 +176,8 @@ class Waits(Struct, frozen=True, dict=True):
     def after(self, row: Int, *skipped: str) -> Int:
         """The same, of the first operator after each row."""
         call_tree, rows = self.analysis.call_tree, self._without(skipped)
-        return self._sibling(rows, -call_tree.start[rows], row, -call_tree.end[row])
+        # From its start on: clocks of whole microseconds may let it end after the next one begins.
+        return self._sibling(rows, -call_tree.start[rows], row, -call_tree.start[row] - 1)
 
     def last_before(self, wanted: Bool) -> Int:
         """Last of some forest rows to start on the thread before each wait, -1 for none."""

@@ -124,6 +124,18 @@ def test_a_wait_beside_a_thread_that_goes_on_launching_costs_nothing(tmp_path: P
     assert "sync" not in idle_of(data)
 
 
+def test_a_launch_of_another_thread_at_the_end_of_a_wait_came_after_it(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        other calls                   [wait corr=6     ]
+        main  calls [launch corr=1]                     [launch corr=2]
+        gpu  kernel  [k corr=1    ]                        [k corr=2  ]
+        """,
+    )
+    assert data.syncs[0].device_idle_us == idle_of(data)["sync"] == 18
+
+
 def test_allocations_have_a_table_of_their_own(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
@@ -229,6 +241,20 @@ def test_a_wait_with_nothing_to_wait_for(tmp_path: Path) -> None:
         """,
     )
     assert data.syncs[0].waited_for is None
+
+
+def test_a_wait_that_ended_a_microsecond_before_its_kernel_was_for_it(tmp_path: Path) -> None:
+    """A clock of whole microseconds may order the two ends so."""
+    data = report_of(
+        tmp_path,
+        """
+        main calls [launch corr=1][launch corr=2] [wait corr=3          ]
+        gpu kernel  [relu corr=1                      ][gemm corr=2      ]
+        """,
+    )
+    (sync,) = data.syncs
+    assert sync.waited_for is not None
+    assert sync.waited_for.name == "gemm"
 
 
 def test_waits_on_the_device_are_counted_apart(tmp_path: Path) -> None:

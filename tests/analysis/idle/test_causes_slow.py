@@ -92,7 +92,7 @@ class Timelines:
         self.events.append({**event, "ts": 1000 + start, "dur": length, "args": args})
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(400))
 def test_the_split_of_random_timelines(tmp_path: Path, seed: int) -> None:
     events = Timelines(seed).draw()
     gaps = load(grid.write(tmp_path / "t.json", events)).gaps

@@ -52,6 +52,18 @@ def test_a_blocking_copy_and_the_synchronize_after_it_are_one_wait(tmp_path: Pat
     assert (sync.operator, sync.cause) == ("aten::item", "sync-scalar-item")
 
 
+def test_the_longer_call_of_a_copy_and_its_synchronize_holds_the_wait(tmp_path: Path) -> None:
+    sync = only_sync(
+        tmp_path,
+        """
+        main ops   [aten::item                                ]
+        main calls   [copy corr=5  ]  [wait corr=6           ]
+        gpu  copy      [D2P corr=5]
+        """,
+    )
+    assert (sync.api, sync.duration_us) == ("cudaStreamSynchronize", 41)
+
+
 def test_a_wait_inside_a_wait_is_the_same_wait(tmp_path: Path) -> None:
     sync = only_sync(
         tmp_path,
@@ -74,6 +86,19 @@ def test_a_copy_that_returned_before_its_work_was_done_did_not_wait(tmp_path: Pa
         """,
     )
     assert (sync.api, sync.duration_us) == ("cudaStreamSynchronize", 13)
+
+
+def test_a_copy_that_returned_in_the_microsecond_its_work_was_done_waited(tmp_path: Path) -> None:
+    """Both ends are equal on clocks of whole microseconds."""
+    sync = only_sync(
+        tmp_path,
+        """
+        main ops   [aten::copy_           ]
+        main calls   [copy corr=5       ]
+        gpu  copy        [P2D corr=5    ]
+        """,
+    )
+    assert (sync.api, sync.duration_us) == ("cudaMemcpyAsync", 20)
 
 
 def test_a_copy_to_pinned_memory_never_waits(tmp_path: Path) -> None:

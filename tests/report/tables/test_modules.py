@@ -67,6 +67,36 @@ def test_the_manifest_gives_order_roots_and_modules_never_called(tmp_path: Path)
     assert data.trace.recorder == {"version": 1, "roots": ["", "loss"]}
 
 
+def test_a_manifest_without_roots_makes_no_root_of_a_module_never_called(tmp_path: Path) -> None:
+    listed = [{"path": path, "class": "Linear"} for path in ("fc", "fc.idle")]
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [fc               ]
+        main ops     [aten::mm seq=4]
+        """,
+        **{markers.MANIFEST_KEY: {"modules": listed}},
+    )
+    assert [(m.path, m.parent) for m in data.modules] == [("fc", None), ("fc.idle", "fc")]
+
+
+def test_operators_inside_each_other_that_run_again_are_counted_once(tmp_path: Path) -> None:
+    """Host time is that of the outermost one."""
+    data = report_of(
+        tmp_path,
+        """
+        main notes [fwd               ]
+        main ops    [aten::relu seq=5]
+        auto ops                        [relu' seq=5 F=1                 ]
+        auto ops                          [aten::linear seq=1           ]
+        auto ops                             [aten::addmm seq=1]
+        """,
+    )
+    label = module(data, "## forward ##")
+    assert label.recompute is not None
+    assert label.recompute.host_us == 31
+
+
 def test_device_numbers_are_null_without_a_device(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,

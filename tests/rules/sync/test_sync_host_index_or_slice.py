@@ -42,6 +42,17 @@ def test_a_bound_that_comes_from_the_device(tmp_path: Path) -> None:
     assert (finding.module, finding.confidence) == ("fc", "medium")
 
 
+def test_a_slice_that_a_coarse_clock_begins_before_the_read_ends(tmp_path: Path) -> None:
+    """Clocks of whole microseconds may let two operators that follow each other overlap by one."""
+    picture = """
+        main ops   [fc                                         ]
+        main ops    [aten::item         ]
+        main ops                        [aten::slice] [aten::mm]
+        main calls    [wait corr=6 ]
+        """
+    assert causes(tmp_path, picture, NAMES) == ["sync-host-index-or-slice"]
+
+
 def test_a_slice_on_another_line_has_nothing_to_do_with_the_value(tmp_path: Path) -> None:
     picture = """
         main ops   [fc                                                   ]
