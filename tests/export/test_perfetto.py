@@ -280,6 +280,29 @@ def test_rows_that_cross_go_beside_and_keep_what_lies_in_them(
     assert rows["c"].above is rows["d"].above is rows["b"]
 
 
+def test_rows_that_touch_share_a_track(tmp_path: Path, perfetto: Export) -> None:
+    file = perfetto(picture(tmp_path, "main ops [a  ][b  ]"))
+    lanes = {s.name: file.lane(s.track)[1:] for s in file.of("operator")}
+    assert lanes == {"a": ("main",), "b": ("main",)}
+
+
+def test_of_two_open_rows_that_began_together_the_shorter_holds_what_follows(
+    tmp_path: Path, perfetto: Export
+) -> None:
+    path = picture(
+        tmp_path,
+        """
+        main ops   [a                ]
+        main ops   [b           ]
+        main ops     [c ]
+        main ops           [d              ]
+        """,
+    )
+    rows = {s.name: s for s in perfetto(path).of("operator")}
+    assert rows["a"].track != rows["b"].track
+    assert rows["c"].above is rows["b"]
+
+
 def test_backward_is_wrapped_into_modules(tmp_path: Path, perfetto: Export) -> None:
     """Nodes of one module that follow each other are one slice of it; a forward ends them all."""
     names = {

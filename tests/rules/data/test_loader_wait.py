@@ -42,3 +42,15 @@ def test_a_loader_that_keeps_up(tmp_path: Path) -> None:
 
 def test_a_loader_without_workers(tmp_path: Path) -> None:
     assert "loader-wait" not in findings(tmp_path, STEP.format(loader="single", before="k"), NAMES)
+
+
+def test_the_first_step_warms_up(tmp_path: Path) -> None:
+    """What its loader takes counts in no other step."""
+    picture = """
+    main notes  [s1             ][s2                                                             ]
+    main notes  [next]                      [n]
+    main calls        [go corr=7]              [go corr=8]
+    gpu  kernel [k]              [k corr=7]          [k corr=8                                   ]
+    """
+    words = {"s1": "ProfilerStep#1", "s2": "ProfilerStep#2", "go": "cudaLaunchKernel"}
+    assert "loader-wait" not in findings(tmp_path, picture, {**NAMES, **words, "n": NAMES["next"]})

@@ -10,6 +10,7 @@ from rules.eager import findings, operators, row
 RULE = "comm-exposed"
 REDUCE = [("c10d::allreduce_", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)")]
 GEMM = [("aten::mm", "gemm")]
+GATHER = [("c10d::_allgather_base_", "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)")]
 COMPUTES = operators(GEMM, kernel=50)
 
 
@@ -58,3 +59,21 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     assert (
         "; 2.0 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
     )
+
+
+def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> None:
+    norm = [row("cpu_op", "SyncBatchNorm", 1095, 45)]
+    gathers = operators(GATHER * 2, start=1100, kernel=12, stream=20)
+    reduces = operators(REDUCE, start=1150, kernel=60, stream=20)
+    found = findings(tmp_path, COMPUTES, norm, gathers, reduces)
+    assert found[RULE].evidence.startswith(
+        "1 pieces of communication a step take 60.0 us; for 60.0 us of a step"
+    )
+
+
+def test_collectives_of_batch_norms_do_not_make_up_the_tenth(tmp_path: Path) -> None:
+    norm = [row("cpu_op", "SyncBatchNorm", 1095, 45)]
+    gathers = operators(GATHER * 2, start=1100, kernel=12, stream=20)
+    reduces = operators(REDUCE, start=1150, kernel=6, stream=20)
+    found = findings(tmp_path, COMPUTES, norm, gathers, reduces)
+    assert ("sync-batchnorm" in found, RULE in found) == (True, False)

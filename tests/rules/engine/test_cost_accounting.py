@@ -29,8 +29,9 @@ WAIT = """
     main ops   [aten::item                      ] [aten::mm     ]
     main calls    [copy corr=5]  [wait corr=6  ]  [launch corr=7]
     gpu  copy            [D2P corr=5       ]
-    gpu  kernel [k   ]                                  [k corr=7]
+    gpu  kernel [k   ]                                  [k corr=7             ]
     """
+"""64 us, so that shares of the step are exact."""
 
 
 def test_the_device_idle_behind_a_wait_is_its_cost(tmp_path: Path) -> None:
@@ -152,8 +153,8 @@ def test_the_recording_does_not_matter_where_nothing_idles(tmp_path: Path) -> No
     assert finding.caveats == []
 
 
-def context_of(tmp_path: Path, *rules: Rule) -> Context:
-    analysis = load(grid.write(tmp_path / "t.json", grid.events(WAIT, NAMES)))
+def context_of(tmp_path: Path, *rules: Rule, picture: str = WAIT) -> Context:
+    analysis = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
     selection = select(analysis, None)
     return Context(selection, step_rows(selection), rules)
 
@@ -176,6 +177,19 @@ def test_a_gap_is_billed_to_the_first_rule_that_claims_it(tmp_path: Path) -> Non
     cost = {finding.rule: finding.cost_us_per_step for finding in billing.find(context)}
     gaps = context.analysis.gaps.duration / 1000
     assert cost == {"first": gaps[0], "second": pytest.approx(gaps[1:].sum())}
+
+
+def test_no_more_is_gained_than_the_step_idles(tmp_path: Path) -> None:
+    """A gap that outlasts the step costs all of its time, but the step has only its own to win."""
+    picture = """
+        main notes [ProfilerStep#1              ]
+        main calls [launch corr=1]                         [launch corr=7]
+        gpu  kernel [k corr=1                ]                   [k corr=7]
+        """
+    gap = np.array([1])
+    late = rule("late", Occurrence("", "seen", gaps=gap))
+    (finding,) = billing.find(context_of(tmp_path, late, picture=picture))
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (19, 4)
 
 
 def test_waste_is_gained_as_far_as_the_remedy_saves_it(tmp_path: Path) -> None:
@@ -263,7 +277,8 @@ def test_advice_stands_under_the_finding_it_belongs_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cost", "severity"), [(0.04, "low"), (2.0, "medium"), (6.0, "high"), (0.0, "info")]
+    ("cost", "severity"),
+    [(0.0, "info"), (0.04, "low"), (1.0, "medium"), (2.0, "medium"), (5.0, "high"), (6.0, "high")],
 )
 def test_severity_is_the_share_of_the_step(tmp_path: Path, cost: float, severity: str) -> None:
     step = context_of(tmp_path).step_us

@@ -48,3 +48,10 @@ def test_without_steps_long_gaps_may_be_of_the_set_up(tmp_path: Path) -> None:
 def test_without_steps_short_gaps_count(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, step(12, kernel=12, mark=False))["launch-queue-shallow"]
     assert any("no steps" in caveat for caveat in finding.caveats)
+
+
+def test_work_that_ends_in_the_moment_of_a_launch_is_ahead_of_it(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, step(12, kernel=12, pause=1))["launch-queue-shallow"]
+    assert "found at most 1 piece of work ahead" in finding.evidence
+    (finding,) = findings(tmp_path, step(12, kernel=12, pause=2))["launch-queue-shallow"]
+    assert "found at most 0 pieces of work ahead" in finding.evidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.eager import ADD, findings, operators
+from rules.eager import ADD, findings, operators, row
 
 RULE = "tiny-kernels-launch-bound"
 ADDS = [("aten::add", ADD)] * 60
@@ -35,3 +35,13 @@ def test_few_kernels(tmp_path: Path) -> None:
 def test_long_pauses_of_the_host(tmp_path: Path) -> None:
     """What takes the host longer than a launch has other reasons."""
     assert RULE not in findings(tmp_path, operators(ADDS, period=300))
+
+
+def test_kernels_of_a_graph(tmp_path: Path) -> None:
+    """One call launches them all; the gap before it is as long as for kernels launched alone."""
+    first = operators(ADDS[:1])
+    graph = row("cuda_runtime", "cudaGraphLaunch", 1100, 10, correlation=1)
+    place = {"ph": "X", "cat": "kernel", "name": ADD, "pid": 0, "tid": 7}
+    args = {"correlation": 1, "device": 0, "stream": 7}
+    kernels = [{**place, "ts": 1115 + 2 * i, "dur": 2, "args": args} for i in range(60)]
+    assert RULE not in findings(tmp_path, first, [graph], kernels)

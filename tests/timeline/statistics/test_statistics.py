@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import timeline_of
 from shared_traces import FOLDER, small_traces
 
 from tb_hookview.loading.cached import load
@@ -88,6 +89,18 @@ class TestOfSharedTraces:
         for number, device in enumerate(sums["devices"]):
             busy = sum(part["devices"][number]["busy_us"] for part in parts)
             assert busy == exactly(device["busy_us"])
+
+
+def test_each_device_has_its_own_idle_time(tmp_path: Path) -> None:
+    picture = """
+        main calls  [go corr=1][go corr=2]             [go corr=3]
+        gpu  kernel            [k corr=1 device=0    ]
+        gpu  kernel                                          [k corr=2 device=1]
+        """
+    devices = whole(timeline_of(tmp_path, picture))["devices"]
+    assert [device["id"] for device in devices] == ["0", "1"]
+    assert [device["idle_us"] for device in devices] == [11 + 26, 41]
+    assert [device["idle_by_cause"]["launch"] for device in devices] == [11, 30]
 
 
 def assert_ranked(sums: dict[str, Any], kind: str, expected: dict[str, Any], by: int) -> None:

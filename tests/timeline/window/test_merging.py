@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_traces import shared_trace
 from slow_merging import Block, slow_blocks, touches
@@ -22,6 +22,8 @@ times = st.integers(0, 400)
 item = st.tuples(times, st.integers(0, 60) | st.just(300), st.integers(0, 2), st.integers(0, 7))
 drawn = st.lists(item, max_size=60)
 scales = st.sampled_from([1, 40, 1500])
+often = settings(max_examples=1000)
+"""A hundred examples can miss a fault at one end of a block; CI draws the same ones every time."""
 
 
 def lane_of(raw: list[tuple[int, int, int, int]], scale: int) -> Lane:
@@ -36,6 +38,7 @@ def listed(found: Blocks) -> list[Block]:
     return [Block(*row) for row in zip(*columns, strict=True)]
 
 
+@often
 @given(drawn, scales, times, st.integers(1, 400), st.integers(0, 14))
 def test_blocks_are_those_of_the_definition(
     raw: list[tuple[int, int, int, int]], scale: int, start: int, length: int, level: int
@@ -45,6 +48,7 @@ def test_blocks_are_those_of_the_definition(
     assert listed(blocks(lane, window)) == slow_blocks(lane, window)
 
 
+@often
 @given(drawn, scales, times, st.integers(1, 400), st.integers(0, 14))
 def test_nothing_is_dropped_and_no_wait_is_hidden(
     raw: list[tuple[int, int, int, int]], scale: int, start: int, length: int, level: int
@@ -80,10 +84,23 @@ def test_a_block_has_the_colour_that_takes_most_time() -> None:
     assert (block.colour, block.count, block.name) == (Colour.BACKWARD, 3, 0)
 
 
+def test_a_wait_that_is_the_last_of_a_block_colours_it() -> None:
+    lane = lane_of([(0, 2, 0, Colour.FORWARD), (3, 2, 0, Colour.WAIT)], 1)
+    (block,) = listed(blocks(lane, Window(0, 64, 0, 64)))
+    assert (block.colour, block.count) == (Colour.WAIT, 2)
+
+
 def test_an_item_as_long_as_a_pixel_is_drawn_by_itself() -> None:
     lane = lane_of([(0, 1, 0, 0), (2, 8, 1, 0), (11, 1, 2, 0)], 1)
     found = listed(blocks(lane, Window(0, 64, 0, 8)))
     assert [(block.count, block.name) for block in found] == [(1, 0), (1, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(("pause", "counts"), [(3, [2]), (4, [1, 1])])
+def test_neighbours_are_apart_from_the_resolution_on(pause: int, counts: list[int]) -> None:
+    lane = lane_of([(0, 1, 0, 0), (1 + pause, 1, 0, 0)], 1)
+    found = listed(blocks(lane, Window(0, 64, 0, 4)))
+    assert [block.count for block in found] == counts
 
 
 def test_neighbours_of_one_colour_are_one_block_and_a_wait_parts_them() -> None:

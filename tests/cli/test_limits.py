@@ -1,0 +1,48 @@
+"""Limits of `hookview check`, each on the smallest timeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+
+from tb_hookview import markers
+from tb_hookview.cli import limits
+from tb_hookview.loading import analyze
+from tb_hookview.schema import ReportData
+
+NAMES = {
+    "one": markers.encode("forward", "blocks.1", "Linear"),
+    "ten": markers.encode("forward", "blocks.10", "Linear"),
+    "mm'": "autograd::engine::evaluate_function: MmBackward0",
+    "wait": "cudaStreamSynchronize",
+}
+
+
+def report(folder: Path, picture: str) -> ReportData:
+    return analyze(grid.write(folder / "t.json", grid.events(picture, NAMES))).data
+
+
+@pytest.mark.parametrize(("limit", "holds"), [(50, True), (49, False)])
+def test_idle_time_is_a_share_of_all_devices(tmp_path: Path, limit: float, holds: bool) -> None:
+    """Of 48 us one device idles 12, the other 36."""
+    picture = """
+        gpu kernel [k device=0                        ]
+        gpu kernel                                     [k device=1]
+        """
+    found = limits.idle_percent(report(tmp_path, picture), limit)
+    assert (found.value, found.holds) == (50, holds)
+
+
+def test_a_number_that_begins_alike_is_another_module(tmp_path: Path) -> None:
+    """`blocks.10` is not a child of `blocks.1`."""
+    picture = """
+        main ops   [one        ][ten        ]
+        main ops    [mm seq=1 ]  [mm seq=2 ]
+        auto ops                              [mm' seq=2 F=1    ][mm' seq=1 F=1    ]
+        auto calls                               [wait ]            [wait]
+        """
+    found = limits.module_percent(report(tmp_path, picture), "blocks.1", 100)
+    assert [sync.module for sync in found.syncs] == ["blocks.1"]
+    assert found.value == 50

@@ -1,0 +1,47 @@
+"""What rules count: waits of threads that train, and gaps within some time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.drawn import findings, report
+
+
+@pytest.mark.parametrize(
+    ("launch", "found"), [("", False), ("[launch corr=7]", True)], ids=["copies only", "trains"]
+)
+def test_waits_count_on_threads_that_launch_kernels(
+    tmp_path: Path, launch: str, found: bool
+) -> None:
+    """A thread that only copies, say to write a checkpoint, may wait."""
+    picture = f"""
+        main  calls [launch corr=1]
+        saver ops                   [aten::to                              ]
+        saver ops                     [aten::copy_                        ]
+        saver calls                    [copy corr=5]  [wait corr=6       ]   {launch}
+        gpu   copy                             [D2P corr=5     ]
+        gpu   kernel    [k corr=1]                                                  [k corr=7]
+        """
+    data = report(tmp_path, picture)
+    assert "sync-d2h-copy" in {sync.cause for sync in data.syncs}
+    assert ("sync-d2h-copy" in {each.rule for each in data.findings}) == found
+
+
+@pytest.mark.parametrize(
+    ("pin", "cost"),
+    [("[aten::pin_memory        ]", 0), ("[aten::pin_memory                       ]", 45)],
+    ids=["six tenths", "nine tenths"],
+)
+def test_a_gap_within_some_time_lies_in_it_to_nine_tenths(
+    tmp_path: Path, pin: str, cost: float
+) -> None:
+    """A gap of 45 us, of which the operator takes 26 us in one case and 41 us in the other."""
+    picture = f"""
+        main notes [ProfilerStep#1                                                     ]
+        main ops        {pin}
+        main calls                                          [launch corr=7]
+        gpu  kernel [k]                                             [k corr=7]
+        """
+    (finding,) = findings(tmp_path, picture)["pin-memory-inline"]
+    assert finding.cost_us_per_step == cost
