@@ -31,7 +31,7 @@ class AlarmError(Exception):
 
 
 @pytest.fixture(autouse=True)
-def users_handler() -> Iterator[None]:
+def users_handler(ctrl_c: None) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise AlarmError
 
