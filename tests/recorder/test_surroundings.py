@@ -118,6 +118,7 @@ def test_a_file_system_that_is_read_only(model, small_disk, expected_fault):
     assert "Read-only file system" in warned
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_ours_to_write(tmp_path):
     """As another user: root may write everywhere."""
     script = """
@@ -253,6 +254,7 @@ def run(script: str, folder: Path, *, limit_s: int = 120) -> subprocess.Complete
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["pass", "sys.exit(3)", "raise KeyboardInterrupt"])
 def test_a_program_that_ends_while_it_records_keeps_the_trace(tmp_path, leaves):
     script = f"""
@@ -269,6 +271,7 @@ def test_a_program_that_ends_while_it_records_keeps_the_trace(tmp_path, leaves):
     assert only_trace(tmp_path).paths("forward") == {"": 1}
 
 
+@pytest.mark.slow
 def test_a_daemon_thread_that_trains_as_the_program_ends(tmp_path):
     script = """
         import sys, threading, torch, tb_hookview as hookview
@@ -290,6 +293,7 @@ def test_a_daemon_thread_that_trains_as_the_program_ends(tmp_path):
     assert len(list(tmp_path.glob("*.pt.trace.json.gz"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("recorder", ["hookview.profile(sys.argv[1])", "torch.profiler.profile()"])
 def test_a_process_forked_while_recording_leaves_the_recording_to_its_parent(tmp_path, recorder):
@@ -324,6 +328,7 @@ def test_a_process_forked_while_recording_leaves_the_recording_to_its_parent(tmp
         assert only_trace(tmp_path).paths("forward") == {"": 2, "0": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_process_forked_after_wrap_records_its_own(tmp_path):
     script = """
@@ -357,6 +362,7 @@ class Encoded(Dataset):
             return self.model(torch.full((4,), float(index)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_workers_of_a_data_loader(model, tmp_path, method):
     data = Encoded(model)
