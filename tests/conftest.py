@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # How long an example took says how busy the machine is, and nothing of whether the code is right.
@@ -14,3 +17,12 @@ settings.load_profile("tb_hookview")
 # What a test reads is read there and then; tests of the cache name a folder of their own.
 os.environ["HOOKVIEW_CACHE"] = "off"
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT interrupts, here and in processes started here, also where pytest was started with it
+    ignored (`nohup`, `&` in a script)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -94,6 +94,7 @@ def test_all_traces_are_read_and_the_bad_ones_told_of(
     kept.load(runs / "tracelens_h100_bert_small.json.gz")
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_not_read_again(hookview: Hookview, cache: Cache, runs: Path) -> None:
     assert "3 traces, 3 read" in hookview("cache", "fill", runs).stdout
     again = hookview("cache", "fill", runs)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from conftest import Hookview
 
 
+@pytest.mark.slow
 def test_limits_hold_up_to_their_value(hookview: Hookview, annotated: Path) -> None:
     syncs = [s for s in tb_hookview.analyze(annotated).data.syncs if s.cause != "profiler"]
     count, blocked = len(syncs), sum(sync.duration_us for sync in syncs)

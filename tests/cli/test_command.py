@@ -154,6 +154,7 @@ def test_the_viewer_never_loads_torch(training: Path) -> None:
     assert done.stdout.splitlines()[-1] == "False"
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_serve_says_where_and_stops_quietly(training: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "tb_hookview.cli", "serve", str(training)],

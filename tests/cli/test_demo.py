@@ -51,6 +51,7 @@ def get(url: str) -> Any:
         return json.load(answer)
 
 
+@pytest.mark.slow
 def test_the_demo_ends_at_a_page_of_its_run(
     demo: tuple[subprocess.Popen[str], str, str],
 ) -> None:

@@ -132,6 +132,7 @@ def trained(folder: Folder) -> tuple[Done[str], Done[str]]:
     return folder.python(*arguments), folder.python(*RECORDED, "--active", "2", *arguments)
 
 
+@pytest.mark.slow
 def test_the_training_is_the_same_bit_for_bit(trained: tuple[Done[str], Done[str]]) -> None:
     plain, recorded = trained
     assert plain.stdout.splitlines()[0] == "False"
@@ -140,6 +141,7 @@ def test_the_training_is_the_same_bit_for_bit(trained: tuple[Done[str], Done[str
     assert (recorded.returncode, others(recorded)) == (plain.returncode, others(plain)) == (5, [])
 
 
+@pytest.mark.slow
 def test_the_model_and_the_loss_are_in_the_trace(
     trained: tuple[Done[str], Done[str]], folder: Folder
 ) -> None:
@@ -153,6 +155,7 @@ def test_the_model_and_the_loss_are_in_the_trace(
     assert all(step.optimizer_us > 0 for step in report.steps)
 
 
+@pytest.mark.slow
 def test_it_says_what_it_does(trained: tuple[Done[str], Done[str]]) -> None:
     assert said(trained[1]) == [
         "wrapped Net (195 parameters)",
@@ -175,6 +178,7 @@ raise EOFError("in the middle of a step")
 """
 
 
+@pytest.mark.slow
 def test_what_a_failing_module_recorded_is_written(folder: Folder) -> None:
     folder.write("package/__init__.py", "")
     folder.write("package/__main__.py", FAILS)
@@ -208,6 +212,7 @@ print(sum(event.key.startswith("Optimizer.step") for event in profiler.key_avera
 """
 
 
+@pytest.mark.slow
 def test_a_script_that_profiles_itself_is_given_way(folder: Folder) -> None:
     folder.write("own.py", OWN_PROFILER)
     done = folder.python(*RECORDED, "own.py")
@@ -238,6 +243,7 @@ print(frames)
 """
 
 
+@pytest.mark.slow
 def test_what_is_compiled_is_not_compiled_again(folder: Folder) -> None:
     folder.write("compiled.py", COMPILED)
     plain, done = folder.python("compiled.py"), folder.python(*RECORDED, "compiled.py")
@@ -347,6 +353,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 def test_torchrun_records_the_chosen_ranks(folder: Folder) -> None:
     torch = pytest.importorskip("torch")
     if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():

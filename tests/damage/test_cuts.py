@@ -27,6 +27,7 @@ def read(path: Path) -> int | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hta_a100_alexnet_sync_events", "hta_a100_overlaid"])
 def test_a_text_cut_at_every_thousandth_byte(tmp_path: Path, name: str) -> None:
     trace = real.real(name)
@@ -43,6 +44,7 @@ def test_a_text_cut_at_every_thousandth_byte(tmp_path: Path, name: str) -> None:
             assert warned == {**before, "cut-off": 1}
 
 
+@pytest.mark.slow
 def test_gzip_cut_at_every_thousandth_byte(tmp_path: Path) -> None:
     packed = shared_traces.shared_trace("tracelens_h100_bert_small").read_bytes()
     ends = real.real("tracelens_h100_bert_small").ends()
@@ -69,6 +71,7 @@ def inflated(packed: bytes) -> bytes:
         return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hta_mi250_minitoy_training", "hta_rank_without_gpu"])
 def test_a_text_cut_amid_what_follows_the_events(tmp_path: Path, name: str) -> None:
     trace = real.real(name)

@@ -61,6 +61,7 @@ def test_a_bomb_is_told_by_how_much_it_inflates(
     assert "before any event" in refusal(path)
 
 
+@pytest.mark.slow
 def test_one_event_may_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = {**EVENT, "name": "x" * (6 * BLOCK)}
     path = written(tmp_path / "t.json", json.dumps({"traceEvents": [EVENT, long, EVENT]}))

@@ -37,6 +37,7 @@ def database(file: PerfettoFile) -> sqlite3.Connection:
     return connection
 
 
+@pytest.mark.slow
 def test_they_say_what_the_report_says(perfetto: Export) -> None:
     by_module, by_cause = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
     path = shared_trace("hta_v100_training")

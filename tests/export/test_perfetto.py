@@ -194,6 +194,7 @@ def check_everything(case: Case) -> None:
     check_arrows(case)
 
 
+@pytest.mark.slow
 def test_a_fresh_recording_with_checkpoints(tmp_path: Path, perfetto: Export) -> None:
     torch = pytest.importorskip("torch", reason="recording needs torch")
     from torch.utils.checkpoint import checkpoint
@@ -225,6 +226,7 @@ def test_a_fresh_recording_with_checkpoints(tmp_path: Path, perfetto: Export) ->
     assert len(case.file.of("hookview.step")) == 2
 
 
+@pytest.mark.slow
 def test_device_time_by_module_can_be_asked_of_the_rows(perfetto: Export) -> None:
     path = shared_trace("hta_v100_training")
     case = Case(path, perfetto(path))

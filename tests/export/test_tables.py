@@ -52,6 +52,7 @@ def traced(request: pytest.FixtureRequest) -> tuple[Path, Report]:
     return path, build_report(load(path))
 
 
+@pytest.mark.slow
 def test_parquet_holds_the_report(traced: tuple[Path, Report], tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     path, report = traced
@@ -93,6 +94,7 @@ def test_the_whole_report_lies_beside_the_tables(form: str, tmp_path: Path) -> N
     assert written == json.loads(build_report(load(path)).to_json())
 
 
+@pytest.mark.slow
 def test_events_hold_every_row_with_its_module(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     path = shared_trace("hta_v100_training")

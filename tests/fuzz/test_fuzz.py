@@ -11,6 +11,7 @@ from fuzz.findings import Findings, fault_of, kind_of, smallest
 from fuzz.targets import TARGETS, first_inputs
 
 RUNS = {"reader": 400, "analyzer": 150, "timeline": 80, "addresses": 400}
+SLOW = {"reader", "analyzer"}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -20,7 +21,10 @@ def test_what_exploring_begins_with(target: str) -> None:
         feed(data)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in TARGETS],
+)
 def test_inputs_damaged_at_random(target: str) -> None:
     feed, damage = TARGETS[target]
     first = first_inputs(target)

@@ -10,6 +10,8 @@ import pytest
 from support.ranks import run_ranks
 from support.recording import Trace
 
+pytestmark = pytest.mark.slow
+
 LIBRARIES = ("lightning", "pytorch_lightning", "transformers", "accelerate")
 MISSING = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")

@@ -61,6 +61,7 @@ def names_of_steps(trace: Trace) -> list[str]:
     return [span.name for span in trace.spans if span.name.startswith("ProfilerStep")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accumulated", [1, 2])
 def test_it_records_and_changes_nothing(accumulated, tmp_path):
     data = Sentences()
@@ -88,6 +89,7 @@ def test_it_records_and_changes_nothing(accumulated, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_all_of_backward_but_the_scaling_of_the_loss_belongs_to_a_module(tmp_path):
     train(bert(), Sentences(), HookviewCallback(tmp_path / "runs"), gradient_accumulation_steps=2)
     path = only_trace_path(tmp_path / "runs")
@@ -111,6 +113,7 @@ def test_an_exception_leaves_a_trace_and_nothing_else(tmp_path):
     assert calls[""] == calls["classifier"] > 0
 
 
+@pytest.mark.slow
 def test_a_recording_left_by_an_exception_ends_when_the_next_begins(tmp_path):
     left, model = bert(), bert()
     everything = HookviewCallback(tmp_path / "left", schedule=None)

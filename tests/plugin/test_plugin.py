@@ -118,6 +118,7 @@ def test_the_interface_answers(tensorboard: TensorBoard, logdir: Path) -> None:
     assert [step["name"] for step in report["steps"]] == ["ProfilerStep#1", "ProfilerStep#2"]
 
 
+@pytest.mark.slow
 def test_logdir_spec_leaves_the_tab_inactive(logdir: Path) -> None:
     with running(Path(sys.executable), "--logdir_spec", f"vit:{logdir}") as started:
         assert started.json("data/plugins_listing")["hookview"]["enabled"] is False

@@ -17,7 +17,8 @@ from torch import nn
 import tb_hookview as hookview
 from tb_hookview.recorder import trace_file
 from tb_hookview.recorder.backward_marks_from_trace import Mark, Nested, find_backward_marks
-from tb_hookview.recorder.ranges import BackwardNames, Note, ThreadNotes
+from tb_hookview.recorder.hooks import CallMarks, OpenCalls
+from tb_hookview.recorder.ranges import BackwardNames, Note, Recording, ThreadNotes
 
 EVALUATE = "autograd::engine::evaluate_function: "
 
@@ -125,6 +126,27 @@ def slowly(notes: list[Note], numbers: list[int]) -> list[tuple[str, int]]:
         found += [(n[0].before, 99 + 10 * place) for n in now if n not in before]
         before = now
     return found
+
+
+def test_a_second_backward_from_the_last_node_of_the_one_before_has_marks_of_its_own():
+    rows = [*node_rows(0, 100), *node_rows(0, 120)]
+    marks = find_backward_marks([ThreadNotes(10, [note("a", 0, 1)])], [forward_row(), *rows])
+    assert [(mark.name, mark.time) for mark in marks] == [
+        ("a (X) before", 99),
+        ("a (X) after", 109),
+        ("a (X) before", 119),
+        ("a (X) after", 129),
+    ]
+
+
+@pytest.mark.parametrize(("learns", "noted"), [(True, 1), (False, 0)])
+def test_a_call_that_makes_no_node_takes_no_memory(learns, noted):
+    thread = OpenCalls(Recording(afterwards=True))
+    marks = CallMarks("forward", BackwardNames("before", "after"), thread)
+    weight = torch.ones(1, requires_grad=learns)
+    marks.begin()
+    marks.end((), weight * 2)
+    assert len(thread.notes) == noted
 
 
 def test_a_thread_whose_number_was_given_anew_is_left_unmarked():

@@ -10,6 +10,8 @@ import pytest
 from support import distributed_worker
 from support.ranks import run_ranks
 
+pytestmark = pytest.mark.slow
+
 Reports = list[dict[str, Any]]
 
 

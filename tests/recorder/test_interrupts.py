@@ -31,7 +31,7 @@ class AlarmError(Exception):
 
 
 @pytest.fixture(autouse=True)
-def users_handler() -> Iterator[None]:
+def users_handler(ctrl_c: None) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise AlarmError
 
@@ -86,6 +86,7 @@ def alarm_at_line(number: int) -> Iterator[Callable[[], int]]:
         sys.settrace(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recorded_by", [record, record_bare])
 @pytest.mark.filterwarnings("error")
 def test_a_signal_at_any_line_of_ours_is_the_scripts(recorded_by):
@@ -121,6 +122,7 @@ def test_a_signal_at_any_line_of_ours_is_the_scripts(recorded_by):
     hookview.unwrap(model)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_signal_at_any_line_as_a_recording_ends(tmp_path):
     """Hooks are off, torch does not record, and there is a whole trace or none."""

@@ -8,6 +8,7 @@ from support.harmless import assert_harmless
 from support.library_cases import CHECKPOINTING, GOOGLENET, LANGUAGE, LANGUAGE_MODELS, VISION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", VISION)
 def test_vision(case):
     make, run, _ = VISION[case]

@@ -253,6 +253,17 @@ def test_module_markers_surround_the_backward():
     assert model[0]._is_full_backward_hook is None
 
 
+def test_a_users_hook_added_while_recording_keeps_the_kind_that_torch_noted():
+    """torch refuses hooks of the other kind by it."""
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4)), markers="module")
+    handles = []
+    record(lambda: handles.append(model[0].register_full_backward_hook(lambda *_: None)))
+    assert model[0]._is_full_backward_hook is True
+    with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+        model[0].register_backward_hook(lambda *_: None)
+    hookview.unwrap(model)
+
+
 def decoded(trace: Trace, kind: str) -> list[Mark]:
     return [mark for mark, _ in trace.marks(kind)]
 

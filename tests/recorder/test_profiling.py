@@ -217,6 +217,7 @@ def test_a_trace_that_cannot_be_written_is_a_warning(tmp_path, expected_fault):
     hookview.unwrap(model)
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_a_warning_and_no_broken_file(tmp_path):
     script = f"""
 import resource, signal, warnings, pathlib, torch

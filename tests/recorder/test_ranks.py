@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from support.ranks import run_ranks
 
+pytestmark = pytest.mark.slow
+
 WORKER = """
 import json, sys
 from pathlib import Path

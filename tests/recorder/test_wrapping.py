@@ -251,6 +251,7 @@ def test_a_copy_is_an_unwrapped_working_model(recording):
     hookview.unwrap(model)
 
 
+@pytest.mark.slow
 def test_a_pickled_model_loads_where_this_package_is_not_installed():
     model = hookview.wrap(small_model())
     data: list[bytes] = []

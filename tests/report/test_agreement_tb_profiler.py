@@ -84,6 +84,7 @@ def test_the_golden_numbers_of_the_samples(sample: str) -> None:
         assert round(device.tensor_core_eligible_us / device.kernel_us, 3) == eligible
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", PARSED)
 def test_every_step_by_category(sample: str) -> None:
     assert breakdown(ours(sample).breakdown) == [
@@ -198,6 +199,7 @@ def row(
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(20, 150), min_size=1, max_size=4), st.lists(EVENT, max_size=12))
 def test_drawn_steps(

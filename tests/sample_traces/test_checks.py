@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -11,6 +12,7 @@ from sample_traces.scenario import Setting
 SMALL = Setting(torch.device("cpu"), small=True)
 
 
+@pytest.mark.slow
 def test_gradients_are_compared_bit_for_bit():
     found = gpu_checks.gradients(SMALL)
     assert found.keys() == gpu_checks.GRADIENT_MODELS.keys()
@@ -73,6 +75,7 @@ def test_timing_modules_alone_leaves_no_gradient():
     assert len(rows) == len(chain)
 
 
+@pytest.mark.slow
 def test_overhead_times_every_way():
     found = gpu_checks.overhead(SMALL, quick=True)
     for times in found.values():

@@ -42,6 +42,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_every_variant_is_recorded_and_can_be_analyzed(out):
     traces = sorted(path.name for path in out.glob("*.pt.trace.json.gz"))
     assert traces == sorted(
@@ -55,6 +56,7 @@ def test_every_variant_is_recorded_and_can_be_analyzed(out):
         assert ("loss" if name.startswith("masked") else "0") in paths
 
 
+@pytest.mark.slow
 def test_a_trace_names_no_machine_and_no_folder(out):
     for path in out.glob("*.pt.trace.json.gz"):
         text = gzip.decompress(path.read_bytes()).decode()
@@ -64,11 +66,13 @@ def test_a_trace_names_no_machine_and_no_folder(out):
         assert str(PROGRAM.parents[1]) not in text
 
 
+@pytest.mark.slow
 def test_python_stacks_are_kept_where_they_fit(out):
     text = gzip.decompress((out / "masked_loss.before.pt.trace.json.gz").read_bytes()).decode()
     assert "sample_traces/scenarios/waits.py" in text
 
 
+@pytest.mark.slow
 def test_measured_json_says_what_was_measured(out):
     content = measured.read(out)
     assert list(content["scenarios"]) == list(NAMES)  # in the order of the table of scenarios
@@ -86,6 +90,7 @@ def test_measured_json_says_what_was_measured(out):
     assert expected == [{"any_of": ["sync-mask-index"], "module": "loss"}]
 
 
+@pytest.mark.slow
 def test_the_readme_gets_a_table(out):
     page = (out / "README.md").read_text()
     assert page.count("| masked_loss |") == 2
@@ -103,6 +108,7 @@ def test_text_around_the_table_stays(tmp_path):
     assert "old" not in written
 
 
+@pytest.mark.slow
 def test_validation_tells_what_was_missed_on_a_trace_without_a_gpu(out):
     found = {(v.scenario, v.variant): v for v in validate.verdicts(out)}
     before, after = found["masked_loss", "before"], found["masked_loss", "after"]
@@ -113,6 +119,7 @@ def test_validation_tells_what_was_missed_on_a_trace_without_a_gpu(out):
     assert "missed `sync-mask-index` in `loss`" in validate.table(out)
 
 
+@pytest.mark.slow
 def test_a_measured_gain_is_against_the_fastest_other_variant(out):
     content = measured.read(out)
     changed = json.loads(json.dumps(content))
@@ -126,6 +133,7 @@ def test_a_measured_gain_is_against_the_fastest_other_variant(out):
     measured.write(out, content)
 
 
+@pytest.mark.slow
 def test_only_the_scenario_asked_for_is_replaced(out):
     before = measured.read(out)
     done = run("--quick", "--out", out, "--only", "created_on_cpu", "--seconds", 5)
@@ -137,6 +145,7 @@ def test_only_the_scenario_asked_for_is_replaced(out):
     measured.write(out, before)
 
 
+@pytest.mark.slow
 def test_what_a_gpu_recorded_is_not_mixed_with_what_a_cpu_would(tmp_path):
     measured.write(tmp_path, {"version": 1, "scenarios": {"x": {"kind": "cuda", "variants": {}}}})
     done = run("--out", tmp_path)
@@ -144,12 +153,14 @@ def test_what_a_gpu_recorded_is_not_mixed_with_what_a_cpu_would(tmp_path):
     assert "holds what was recorded on cuda; choose another --out" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_unknown_name_is_one_clear_line():
     done = run("--only", "nothing")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith("no scenario is called nothing; --list lists them")
 
 
+@pytest.mark.slow
 def test_a_part_that_fails_keeps_what_it_had_written(tmp_path):
     result = tmp_path / "result.json"
     result.write_text('{"done": 1}')

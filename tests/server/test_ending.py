@@ -94,6 +94,7 @@ def test_it_ends_at_once_and_leaves_nothing_behind(
 EVENT = b'{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":%d,"dur":1,"args":{}},\n'
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(cores() < 2, reason="one processor reads in one process")
 def test_the_second_process_of_a_reading_ends_too(
     tmp_path: Path, environment: dict[str, str]

@@ -203,6 +203,7 @@ def test_the_plugin_says_no_where_the_log_directory_goes_away(tmp_path: Path) ->
     assert made.is_active() is False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files here")
 def test_files_read_for_single_events_are_not_kept_open_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

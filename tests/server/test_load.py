@@ -108,6 +108,7 @@ def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it never came about")
 
 
+@pytest.mark.slow
 def test_many_traces_at_once_are_read_a_few_at_a_time_and_all_answered(
     served: Server, readings: Readings, logdir: Path
 ) -> None:

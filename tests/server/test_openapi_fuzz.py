@@ -61,6 +61,7 @@ REAL = [
 """The last one lies outside the log directory, and so is none that may be found."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_any_question_is_answered_as_described(
     api: Mapping[str, Any], logdir: Path, path: str

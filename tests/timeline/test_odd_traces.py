@@ -70,6 +70,7 @@ events = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(events)
 def test_every_question_has_an_answer(

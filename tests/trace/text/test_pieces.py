@@ -45,6 +45,7 @@ def names(parts: Any) -> tuple[list[str], Root]:
     raise AssertionError("no root")
 
 
+@pytest.mark.slow
 @given(
     events, st.integers(8, 400), st.sampled_from([40, 1 << 22]), st.sampled_from([None, 1]),
     st.booleans(),
@@ -110,6 +111,7 @@ def test_a_large_trace_is_held_a_piece_at_a_time(tmp_path: Path) -> None:
     assert max(sizes) * len(json.dumps(one)) <= 2 * BLOCK + 1000
 
 
+@pytest.mark.slow
 def test_another_order_of_keys_is_read_a_piece_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     odd = {"other": 1, "ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
