@@ -25,7 +25,12 @@ TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
 
-.PHONY: help setup demo test lint audit frontend frontend-test browser-test pytest fuzz clean
+# What puts faults in; only `make mutants` wants it.
+MUTMUT := mutmut==3.8.1
+MODULE ?=
+MUTANTS ?= --sample 150
+
+.PHONY: help setup demo test lint audit frontend frontend-test browser-test pytest fuzz mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -64,6 +69,10 @@ pytest: setup frontend
 fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(FUZZ_MINUTES) --folder $(FUZZ_FOUND)
+
+mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the tests next to it notice
+	@$(PIP) install "$(MUTMUT)"
+	@$(BIN)/python tests/mutation/run.py $(MUTANTS) $(MODULE)
 
 clean: ## remove everything that was built, the environments too
 	rm -rf $(VENV) build dist *.egg-info tb_hookview/static frontend/node_modules \
