@@ -59,7 +59,8 @@ class Checkout:
         code = "import tb_hookview; print(tb_hookview.__file__)"
         done = self._run([sys.executable, "-c", code])
         if not Path(done.stdout.decode().strip()).is_relative_to(self._folder):
-            sys.exit(f"{self._folder.name}: tb_hookview is not imported from there\n{done.stderr}")
+            error = done.stderr.decode()
+            sys.exit(f"{self._folder.name}: tb_hookview is not imported from there\n{error}")
 
     def command(self, *words: str | Path) -> Reply:
         """Run `hookview` with these words."""

@@ -48,10 +48,9 @@ def _compare_perfetto(
             walk.at("track", name, other)
             walk.at(name, content, tracks[1][other])
     if not renamed:
-        spots = ((Kind.REMOVED, lost, []), (Kind.ENTRY, [], gained))
-        for kind, *names in spots:
-            if any(names):
-                differences.note(Spot(where, "tracks", kind), trace, "tracks", *names)
+        for kind, names in ((Kind.REMOVED, lost), (Kind.ENTRY, gained)):
+            if names:
+                differences.note(Spot(where, "tracks", kind), trace, "tracks", lost, gained)
 
 
 def _compare_tables(differences: Differences, where: str, trace: str, old: Path, new: Path) -> None:

@@ -8,7 +8,9 @@ from .asking import Asking, Both, Query, spread
 from .differences import Kind, Spot
 from .walk import Ids
 
-_EVENTS_OF_A_LANE = 4
+_EVENTS_OF_A_LANE = 2
+_EVENTS_OF_A_WINDOW = 12
+"""Few, as the server reads the arguments of each from the file."""
 _WIDTH = 1200
 _SIXTEENTHS = (0, 5, 9, 15)
 _DEEP = (0.21, 0.5, 0.77)
@@ -57,12 +59,14 @@ class TimelineQuestions:
     def _about_events(self, windows: Both) -> None:
         """Ask for some events of each lane, each side by its own id."""
         sides = [window.get("lanes", []) for window in windows]
+        chosen: list[tuple[Any, Any]] = []
         for old, new in zip(*sides, strict=False):
             pairs = list(zip(old["event"], new["event"], strict=False))
             pairs = [pair for pair in pairs if -1 not in pair and pair[0] not in self._asked]
-            for one, two in spread(pairs, _EVENTS_OF_A_LANE):
-                self._asked.add(one)
-                self._ask("event", None, [], [[("id", one)], [("id", two)]])
+            chosen += spread(pairs, _EVENTS_OF_A_LANE)
+        for one, two in spread(chosen, _EVENTS_OF_A_WINDOW):
+            self._asked.add(one)
+            self._ask("event", None, [], [[("id", one)], [("id", two)]])
 
     def _ask(
         self,
