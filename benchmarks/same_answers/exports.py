@@ -15,6 +15,7 @@ from .perfetto_file import read_tracks
 from .walk import Walk
 
 Columns = dict[str, list[Any]]
+_JSON = tuple("[{-0123456789")
 _ONLY = ""
 """The name of a table that is the only file of an export."""
 
@@ -78,8 +79,8 @@ def _compare_columns(walk: Walk, old: Columns, new: Columns) -> None:
                 walk.note(Kind.REMOVED, "column", None)
             elif name not in old:
                 walk.note(Kind.ADDED, None, "column")
-            else:
-                walk.compare(old[name], new[name])
+            elif old[name] != new[name]:
+                walk.compare(*(list(map(_cell, side[name])) for side in (old, new)))
 
 
 def _files(path: Path) -> dict[str, Path]:
@@ -101,13 +102,14 @@ def _columns(path: Path) -> Columns:
     if path.suffix == ".csv":
         with path.open(newline="", encoding="utf-8") as file:
             head, *rows = csv.reader(file)
-        return {name: [_cell(row[at]) for row in rows] for at, name in enumerate(head)}
+        columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in head)
+        return dict(zip(head, columns, strict=True))
     return _flat(pq.read_table(path))
 
 
-def _cell(text: str) -> Any:
-    """A cell of a CSV: JSON where it can be read as such, else text."""
-    if text[:1] in "[{-0123456789":
+def _cell(text: Any) -> Any:
+    """A cell: its JSON where it is a text that can be read as such."""
+    if isinstance(text, str) and text.startswith(_JSON):
         try:
             return json.loads(text)
         except ValueError:
