@@ -1,0 +1,1 @@
+"""Compares what two checkouts of the project answer about the same traces."""
