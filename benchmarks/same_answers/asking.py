@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .checkout import Reply, Server
-from .differences import Differences, EventCategory, Spot
+from .differences import Differences, Kind, Spot
 from .walk import Ids, Walk
 
 Query = list[tuple[str, Any]]
@@ -50,7 +50,7 @@ def compare_replies(
     walk = Walk(differences, where, trace, ids)
     if old.status != new.status:
         reasons = [f"{reply.status} {_reason(reply)}" for reply in replies]
-        differences.note(Spot(where, ".", EventCategory.STATUS), trace, "", *reasons)
+        differences.note(Spot(where, ".", Kind.STATUS), trace, "", *reasons)
         return decoded
     walk.at("stderr", old.messages, new.messages)
     if old.body != new.body or ids:

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LONGEST = 110
 
 
-class EventCategory(Enum):
+class Kind(Enum):
     """What differs."""
 
     ADDED = "added field"
@@ -33,7 +33,7 @@ class EventCategory(Enum):
     @property
     def allowed(self) -> bool:
         """Whether a newer checkout may differ like this."""
-        return self in (EventCategory.ADDED, EventCategory.TEXT, EventCategory.RENAMED)
+        return self in (Kind.ADDED, Kind.TEXT, Kind.RENAMED)
 
 
 class Spot(NamedTuple):
@@ -43,7 +43,7 @@ class Spot(NamedTuple):
     """The route or command."""
     pattern: str
     """The path in the answer, without list indices."""
-    kind: EventCategory
+    kind: Kind
 
 
 class Words(NamedTuple):
@@ -85,13 +85,13 @@ class Differences:
     def note_text(self, where: str, pattern: str, trace: str, path: str, texts: list[str]) -> None:
         """Count a changed text: as a changed number where the words are the same."""
         old, new = (_NUMBER.sub("#", text) for text in texts)
-        kind = EventCategory.TEXT_NUMBER if old == new else EventCategory.TEXT
+        kind = Kind.TEXT_NUMBER if old == new else Kind.TEXT
         self.note(Spot(where, pattern, kind), trace, path, *texts)
-        if kind is EventCategory.TEXT:
+        if kind is Kind.TEXT:
             same = _NUMBER.findall(texts[0]) == _NUMBER.findall(texts[1])
             self.words[Words(where, pattern, old, new, same)] += 1
 
-    def of(self, *kinds: EventCategory) -> list[tuple[Spot, Found]]:
+    def of(self, *kinds: Kind) -> list[tuple[Spot, Found]]:
         """The spots of these kinds, by place."""
         chosen = [(spot, found) for spot, found in self.spots.items() if spot.kind in kinds]
         return sorted(chosen, key=lambda pair: (pair[0].where, pair[0].pattern))

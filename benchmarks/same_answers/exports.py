@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .differences import Differences, EventCategory, Spot
+from .differences import Differences, Kind, Spot
 from .perfetto_file import read_tracks
 from .walk import Walk
 
@@ -24,7 +24,7 @@ def compare_exports(differences: Differences, where: str, trace: str, old: Path,
     """Compare two exports; an export that failed on both sides wrote nothing."""
     if not (old.exists() and new.exists()):
         if old.exists() != new.exists():
-            spot = Spot(where, ".", EventCategory.UNMATCHED)
+            spot = Spot(where, ".", Kind.UNMATCHED)
             differences.note(spot, trace, "was written", old.exists(), new.exists())
     elif old.suffix == ".pftrace":
         _compare_perfetto(differences, where, trace, old, new)
@@ -49,7 +49,7 @@ def _compare_perfetto(
             walk.at("track", name, other)
             walk.at(name, content, tracks[1][other])
     if not renamed:
-        for kind, names in ((EventCategory.REMOVED, lost), (EventCategory.ENTRY, gained)):
+        for kind, names in ((Kind.REMOVED, lost), (Kind.ENTRY, gained)):
             if names:
                 differences.note(Spot(where, "tracks", kind), trace, "tracks", lost, gained)
 
@@ -62,7 +62,7 @@ def _compare_tables(differences: Differences, where: str, trace: str, old: Path,
         one, two = files[0].get(name), files[1].get(name)
         place = f"{where}: {name}"
         if one is None or two is None:
-            kind = EventCategory.REMOVED if two is None else EventCategory.ADDED
+            kind = Kind.REMOVED if two is None else Kind.ADDED
             differences.note(Spot(place, ".", kind), trace, "table", bool(one), bool(two))
         elif not _same_bytes(one, two):
             walk = Walk(differences, place, trace)
@@ -76,9 +76,9 @@ def _compare_columns(walk: Walk, old: Columns, new: Columns) -> None:
     for name in dict.fromkeys([*old, *new]):
         with walk.inside(*name.split(".")):
             if name not in new:
-                walk.note(EventCategory.REMOVED, "column", None)
+                walk.note(Kind.REMOVED, "column", None)
             elif name not in old:
-                walk.note(EventCategory.ADDED, None, "column")
+                walk.note(Kind.ADDED, None, "column")
             elif old[name] != new[name]:
                 walk.compare(*(list(map(_cell, side[name])) for side in (old, new)))
 

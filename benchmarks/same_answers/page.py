@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .differences import Differences, EventCategory, Found, Spot, shown
+from .differences import Differences, Found, Kind, Spot, shown
 
 _MOST_TEXTS = 300
 
@@ -16,10 +16,10 @@ def page(differences: Differences, traces: int, seconds: float) -> str:
         f"# Same answers: {verdict}",
         f"{traces} traces, {sum(differences.compared.values())} pairs of answers, {seconds:.0f} s.",
     ]
-    others = [kind for kind in EventCategory if not kind.allowed]
+    others = [kind for kind in Kind if not kind.allowed]
     parts += _section("Not allowed", differences.of(*others))
-    parts += _section("Added fields", differences.of(EventCategory.ADDED))
-    parts += _section("Renamed ids, one to one", differences.of(EventCategory.RENAMED))
+    parts += _section("Added fields", differences.of(Kind.ADDED))
+    parts += _section("Renamed ids, one to one", differences.of(Kind.RENAMED))
     parts += _texts(differences)
     parts.append("## What was compared")
     rows = [[*key, str(count)] for key, count in sorted(differences.compared.items())]

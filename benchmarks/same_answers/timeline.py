@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .asking import Asking, Both, Query, spread
-from .differences import EventCategory, Spot
+from .differences import Kind, Spot
 from .walk import Ids
 
 _EVENTS_OF_A_LANE = 2
@@ -51,7 +51,7 @@ class TimelineQuestions:
             return []
         kinds = [[lane["kind"] for lane in layout["lanes"]] for layout in layouts]
         if kinds[0] != kinds[1]:
-            spot = Spot("GET api/timeline", ".lanes", EventCategory.UNMATCHED)
+            spot = Spot("GET api/timeline", ".lanes", Kind.UNMATCHED)
             self._asking.differences.note(spot, self._run, "kinds of lanes in order", *kinds)
             return []
         return [layout["lanes"] for layout in layouts]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .differences import Differences, EventCategory, Spot
+from .differences import Differences, Kind, Spot
 
 _ID_KEYS = ("id", "lane", "event")
 _LANE_LISTS = ("lanes", "curves")
@@ -51,9 +51,9 @@ class Walk:
         elif _is_number(old) and _is_number(new):
             # A NaN differs from itself.
             if old != new and (old == old or new == new):
-                self.note(EventCategory.NUMBER, old, new)
+                self.note(Kind.NUMBER, old, new)
         elif type(old) is not type(new) or old != new:
-            self.note(EventCategory.TYPE, old, new)
+            self.note(Kind.TYPE, old, new)
 
     def at(self, key: str | int, old: Any, new: Any) -> None:
         """Compare two values that lie at a key or index."""
@@ -67,7 +67,7 @@ class Walk:
         yield
         del self._path[-len(keys) :]
 
-    def note(self, kind: EventCategory, old: Any, new: Any) -> None:
+    def note(self, kind: Kind, old: Any, new: Any) -> None:
         """Note a difference at the present place."""
         spot = Spot(self._where, _pattern(self._path), kind)
         self._differences.note(spot, self._trace, _exact(self._path), old, new)
@@ -76,14 +76,10 @@ class Walk:
         for key in (*old, *(key for key in new if key not in old)):
             self._path.append(key)
             if key not in new:
-                self.note(EventCategory.REMOVED, old[key], None)
+                self.note(Kind.REMOVED, old[key], None)
             elif key not in old:
                 # A key that is no name is data, such as the path of a module.
-                self.note(
-                    EventCategory.ADDED if key.isidentifier() else EventCategory.ENTRY,
-                    None,
-                    new[key],
-                )
+                self.note(Kind.ADDED if key.isidentifier() else Kind.ENTRY, None, new[key])
             elif self._ids and key in _ID_KEYS:
                 self._compare_ids(key, old[key], new[key])
             else:
@@ -102,17 +98,17 @@ class Walk:
         of_lane = key == "lane" or (key == "id" and parents[-1:] and parents[-1] in _LANE_LISTS)
         assert self._ids
         if not self._ids.agree("lane" if of_lane else "event", old, new):
-            self.note(EventCategory.MIXED_IDS, old, new)
+            self.note(Kind.MIXED_IDS, old, new)
         elif old != new:
-            self.note(EventCategory.RENAMED, old, new)
+            self.note(Kind.RENAMED, old, new)
 
     def _lists(self, old: list[Any], new: list[Any]) -> None:
         if len(old) != len(new):
-            self.note(EventCategory.LENGTH, len(old), len(new))
+            self.note(Kind.LENGTH, len(old), len(new))
             return
         order = range(len(old)) if old == new else self._order(old, new)
         if any(at != place for at, place in enumerate(order)):
-            self.note(EventCategory.ORDER, old, new)
+            self.note(Kind.ORDER, old, new)
         for at, (one, place) in enumerate(zip(old, order, strict=True)):
             two = new[place]
             if isinstance(one, list | dict) or one != two or type(one) is not type(two):
