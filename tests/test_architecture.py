@@ -1,49 +1,46 @@
-"""The layers: which part may import which, held against the code itself."""
+"""The layers: which part may import which. The table is in the package's README."""
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "tb_hookview"
-SHARED = {"markers", "errors", ""}
-"""What every part may use; "" is the package itself, which loads its names on first use."""
-
-MAY_IMPORT = {
-    "markers": set(),
-    "errors": set(),
-    "recorder": {"recorder", *SHARED},
-    "integrations": {"integrations", "recorder", *SHARED},
-    "cache": {"cache", "errors", ""},
-    "trace": {"trace", "cache", *SHARED},
-    "analysis": {"analysis", "trace", "cache", *SHARED},
-    "export": {"export", "analysis", "trace", "errors", ""},
-    "timeline": {"timeline", "analysis", "trace", *SHARED},
-    "server": {"server", "timeline", "analysis", "trace", "cache", *SHARED},
-    "plugin": {"server", "trace", *SHARED},
-    "cli": {"cli", "server", "export", "analysis", "trace", "recorder", "cache", *SHARED},
-}
-OUTSIDE = {
-    "markers": set(),
-    "errors": set(),
-    "recorder": {"torch"},
-    "integrations": {"torch", "transformers", "lightning", "pytorch_lightning"},
-    "cache": {"isal", "platformdirs"},
-    "trace": {"numpy", "msgspec", "isal"},
-    "analysis": {"numpy", "msgspec", "pandas", "polars"},
-    "export": {"numpy", "msgspec", "perfetto", "pyarrow"},
-    "timeline": {"numpy"},
-    "server": {"flask", "werkzeug", "msgspec", "isal"},
-    "plugin": {"tensorboard", "flask", "_typeshed"},
-    "cli": {"click", "rich", "msgspec", "tensorboard"},
-}
+MOST_FILES = 25
+"""Source files of one folder."""
 FILES = [
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"
 ]
+
+
+class Part(NamedTuple):
+    """A row of the table: what a part may import."""
+
+    ours: set[str]
+    foreign: set[str]
+
+
+def read_table() -> dict[str, Part]:
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|([^|]*)\|$", README, re.MULTILINE)
+    return {
+        name: Part({name, "errors", *_names(ours)}, _names(foreign)) for name, ours, foreign in rows
+    }
+
+
+def _names(cell: str) -> set[str]:
+    return set(filter(None, cell.strip().split(", ")))
+
+
+README = (PACKAGE / "README.md").read_text()
+PARTS = read_table()
 
 
 def part_of(path: Path) -> str:
@@ -57,23 +54,59 @@ def imports_of(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
-            if node.module == "tb_hookview":
-                yield from (f"tb_hookview.{alias.name}" for alias in node.names)
-            else:
-                yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path: Path) -> None:
-    part = part_of(path)
-    for name in imports_of(path):
-        top, _, rest = name.partition(".")
-        if top == "tb_hookview":
-            inner = rest.split(".")[0]
-            known = inner if inner in MAY_IMPORT else ""
-            assert known in MAY_IMPORT[part], f"{part} must not import {name}"
-        elif top not in sys.stdlib_module_names:
-            assert top in OUTSIDE[part], f"{part} must not import {name}"
+def folder_of(name: str) -> Path | None:
+    """The folder of the package that a dotted name lies in."""
+    path = PACKAGE.joinpath(*name.split(".")[1:])
+    while not (path.with_suffix(".py").is_file() or path.is_dir()):
+        path = path.parent
+    return path if path.is_dir() else path.parent
+
+
+def test_every_part_is_in_the_table() -> None:
+    assert {part_of(path) for path in FILES} == set(PARTS)
+
+
+def test_the_table_points_one_way() -> None:
+    above: set[str] = {"errors", "package"}
+    for name, part in PARTS.items():
+        assert part.ours - {name} <= above, f"{name} imports a part below it in the table"
+        above.add(name)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_imports_are_those_of_the_table(part: str) -> None:
+    ours, foreign = set(), set()
+    for path in (path for path in FILES if part_of(path) == part):
+        for name in imports_of(path):
+            top, _, rest = name.partition(".")
+            if top == "tb_hookview":
+                inner = rest.split(".")[0]
+                ours.add(inner if inner in PARTS else "package")
+            elif top not in sys.stdlib_module_names:
+                foreign.add(top)
+    assert ours | {part, "errors"} == PARTS[part].ours
+    assert foreign == PARTS[part].foreign - {"lightning", "pytorch_lightning"}
+
+
+@pytest.mark.parametrize("part", [name for name in PARTS if (PACKAGE / name).is_dir()])
+def test_folders_of_a_part_import_without_a_circle(part: str) -> None:
+    graph = defaultdict(set)
+    for path in (PACKAGE / part).rglob("*.py"):
+        for name in imports_of(path):
+            if name.startswith(f"tb_hookview.{part}."):
+                folder = folder_of(name)
+                if folder != path.parent:
+                    graph[path.parent].add(folder)
+    list(TopologicalSorter(graph).static_order())
+
+
+def test_no_folder_is_overfull() -> None:
+    folders = {path.parent for path in FILES}
+    files = {folder: len(list(folder.glob("*.py"))) for folder in folders}
+    assert {folder: count for folder, count in files.items() if count > MOST_FILES} == {}
 
 
 def test_an_integration_imports_its_own_library_alone() -> None:
@@ -87,8 +120,8 @@ def test_the_package_itself_names_no_integration() -> None:
     assert "integrations" not in (PACKAGE / "__init__.py").read_text()
 
 
-def test_every_folder_has_a_readme() -> None:
-    folders = {path.parent for path in FILES}
+def test_every_part_has_a_readme() -> None:
+    folders = {PACKAGE / part for part in PARTS if (PACKAGE / part).is_dir()}
     assert [folder for folder in folders if not (folder / "README.md").is_file()] == []
 
 

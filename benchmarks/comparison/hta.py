@@ -108,7 +108,7 @@ def _figures(
             ("rows, overlap", lambda: _sum([_pauses(made, mine) for mine in known]), NEAR),
         ],
     )
-    ours = [queue_length(made, mine) for mine in known]
+    ours = [queue_length(made.call_tree, made.work, mine) for mine in known]
     yield (
         "queues of all streams: points / mean of points / longest",
         _merged([(count, count * mean, most) for count, mean, most in theirs["queue"].values()]),
@@ -164,7 +164,7 @@ def _pauses(made: Analysis, mine: Bool) -> list[float]:
 def _queue(made: Analysis, mine: Bool) -> QueueLength:
     texts = np.array([text in LAUNCHES for text in made.trace.strings.texts])
     named = lookup(texts[made.host.string].astype(np.int64), made.work.launch) > 0
-    return queue_length(made, mine & named)
+    return queue_length(made.call_tree, made.work, mine & named)
 
 
 def _sum(parts: list[list[float]]) -> list[float]:

@@ -12,6 +12,7 @@ from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
 from tb_hookview.analysis.consistency import clock_jumps, external_id_conflicts, unusable_marks
 from tb_hookview.analysis.device.events import DeviceEvents, device_work, repeated_launches
 from tb_hookview.analysis.device.kinds import COMMUNICATION, WorkKinds, work_kinds
+from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import call_rows
@@ -80,6 +81,11 @@ class Analysis(Struct, frozen=True, dict=True):
         return self.gaps.by_sync(len(self.syncs)) if (self.work.launch >= 0).any() else None
 
     @cached_property
+    def operators(self) -> OperatorRows:
+        """Which host rows are calls of operators."""
+        return operator_rows(self.host)
+
+    @cached_property
     def module_sources(self) -> tuple[str | None, ...]:
         """`file.py:line` of each module; None where the trace does not tell."""
         return module_sources(self.host, self.modules, self.ranges)
@@ -121,7 +127,7 @@ def load(path: str | Path, progress: Progress | None = None, count: Count = unco
 def analyze_trace(trace: Trace) -> Analysis:
     """Attribute a trace that has been read."""
     event_role = roles(trace).astype(np.int64)
-    call_tree = nesting.build(trace.events, _forest_rows(trace, event_role))
+    call_tree = _call_tree(trace, _nested_rows(trace, event_role))
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     row_node = nodes.of_row
@@ -161,7 +167,12 @@ def analyze_trace(trace: Trace) -> Analysis:
     )
 
 
-def _forest_rows(trace: Trace, role: Int) -> Int:
+def _call_tree(trace: Trace, rows: Int) -> CallTree:
+    events = trace.events
+    return nesting.build(rows, events.thread[rows], events.start[rows], events.duration[rows])
+
+
+def _nested_rows(trace: Trace, role: Int) -> Int:
     """Host rows that nest: operators, annotations, runtime calls, module rows of stacks.
 
     Steps are left out: they are found by time, and their bounds cross those of annotations.

@@ -17,13 +17,14 @@ coarsest resolution traces have (1 us) is rounding, and makes neighbours, not pa
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.trace.columns.trace import Events
 
 ROUNDING_NS = 1000
 """Resolution of the coarsest traces (whole microseconds, torch 1.8 to 2.2)."""
@@ -78,13 +79,18 @@ class CallTree(Struct, frozen=True, dict=True):
         return found
 
 
-def build(events: Events, rows: Int) -> CallTree:
-    """Nest the given rows of `events` (positions in it, ascending)."""
-    thread = events.thread[rows].astype(np.int64)
-    start, duration = events.start[rows], events.duration[rows]
+def build(event: Int, thread: NDArray[Any], start: Int, duration: Int) -> CallTree:
+    """Nest rows by thread and time.
+
+    Args:
+        event: what each row is, ascending; `CallTree.event` of it. All of shape (n,).
+        thread: index of its thread.
+        start, duration: nanoseconds.
+    """
+    thread = thread.astype(np.int64)
     order = _in_order(thread, start, duration)
     thread, start, end = thread[order], start[order], (start + duration)[order]
-    return CallTree(rows[order], enclosing(thread, start, end), start, end, thread)
+    return CallTree(event[order], enclosing(thread, start, end), start, end, thread)
 
 
 def _in_order(thread: Int, start: Int, duration: Int) -> Int:

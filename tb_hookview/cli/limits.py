@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tb_hookview.errors import UsageError
-from tb_hookview.report.tables.syncs import own_syncs
-from tb_hookview.schema import Coverage, ReportData, Sync
+from tb_hookview.schema import Coverage, ReportData, Sync, own_syncs
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tb_hookview.comparison.pairing import RowPair, pair_modules, same_place
 from tb_hookview.comparison.sides import Reading, on_both, pair, rows_of, status_of, totals
 from tb_hookview.comparison.tables import finding_changes, kernel_changes, sync_changes
-from tb_hookview.report.tables.syncs import own_syncs
-from tb_hookview.schema import Comparison, Module, ModuleChange, Pair, ReportData, Side
+from tb_hookview.schema import Comparison, Module, ModuleChange, Pair, ReportData, Side, own_syncs
 
 PHASES = ("forward", "backward", "optimizer", "data", "other")
 

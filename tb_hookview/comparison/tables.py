@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from tb_hookview.comparison.pairing import Keys, RowPair, pair_up
 from tb_hookview.comparison.sides import Reading, each, module_numbers, on_both, rows_of, status_of
-from tb_hookview.report.tables.syncs import own_syncs
 from tb_hookview.schema import (
     Finding,
     FindingChange,
@@ -21,6 +20,7 @@ from tb_hookview.schema import (
     Site,
     Sync,
     SyncChange,
+    own_syncs,
 )
 
 _FRAMEWORK = re.compile(r"(.*[/\\])?(torch|functorch)[/\\]")

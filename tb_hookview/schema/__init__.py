@@ -46,6 +46,7 @@ from tb_hookview.schema.report import (
     TraceWarning,
     WaitedFor,
     Work,
+    own_syncs,
 )
 from tb_hookview.schema.terms import (
     KINDS,
@@ -96,4 +97,5 @@ __all__ = [
     "TraceWarning",
     "WaitedFor",
     "Work",
+    "own_syncs",
 ]

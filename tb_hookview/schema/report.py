@@ -6,6 +6,7 @@ not hold is None. Definitions of every number, with unit and source, are in docs
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
@@ -321,6 +322,11 @@ class Sync(msgspec.Struct, frozen=True):
     thread: str
     waited_for: WaitedFor | None
     """None where no work ended during the wait: there was nothing to wait for."""
+
+
+def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:
+    """Return the program's syncs: all but the profiler's own."""
+    return [sync for sync in syncs if sync.cause != PROFILER]
 
 
 class Thread(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.syncs.blocking_event import waited_for
 from tb_hookview.arrays import intervals
@@ -18,7 +19,6 @@ from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.errors import NotFoundError
-from tb_hookview.report.tables.operators import OperatorRows, find_rows
 from tb_hookview.timeline.lanes.catalogue import Entry, lane_of_rows, list_lanes
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.lane import Lane
@@ -183,7 +183,7 @@ class Timeline:
     @cached_property
     def operators(self) -> OperatorRows:
         """Which forest rows are calls of operators and annotations."""
-        return find_rows(self.analysis)
+        return self.analysis.operators
 
     @cached_property
     def makers(self) -> Int:

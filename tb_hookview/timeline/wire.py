@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.arrays.types import Int
-from tb_hookview.timeline.event.summary import microseconds
+from tb_hookview.arrays.units import microseconds
 from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.timeline import LaneBlocks, Timeline
 

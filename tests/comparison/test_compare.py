@@ -17,8 +17,7 @@ from tb_hookview import markers
 from tb_hookview.comparison.compare import compare
 from tb_hookview.loading.cached import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.syncs import own_syncs
-from tb_hookview.schema import Comparison, KernelsOmitted, Module, Pair, ReportData
+from tb_hookview.schema import Comparison, KernelsOmitted, Module, Pair, ReportData, own_syncs
 
 replace = msgspec.structs.replace
 NAMES = (

@@ -92,6 +92,6 @@ def test_pauses_and_queues_of_streams(name: str) -> None:
         mine = chosen & (thread == ids[stream])
         pauses = [time / 1000 for time in find_pauses(made, mine)]
         assert pauses == pytest.approx(figures[:3], abs=NEAR)
-        queue = queue_length(made, mine)
+        queue = queue_length(made.call_tree, made.work, mine)
         assert (len(queue.time), queue.longest) == (figures[3], figures[5])
         assert queue.length.mean() == pytest.approx(figures[4])

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int
 
 
@@ -37,14 +37,14 @@ class QueueLength(Struct, frozen=True):
         return float((self.length[:-1] * passed).sum() / whole) if whole else None
 
 
-def queue_length(analysis: Analysis, work: Bool) -> QueueLength:
-    """Length of the queue of the work chosen (shape (d,)), as far as its launches are known.
+def queue_length(call_tree: CallTree, events: DeviceEvents, chosen: Bool) -> QueueLength:
+    """Length of the queue of the events chosen (shape (d,)), as far as their launches are known.
 
     What of it lies on several streams counts as if it were on one.
     """
-    rows = np.flatnonzero(work & (analysis.work.launch >= 0))
-    launched = lookup(analysis.call_tree.start, analysis.work.launch[rows])
-    time = np.concatenate([launched, analysis.work.start[rows]])
+    rows = np.flatnonzero(chosen & (events.launch >= 0))
+    launched = lookup(call_tree.start, events.launch[rows])
+    time = np.concatenate([launched, events.start[rows]])
     change = np.repeat([1, -1], len(rows))
     order = np.lexsort((-change, time))
     return QueueLength(time[order], np.cumsum(change[order]))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.device.kinds import WorkKinds
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
@@ -39,22 +41,22 @@ OPERATORS = frozenset(f"{_OF_TORCH_TB_PROFILER} {_SINCE}".split())
 """Operators that tensor cores can serve: torch_tb_profiler's, and those that torch has since."""
 
 
-def eligible_work(analysis: Analysis) -> Bool:
+def eligible_work(host: HostRows, work: DeviceEvents, kinds: WorkKinds) -> Bool:
     """Which work an eligible operator launched itself, no eligible one lying inside it; (d,).
 
     Eligible is also an operator that launched a kernel on tensor cores, whatever its name.
     """
-    host, work, parent = analysis.host, analysis.work, analysis.call_tree.parent
+    call_tree = host.call_tree
     operator = host.kind == EventCategory.OPERATOR
-    listed = np.array([text in OPERATORS for text in analysis.trace.strings.texts] or [False])
+    listed = np.array([text in OPERATORS for text in host.trace.strings.texts] or [False])
     eligible = operator & listed[host.string]
-    launcher = lookup(analysis.call_tree.nearest_above(operator), work.launch)
-    on_cores = (analysis.kinds.tensor_core == 1) & (launcher >= 0)
+    launcher = lookup(call_tree.nearest_above(operator), work.launch)
+    on_cores = (kinds.tensor_core == 1) & (launcher >= 0)
     eligible[launcher[on_cores]] = True
     outer = np.zeros(len(host), bool)
     row = np.flatnonzero(eligible)
     while len(row):
-        row = unique(parent[row])
+        row = unique(call_tree.parent[row])
         row = row[(row >= 0) & ~lookup(outer, row).astype(bool)]
         outer[row] = True
     innermost = eligible & ~outer

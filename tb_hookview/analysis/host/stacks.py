@@ -21,7 +21,7 @@ def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
     events = trace.events
     python = np.flatnonzero(events.kind == EventCategory.PYTHON)
     rows = python[_around_any(events.start[python], events.end[python], time)]
-    call_tree = build(events, rows)
+    call_tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
     innermost = innermost_at(call_tree, thread, time)
     strings = events.name[call_tree.event].astype(np.int64)
     return [_frames(trace, call_tree.parent, strings, int(row)) for row in innermost]

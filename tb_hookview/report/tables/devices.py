@@ -25,7 +25,7 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
     chosen = [i for i in selection.steps if i < len(breakdown.window)]
     window = breakdown.window[[chosen[0], chosen[-1]]] if chosen else np.zeros((2, 2), np.int64)
     bounds = int(window[0, 0]), int(window[1, 1])
-    eligible = eligible_work(analysis)
+    eligible = eligible_work(analysis.host, analysis.work, analysis.kinds)
     return [
         _row(analysis, device, selection.work & (work.device == device), eligible, bounds)
         for device in unique(work.device[selection.work]).tolist()

@@ -55,7 +55,10 @@ def stream_rows(selection: Selection) -> list[schema.Stream]:
 
 def _row(analysis: Analysis, device: int, thread: int, mine: Bool) -> schema.Stream:
     work, trace = analysis.work, analysis.trace
-    queue, pauses = queue_length(analysis, mine), find_pauses(analysis, mine)
+    queue, pauses = (
+        queue_length(analysis.call_tree, analysis.work, mine),
+        find_pauses(analysis, mine),
+    )
     known = bool(len(queue.time))
     return schema.Stream(
         device=str(device),

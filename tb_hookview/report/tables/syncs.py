@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,11 +16,6 @@ from tb_hookview.analysis.syncs.detection import operator_chain
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema import Phase
-
-
-def own_syncs(syncs: Iterable[schema.Sync]) -> list[schema.Sync]:
-    """Those waits that are the program's and not the profiler's."""
-    return [sync for sync in syncs if sync.cause != schema.PROFILER]
 
 
 def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:

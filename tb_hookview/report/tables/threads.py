@@ -15,14 +15,11 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.phases import REASONS
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.analysis.thread_roles import thread_role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema import Phase
-
-_DATA_NAMES = ("pt_data_worker", "pt_data_pin")
-"""How torch names the threads of its `DataLoader`, in the name of a thread."""
 
 
 class _Rows(NamedTuple):
@@ -114,17 +111,3 @@ def _blocked(analysis: Analysis, thread: int) -> Int:
     syncs = analysis.syncs
     mine = analysis.call_tree.thread[syncs.position] == thread
     return intervals.of(syncs.start[mine], syncs.end[mine])
-
-
-def thread_role(analysis: Analysis, thread: int) -> str:
-    """What a thread was for, told by all of the trace: as `schema.Thread.role`."""
-    first, end = np.searchsorted(analysis.call_tree.thread, [thread, thread + 1])
-    phases = set(unique(analysis.phases.row[first:end]).tolist())
-    if thread in analysis.steps.thread or Phase.FORWARD in phases:
-        return "forward"
-    if Phase.BACKWARD in phases:
-        return "backward"
-    name = analysis.trace.threads[thread].name
-    if Phase.DATA in phases or any(known in name for known in _DATA_NAMES):
-        return "data"
-    return "other"

@@ -10,12 +10,13 @@ import numpy as np
 from tb_hookview.arrays.joins import dense_rank, unique
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.kernels import pointwise_unfused, tiny_kernels_launch_bound
 
 _COMPILED = re.compile(
     r"Torch-Compiled Region|## Call CompiledFxGraph|CompiledFunction|triton_(poi|red|per|tem)_"
     r"|(cuda|hip)GraphLaunch"
 )
+_REASONS = ("tiny-kernels-launch-bound", "pointwise-unfused")
+"""Rules of which one has to hold."""
 _WAITS = 2
 """A step: what waits more often has to be changed first."""
 
@@ -24,7 +25,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
     waits = int(np.count_nonzero(context.own_waits))
     if context.strings(_is_compiled) or waits > _WAITS * len(context.steps) or not _alike(context):
         return
-    reasons = (tiny_kernels_launch_bound.RULE, pointwise_unfused.RULE)
+    reasons = [rule for rule in context.rules if rule.id in _REASONS]
     found = [rule.id for rule in reasons if rule.match and any(True for _ in rule.match(context))]
     if not found:
         return

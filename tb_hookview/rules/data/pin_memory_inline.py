@@ -12,8 +12,8 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import union
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.places import places_of
 
 CALLS = r"^(cuda|hip|cu|musa)(HostAlloc|HostMalloc|HostRegister|MallocHost|MemHostAlloc)"
 _OPERATORS = ("aten::pin_memory", "aten::_pin_memory")

@@ -24,7 +24,7 @@ from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Index, Int
 from tb_hookview.rules.engine.rule import Rule
-from tb_hookview.rules.evidence.syncs import Waits
+from tb_hookview.rules.engine.syncs import Waits
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview import schema
+from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.by_place import by_place
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""

@@ -12,10 +12,10 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Confidence, Occurrence
-from tb_hookview.rules.evidence.by_place import LATENT
-from tb_hookview.rules.evidence.places import places_of
 from tb_hookview.trace import EventCategory
 
 PAGEABLE = r"HtoD \(Pageable"

@@ -12,8 +12,8 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
-from tb_hookview.rules.evidence.places import places_of
 
 _OF_HOST = r"Host"
 """Calls that pin memory of the host are another rule's."""

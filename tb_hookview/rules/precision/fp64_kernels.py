@@ -11,12 +11,8 @@ from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
+from tb_hookview.rules.evidence.precision import in_float64
 
-_DOUBLE = r"<double[,>]|dgemm(?<![a-z]dgemm)|d884gemm|f64f64|-dtype_Double"
-"""A first template argument of double, or the name of a product in double precision.
-
-Alternatives that all begin with a letter of their own are searched for several times as quickly.
-"""
 _SHARE = 0.005
 _KEPT = 0.5
 """Of the time that stays where memory is the bound; of arithmetic far less does."""
@@ -24,11 +20,6 @@ _KEPT = 0.5
 
 _MOVES = ("copy", "communication")
 _OTHER_TYPES = r"sgemm|<float[,>]|c10::Half|BFloat16"
-
-
-def in_float64(context: Context) -> Bool:
-    """Kernels that compute in float64 by their names, shape (d,)."""
-    return context.work_matching(_DOUBLE)
 
 
 def _asked_in_float64(context: Context) -> Bool:

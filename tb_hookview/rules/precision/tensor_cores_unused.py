@@ -9,8 +9,7 @@ import numpy as np
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32
-from tb_hookview.rules.precision.fp64_kernels import in_float64
-from tb_hookview.rules.precision.tf32_disabled import float32_products
+from tb_hookview.rules.evidence.precision import float32_products, in_float64
 
 _SHARE = 0.05
 """Of the devices' busy time; with less to win, nobody changes a precision."""

@@ -6,22 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tf32
+from tb_hookview.rules.evidence.precision import float32_products
 
 _OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
-_FLOAT32 = r"sgemm(?<![a-z]sgemm)"
 _TF32 = r"s1688gemm|tf32"
 _SHARE = 0.01
 _KEPT = 1 / 3
 """Of the time that stays, typical of a large product."""
-
-
-def float32_products(context: Context) -> Bool:
-    """Kernels of matrix products in float32 without TF32, shape (d,)."""
-    return context.work_matching(_FLOAT32) & context.of_kinds("matrix")
 
 
 def _match(context: Context) -> Iterator[Occurrence]:

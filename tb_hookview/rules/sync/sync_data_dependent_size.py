@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.by_place import by_place
 
 _SURE = (
     r"aten::(repeat_interleave|one_hot|linalg_(inv|solve|cholesky|eig|eigh|eigvals|eigvalsh|qr|svd"

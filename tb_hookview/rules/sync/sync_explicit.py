@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.by_place import by_place
 from tb_hookview.trace import EventCategory
 
 _MEASUREMENT = (

@@ -7,7 +7,7 @@ import numpy as np
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Rule
-from tb_hookview.rules.evidence.syncs import Direction
+from tb_hookview.rules.engine.syncs import Direction
 
 
 def _waits(context: Context) -> Bool:

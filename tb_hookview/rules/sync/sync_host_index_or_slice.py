@@ -8,10 +8,10 @@ import numpy as np
 
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.by_place import by_place
-from tb_hookview.rules.evidence.syncs import Direction
+from tb_hookview.rules.engine.syncs import Direction
 
 _INDEXING = ("aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_")
 _SLICES = ("aten::slice", "aten::select", "aten::narrow")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.units import microseconds
 from tb_hookview.timeline.timeline import Timeline
 
 
@@ -39,9 +40,3 @@ def spot(timeline: Timeline, event: int) -> dict[str, Any]:
     """The event of an id."""
     place = timeline.place(event)
     return spots(timeline, place.lane, np.array([place.position]))[0]
-
-
-def microseconds(nanoseconds: Int) -> list[float]:
-    """Nanoseconds as microseconds."""
-    times: list[float] = (nanoseconds / 1000).tolist()
-    return times

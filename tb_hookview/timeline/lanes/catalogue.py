@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.thread_roles import thread_role
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
-from tb_hookview.report.tables.threads import thread_role
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.device_lanes import idle_items, queue_curve
 from tb_hookview.timeline.lanes.lane import LaneItems

@@ -115,7 +115,7 @@ def test_against_a_slow_count(
     made = load(path)
     everything = made.work.start >= 0
     assert [t // 1000 for t in find_pauses(made, everything)] == slow_pauses(drawn)
-    queue = queue_length(made, everything)
+    queue = queue_length(made.call_tree, made.work, everything)
     known_work = [(launch, launch + later) for launch, _, later, known in drawn if known]
     last = dict(zip((queue.time // 1000).tolist(), queue.length.tolist(), strict=True))
     for moment, length in last.items():

@@ -248,7 +248,7 @@ class TestOfSharedTraces:
         assert idle == len(analysis.gaps)
         devices = np.unique(analysis.work.device[analysis.work.launch >= 0]).tolist()
         for number, device in zip(timeline.lanes_of("queue"), devices, strict=True):
-            queue = queue_length(analysis, analysis.work.device == device)
+            queue = queue_length(analysis.call_tree, analysis.work, analysis.work.device == device)
             time, value = timeline.curve(number).within(*analysis.bounds, 1)
             last = np.flatnonzero(np.append(np.diff(queue.time) > 0, True))
             assert time.tolist() == queue.time[last].tolist()

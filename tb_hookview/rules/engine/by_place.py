@@ -8,8 +8,8 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Confidence, Occurrence
-from tb_hookview.rules.evidence.places import places_of
 
 LATENT = (
     "the device did not idle behind it in this trace; it still keeps the host from running ahead, "
