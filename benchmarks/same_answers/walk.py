@@ -122,9 +122,12 @@ class Walk:
         leaves = [[list(self._leaves(row)) for row in rows] for rows in (old, new)]
         paths = [{path for row in rows for path, _ in row} for rows in leaves]
         common = paths[0] & paths[1]
-        for kept in (_any, _is_number):
+        for wanted in (_any, _is_number):
             prints = [
-                [tuple(leaf for leaf in row if leaf[0] in common and kept(leaf[1])) for row in rows]
+                [
+                    tuple(leaf for leaf in row if leaf[0] in common and wanted(leaf[1]))
+                    for row in rows
+                ]
                 for rows in leaves
             ]
             if prints[0] == prints[1]:
