@@ -52,6 +52,7 @@ def get(url: str) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c")
 def test_the_demo_ends_at_a_page_of_its_run(
     demo: tuple[subprocess.Popen[str], str, str],
 ) -> None:

@@ -73,6 +73,7 @@ def asking(server: subprocess.Popen[str], trace: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
 def test_it_ends_at_once_and_leaves_nothing_behind(
     tmp_path: Path, environment: dict[str, str], number: signal.Signals
