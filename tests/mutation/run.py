@@ -68,7 +68,8 @@ def measure(target: Target, options: argparse.Namespace) -> Score:
     path = Path(PACKAGE) / target.module
     with change_cwd(copy):
         names = mutants_of(path)
-        drawn = sorted(Random(SEED).sample(names, min(options.sample or len(names), len(names))))
+        order = Random(SEED).sample(names, len(names))  # a larger sample has the smaller one in it
+        drawn = sorted(order[: options.sample or None])
         verdicts = _verdicts(path)
         if missing := [name for name in drawn if verdicts.get(name) in _AGAIN]:
             _run_mutmut(missing, options.processes)
