@@ -76,7 +76,7 @@ def _fact(left: Any, ways: Sequence[Way]) -> str:
 
 def launched_by_the_last_step(made: Analysis) -> Bool:
     """Which work it looks at: where there are steps, what was launched by the last one's end."""
-    work, last = made.work, made.steps.window[-1, 1]
+    work, last = made.device_events, made.steps.window[-1, 1]
     if len(made.steps.name) < 2:
         return np.ones(len(work), bool)
     return np.asarray((work.launch >= 0) & (lookup(made.call_tree.start, work.launch) <= last))
@@ -97,7 +97,7 @@ def _figures(
         share = round(100 * use.overlapped / use.communication, 2)
         yield "communication overlapped by computation, %", theirs["overlap"], share, []
     streams = _streams(made, chosen)
-    known = [mine for mine in streams if (made.work.launch[mine] >= 0).any()]
+    known = [mine for mine in streams if (made.device_events.launch[mine] >= 0).any()]
     pauses = np.sum([find_pauses(made, mine) for mine in streams], axis=0) / 1000
     yield (
         "pauses of all streams: host / kernel / other, us",
@@ -108,7 +108,7 @@ def _figures(
             ("rows, overlap", lambda: _sum([_pauses(made, mine) for mine in known]), NEAR),
         ],
     )
-    ours = [queue_length(made.call_tree, made.work, mine) for mine in known]
+    ours = [queue_length(made.call_tree, made.device_events, mine) for mine in known]
     yield (
         "queues of all streams: points / mean of points / longest",
         _merged([(count, count * mean, most) for count, mean, most in theirs["queue"].values()]),
@@ -121,7 +121,7 @@ def _figures(
 
 
 def _streams(made: Analysis, chosen: Bool) -> list[Bool]:
-    thread = made.trace.events.thread[made.work.event]
+    thread = made.trace.events.thread[made.device_events.event]
     return [chosen & (thread == each) for each in np.unique(thread[chosen])]
 
 
@@ -153,7 +153,7 @@ def _is_compute(name: str) -> bool:
 
 def _pauses(made: Analysis, mine: Bool) -> list[float]:
     """Its pauses of one stream: to the end of the work ahead, be it later than the start."""
-    work, rows = made.work, np.flatnonzero(mine)
+    work, rows = made.device_events, np.flatnonzero(mine)
     ahead = work.end[rows[:-1]]
     pause = work.start[rows[1:]] - ahead
     late = lookup(made.call_tree.start, work.launch[rows[1:]]) > ahead
@@ -163,8 +163,8 @@ def _pauses(made: Analysis, mine: Bool) -> list[float]:
 
 def _queue(made: Analysis, mine: Bool) -> QueueLength:
     texts = np.array([text in LAUNCHES for text in made.trace.strings.texts])
-    named = lookup(texts[made.host.string].astype(np.int64), made.work.launch) > 0
-    return queue_length(made.call_tree, made.work, mine & named)
+    named = lookup(texts[made.host.string].astype(np.int64), made.device_events.launch) > 0
+    return queue_length(made.call_tree, made.device_events, mine & named)
 
 
 def _sum(parts: list[list[float]]) -> list[float]:

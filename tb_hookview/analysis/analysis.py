@@ -48,11 +48,11 @@ class Analysis(Struct, frozen=True, dict=True):
     """Index into `nodes` for each forest row, -1 outside the backward pass."""
     nodes: Nodes
     modules: Modules
-    ranges: ModuleCalls
+    module_calls: ModuleCalls
     attribution: Attribution
-    work: DeviceEvents
+    device_events: DeviceEvents
     kinds: WorkKinds
-    owners: DeviceAttribution
+    device_attribution: DeviceAttribution
     phases: Phases
     steps: Steps
     syncs: Syncs
@@ -78,7 +78,9 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def sync_idle(self) -> Int | None:
         """Device idle time that each wait caused, nanoseconds; None without launched work."""
-        return self.gaps.by_sync(len(self.syncs)) if (self.work.launch >= 0).any() else None
+        return (
+            self.gaps.by_sync(len(self.syncs)) if (self.device_events.launch >= 0).any() else None
+        )
 
     @cached_property
     def operators(self) -> OperatorRows:
@@ -88,7 +90,7 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def module_sources(self) -> tuple[str | None, ...]:
         """`file.py:line` of each module; None where the trace does not tell."""
-        return module_sources(self.host, self.modules, self.ranges)
+        return module_sources(self.host, self.modules, self.module_calls)
 
     @cached_property
     def launches_known(self) -> bool:
@@ -97,8 +99,8 @@ class Analysis(Struct, frozen=True, dict=True):
         operators = isin(
             self.trace.events.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
         )
-        telling = operators.any() or (self.ranges.module >= 0).any()
-        return bool((self.work.launch >= 0).any() and telling)
+        telling = operators.any() or (self.module_calls.module >= 0).any()
+        return bool((self.device_events.launch >= 0).any() and telling)
 
 
 _CONFLICT = "calls whose External id names another operator than the one around them in time"
@@ -131,8 +133,8 @@ def analyze_trace(trace: Trace) -> Analysis:
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     row_node = nodes.of_row
-    makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
-    modules, ranges = find_modules(host, makers)
+    forward_ops = nodes.forward_op
+    modules, ranges = find_modules(host, forward_ops)
     attribution = attribute(host, nodes, row_node, modules, ranges)
     work = device_work(trace, call_tree)
     calls = call_rows(host)
@@ -147,12 +149,12 @@ def analyze_trace(trace: Trace) -> Analysis:
         row_node=row_node,
         nodes=nodes,
         modules=modules,
-        ranges=ranges,
+        module_calls=ranges,
         attribution=attribution,
-        work=work,
+        device_events=work,
         kinds=kinds,
-        owners=attribute_device_events(work, row_node, attribution),
-        phases=find_phases(host, row_node, ranges, makers),
+        device_attribution=attribute_device_events(work, row_node, attribution),
+        phases=find_phases(host, row_node, ranges, forward_ops),
         steps=steps,
         syncs=syncs,
         calls=calls,

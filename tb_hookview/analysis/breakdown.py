@@ -62,7 +62,7 @@ def device_steps(analysis: Analysis) -> tuple[Int, int]:
     Work is launched in the step that its call lies in as a whole. The first step begins no earlier
     than the end of work that was launched before it and ended before its own work began.
     """
-    host, work = analysis.steps.window, analysis.work
+    host, work = analysis.steps.window, analysis.device_events
     step = _launching_step(analysis)
     launched = np.bincount(step[step >= 0], minlength=len(host))
     if not launched.any():
@@ -80,7 +80,7 @@ def device_steps(analysis: Analysis) -> tuple[Int, int]:
 
 def _launching_step(analysis: Analysis) -> Int:
     """Index of the step in which each piece of work was launched, -1 for none, shape (d,)."""
-    launch, window = analysis.work.launch, analysis.steps.window
+    launch, window = analysis.device_events.launch, analysis.steps.window
     start, end = (lookup(c, launch) for c in (analysis.call_tree.start, analysis.call_tree.end))
     step = np.searchsorted(window[:, 0], start, side="right") - 1
     inside = (launch >= 0) & (step >= 0) & (end <= window[np.maximum(step, 0), 1])
@@ -96,7 +96,7 @@ def _whole_steps(launched: Int) -> int:
 
 def _claims(analysis: Analysis) -> list[Int]:
     """Intervals that each category lays claim to, in their order; they may overlap."""
-    work, host = analysis.work, analysis.host
+    work, host = analysis.device_events, analysis.host
     kind = analysis.trace.events.kind[work.event]
     collective = (analysis.kinds.kind == COMMUNICATION) & (kind == EventCategory.KERNEL)
     says_so = _named_collectives(analysis)
@@ -121,7 +121,9 @@ def _named_collectives(analysis: Analysis) -> Bool:
 
 
 def _of_work(analysis: Analysis, wanted: Bool) -> Int:
-    return np.stack([analysis.work.start[wanted], analysis.work.end[wanted]], axis=1)
+    return np.stack(
+        [analysis.device_events.start[wanted], analysis.device_events.end[wanted]], axis=1
+    )
 
 
 def _of_rows(analysis: Analysis, wanted: Bool) -> Int:

@@ -48,7 +48,7 @@ class Phases(Struct, frozen=True):
     and a moment belongs to the first phase that any thread is in."""
 
 
-def find_phases(host: HostRows, row_node: Int, ranges: ModuleCalls, makers: Int) -> Phases:
+def find_phases(host: HostRows, row_node: Int, ranges: ModuleCalls, forward_ops: Int) -> Phases:
     """Tell the phase of every forest row.
 
     Args:
@@ -57,11 +57,11 @@ def find_phases(host: HostRows, row_node: Int, ranges: ModuleCalls, makers: Int)
         role: role of each, shape (n,).
         row_node: index of the node inside which each is, -1 outside the backward pass.
         ranges: calls of modules.
-        makers: positions of the operators that made nodes.
+        forward_ops: positions of the operators that made nodes.
     """
     updating = isin(host.role, [int(role) for role in _UPDATING])
     forward = (ranges.module >= 0) & (ranges.role != Role.LABEL)
-    forward |= _operators_up_from(host, makers)
+    forward |= _operators_up_from(host, forward_ops)
     closure = forward & (host.call_tree.nearest_above(updating) >= 0)
     tests = (row_node >= 0, closure, updating, host.role == Role.DATA, forward)
     reason = np.full(len(host), len(tests), np.int64)
@@ -80,11 +80,11 @@ def _union(first: Int, second: Int) -> Int:
     return intervals.normal(np.concatenate([first, second]))
 
 
-def _operators_up_from(host: HostRows, makers: Int) -> Bool:
+def _operators_up_from(host: HostRows, forward_ops: Int) -> Bool:
     """The given operators, and the operators around them."""
     operator = host.kind == EventCategory.OPERATOR
     result = np.zeros(len(host), bool)
-    hop = unique(makers[makers >= 0])
+    hop = unique(forward_ops[forward_ops >= 0])
     while len(hop):
         result[hop] = operator[hop]
         hop = unique(host.call_tree.parent[hop])

@@ -36,12 +36,12 @@ class Selection(Struct, frozen=True, dict=True):
     @cached_property
     def nodes(self) -> Bool:
         """Autograd nodes, by the start of their evaluation."""
-        return np.asarray(self.rows[self.analysis.nodes.position])
+        return np.asarray(self.rows[self.analysis.nodes.row])
 
     @cached_property
     def work(self) -> Bool:
         """Device work, by the start of its launch (its own start where no launch is known)."""
-        work, call_tree = self.analysis.work, self.analysis.call_tree
+        work, call_tree = self.analysis.device_events, self.analysis.call_tree
         moment = np.where(work.launch >= 0, lookup(call_tree.start, work.launch), work.start)
         return self.times(moment)
 

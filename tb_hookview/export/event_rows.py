@@ -41,10 +41,10 @@ class EventRows:
 def event_rows(selection: Selection) -> EventRows:
     """Lay out what the analysis knows of host rows and device work over the rows of the trace."""
     analysis = selection.analysis
-    owners, attribution = analysis.owners, analysis.attribution
-    launch, start = analysis.work.launch, analysis.trace.events.start.copy()
-    start[analysis.work.event] = np.where(
-        launch >= 0, lookup(analysis.call_tree.start, launch), analysis.work.start
+    owners, attribution = analysis.device_attribution, analysis.attribution
+    launch, start = analysis.device_events.launch, analysis.trace.events.start.copy()
+    start[analysis.device_events.event] = np.where(
+        launch >= 0, lookup(analysis.call_tree.start, launch), analysis.device_events.start
     )
     phase, nothing = analysis.phases.row, np.full(len(analysis.call_tree), -1, np.int64)
     again = attribution.row_recompute.astype(np.int64)
@@ -65,11 +65,11 @@ def _spread(analysis: Analysis, of_host: Int, of_work: Int) -> Int:
     """Put columns over host rows and over device work onto the rows of the trace."""
     column = np.full(len(analysis.trace.events), -1, np.int64)
     column[analysis.call_tree.event] = of_host
-    column[analysis.work.event] = of_work
+    column[analysis.device_events.event] = of_work
     return column
 
 
 def _of_nodes(analysis: Analysis, of_node: Int, of_work: Int) -> Int:
     host = np.full(len(analysis.call_tree), -1, np.int64)
-    host[analysis.nodes.position] = of_node
+    host[analysis.nodes.row] = of_node
     return _spread(analysis, host, of_work)

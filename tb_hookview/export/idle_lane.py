@@ -43,6 +43,6 @@ def _slice(analysis: Analysis, gap: int, start: int, end: int, step: str | None)
     if call >= 0:
         arguments.append(("call", analysis.host.name(call)))
     if work >= 0:
-        name = int(analysis.trace.events.name[analysis.work.event[work]])
+        name = int(analysis.trace.events.name[analysis.device_events.event[work]])
         arguments.append(("ended_by", analysis.trace.strings[name]))
     return Slice(start, end, Cause(int(gaps.cause[gap])).name.lower(), IDLE, arguments)

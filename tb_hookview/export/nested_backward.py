@@ -58,8 +58,8 @@ def _nesting(found: tuple[int, Slice]) -> tuple[int, int, int]:
 def _rows(selection: Selection) -> Int:
     """Forest positions of node evaluations, and of modules' calls within them."""
     analysis = selection.analysis
-    again = (analysis.ranges.module >= 0) & (analysis.row_node >= 0)
-    again[analysis.nodes.position] = True
+    again = (analysis.module_calls.module >= 0) & (analysis.row_node >= 0)
+    again[analysis.nodes.row] = True
     return np.flatnonzero(again & selection.rows)
 
 
@@ -160,19 +160,19 @@ def _describe(selection: Selection, rows: Int) -> list[Slice]:
     """The slice of each row itself: a node's evaluation, or a module's call within one."""
     analysis = selection.analysis
     device = np.bincount(
-        analysis.owners.node[selection.work & (analysis.owners.node >= 0)],
-        analysis.work.duration[selection.work & (analysis.owners.node >= 0)],
+        analysis.device_attribution.node[selection.work & (analysis.device_attribution.node >= 0)],
+        analysis.device_events.duration[selection.work & (analysis.device_attribution.node >= 0)],
         len(analysis.nodes),
     )
     number = np.full(len(analysis.call_tree), -1, np.int64)
-    number[analysis.nodes.position] = np.arange(len(analysis.nodes))
+    number[analysis.nodes.row] = np.arange(len(analysis.nodes))
     return [_slice(analysis, row, int(number[row]), device) for row in rows.tolist()]
 
 
 def _slice(analysis: Analysis, row: int, node: int, device: Int) -> Slice:
     start, end = int(analysis.call_tree.start[row]), int(analysis.call_tree.end[row])
     if node < 0:
-        module = int(analysis.ranges.module[row])
+        module = int(analysis.module_calls.module[row])
         path = analysis.modules.path[module]
         label = f"{module_label(path)} again"
         return Slice(start, end, label, RECOMPUTE, (("module", path),))

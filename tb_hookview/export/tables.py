@@ -162,6 +162,6 @@ def _numbers(column: Int, least: int = 0) -> list[int | None]:
 
 def _nodes(analysis: Analysis, nodes: Int) -> list[str | None]:
     """Name of each node."""
-    strings = analysis.host.string[analysis.nodes.position]
+    strings = analysis.host.string[analysis.nodes.row]
     named = {s: node_name(analysis.trace.strings[s]) for s in np.unique(strings).tolist()}
     return [named[int(strings[node])] if node >= 0 else None for node in nodes.tolist()]

@@ -97,11 +97,13 @@ def _number(text: str) -> int | None:
 
 
 def _flows(analysis: Analysis) -> dict[int, list[int]]:
-    """Arrows by row of the trace: from a launch to its work, from a node's maker to the node."""
-    call_tree, work, nodes = analysis.call_tree, analysis.work, analysis.nodes
-    makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
-    tail = np.concatenate([lookup(call_tree.event, work.launch), lookup(call_tree.event, makers)])
-    head = np.concatenate([work.event, call_tree.event[nodes.position]])
+    """Arrows by row of the trace: from launches to work, from forward operators to nodes."""
+    call_tree, work, nodes = analysis.call_tree, analysis.device_events, analysis.nodes
+    forward_ops = nodes.forward_op
+    tail = np.concatenate(
+        [lookup(call_tree.event, work.launch), lookup(call_tree.event, forward_ops)]
+    )
+    head = np.concatenate([work.event, call_tree.event[nodes.row]])
     arrows = np.flatnonzero(tail >= 0)
     flows: dict[int, list[int]] = defaultdict(list)
     numbers = (arrows + 1).tolist()

@@ -102,13 +102,13 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
     names = {device.id: device.name for device in analysis.trace.devices}
     return [
         schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
-        for device in unique(analysis.work.device).tolist()
+        for device in unique(analysis.device_events.device).tolist()
     ]
 
 
 def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
     warnings = [schema.TraceWarning(*notice) for notice in analysis.trace.notices]
-    unlaunched = int(np.count_nonzero(analysis.work.launch < 0))
+    unlaunched = int(np.count_nonzero(analysis.device_events.launch < 0))
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
         warnings.append(schema.TraceWarning("no-launch", f"{text}; in no phase", unlaunched))
@@ -124,11 +124,11 @@ def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
 
 def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
     analysis = selection.analysis
-    known = bool((analysis.work.launch >= 0).any())
+    known = bool((analysis.device_events.launch >= 0).any())
     full = analysis.blocked_launches[selection.rows[analysis.blocked_launches]]
     by_kind = _by_kind(selection)
     on_cores = analysis.kinds.tensor_core
-    any_work = bool(len(analysis.work))
+    any_work = bool(len(analysis.device_events))
     return schema.Totals(
         device_busy_us=_busy(selection),
         backward_device_us=phase_device_us(selection, Phase.BACKWARD),
@@ -153,13 +153,15 @@ def _by_kind(selection: Selection) -> list[int]:
     """Time of the selected device work by kind, nanoseconds."""
     analysis = selection.analysis
     total = np.zeros(len(KINDS), np.int64)
-    np.add.at(total, analysis.kinds.kind[selection.work], analysis.work.duration[selection.work])
+    np.add.at(
+        total, analysis.kinds.kind[selection.work], analysis.device_events.duration[selection.work]
+    )
     return [int(time) for time in total]
 
 
 def _device_us(selection: Selection, wanted: Any) -> float:
     """Time of some of the selected device work."""
-    return microseconds(selection.analysis.work.duration[selection.work & wanted].sum())
+    return microseconds(selection.analysis.device_events.duration[selection.work & wanted].sum())
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
@@ -167,12 +169,12 @@ def phase_device_us(selection: Selection, phase: Phase) -> float | None:
     analysis = selection.analysis
     if not analysis.launches_known:
         return None
-    inside = selection.work & (lookup(analysis.phases.row, analysis.work.launch) == phase)
-    return microseconds(analysis.work.duration[inside].sum())
+    inside = selection.work & (lookup(analysis.phases.row, analysis.device_events.launch) == phase)
+    return microseconds(analysis.device_events.duration[inside].sum())
 
 
 def _busy(selection: Selection) -> dict[str, float]:
-    work, windows = selection.analysis.work, selection.analysis.steps.window
+    work, windows = selection.analysis.device_events, selection.analysis.steps.window
     busy = {}
     for device in unique(work.device).tolist():
         time = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
@@ -229,7 +231,7 @@ def _blocked(analysis: Analysis, windows: Int) -> Int:
 
 def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | None]:
     """Busy and idle time of each window, summed over the devices that did any work."""
-    work = analysis.work
+    work = analysis.device_events
     devices = unique(work.device)
     if not len(devices):
         return None, None
@@ -243,7 +245,7 @@ def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | No
 def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
     """Time of each window in which the host was in the backward pass and a device did nothing,
     summed over the devices that did any work."""
-    work, backward = analysis.work, analysis.phases.time[Phase.BACKWARD]
+    work, backward = analysis.device_events, analysis.phases.time[Phase.BACKWARD]
     if not len(work):
         return None
     idle = np.zeros(len(windows), np.int64)
@@ -255,7 +257,7 @@ def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
 
 def _idle_by_cause(analysis: Analysis, windows: Int) -> list[schema.Idle] | None:
     """Idle time of the devices in each window by what caused it; None without device work."""
-    if not len(analysis.work):
+    if not len(analysis.device_events):
         return None
     idle = analysis.gaps.within(windows)
     return [
@@ -266,7 +268,7 @@ def _idle_by_cause(analysis: Analysis, windows: Int) -> list[schema.Idle] | None
 
 def _queue_full(analysis: Analysis, windows: Int) -> Int | None:
     """Time of each window in which a launch waited for room in a full queue."""
-    if not (analysis.work.launch >= 0).any():
+    if not (analysis.device_events.launch >= 0).any():
         return None
     call_tree, rows = analysis.call_tree, analysis.blocked_launches
     return intervals.lengths_within(
@@ -277,10 +279,10 @@ def _queue_full(analysis: Analysis, windows: Int) -> Int | None:
 def _nodes(selection: Selection) -> list[schema.Node]:
     """Autograd nodes by name, dearest first."""
     analysis = selection.analysis
-    nodes, trace, owners = analysis.nodes, analysis.trace, analysis.owners
+    nodes, trace, owners = analysis.nodes, analysis.trace, analysis.device_attribution
     if not len(nodes):
         return []
-    strings = analysis.host.string[nodes.position]
+    strings = analysis.host.string[nodes.row]
     distinct, group = unique_inverse(strings)
     count = np.bincount(group[selection.nodes], minlength=len(distinct))
     host = np.bincount(
@@ -288,7 +290,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     )
     mine = selection.work & (owners.node >= 0)
     device = np.bincount(
-        group[owners.node[mine]], analysis.work.duration[mine], minlength=len(distinct)
+        group[owners.node[mine]], analysis.device_events.duration[mine], minlength=len(distinct)
     )
     has_device = analysis.launches_known
     rows = [
@@ -306,7 +308,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
 
 def _coverage(selection: Selection) -> schema.Coverage:
     analysis = selection.analysis
-    nodes, work, owners = analysis.nodes, analysis.work, analysis.owners
+    nodes, work, owners = analysis.nodes, analysis.device_events, analysis.device_attribution
     host = nodes.self_host * selection.nodes
     device = work.duration * (selection.work & (owners.node >= 0))
     attribution = analysis.attribution

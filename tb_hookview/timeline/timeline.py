@@ -163,13 +163,13 @@ class Timeline:
     def work_of_event(self) -> NDArray[np.int32]:
         """Index into `DeviceEvents` of each row of `Events`, -1 for none."""
         found = np.full(len(self.analysis.trace.events), -1, np.int32)
-        found[self.analysis.work.event] = np.arange(len(self.analysis.work))
+        found[self.analysis.device_events.event] = np.arange(len(self.analysis.device_events))
         return found
 
     @cached_property
     def busy(self) -> dict[int, Int]:
         """Set of the time in which each device did any work."""
-        work = self.analysis.work
+        work = self.analysis.device_events
         return {
             device: intervals.of(work.start[work.device == device], work.end[work.device == device])
             for device in unique(work.device).tolist()
@@ -186,15 +186,15 @@ class Timeline:
         return self.analysis.operators
 
     @cached_property
-    def makers(self) -> Int:
+    def forward_ops(self) -> Int:
         """Forest row of the operator that made each autograd node, -1 for none."""
         nodes = self.analysis.nodes
-        return np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+        return nodes.forward_op
 
     @cached_property
     def waited_for(self) -> Int:
         """Index of the device work that each wait waited for, -1 for none."""
-        return waited_for(self.analysis.call_tree, self.analysis.work, self.analysis.syncs)
+        return waited_for(self.analysis.call_tree, self.analysis.device_events, self.analysis.syncs)
 
     @cached_property
     def culprit_of_gap(self) -> Int:
@@ -203,6 +203,6 @@ class Timeline:
         Where work was launched in time, its launch is not.
         """
         gaps = self.analysis.gaps
-        beside = gaps.row == lookup(self.analysis.work.launch, gaps.work)
+        beside = gaps.row == lookup(self.analysis.device_events.launch, gaps.work)
         beside &= gaps.cause == Cause.COMMUNICATION
         return np.where(beside | (gaps.cause == Cause.DEVICE), -1, gaps.row)

@@ -169,10 +169,10 @@ def check_arrows(case: Case) -> None:
             ends[number].append(shown)
     assert all(len(pair) == 2 for pair in ends.values())
     made = np.count_nonzero((nodes.by_sequence >= 0) | (nodes.by_flow >= 0))
-    assert len(ends) == np.count_nonzero(analysis.work.launch >= 0) + made
+    assert len(ends) == np.count_nonzero(analysis.device_events.launch >= 0) + made
     works = {"kernel", "copy", "set"}
     launches = [pair for pair in ends.values() if any(s.category in works for s in pair)]
-    assert len(launches) == np.count_nonzero(analysis.work.launch >= 0)
+    assert len(launches) == np.count_nonzero(analysis.device_events.launch >= 0)
     for pair in launches:
         one, other = pair
         assert one.arguments["correlation"] == other.arguments["correlation"]

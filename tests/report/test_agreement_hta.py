@@ -64,7 +64,7 @@ NEAR = 0.5
 
 def looked_at(made: Analysis) -> Bool:
     """Which work it looks at: where there are steps, what was launched by the last one's end."""
-    work = made.work
+    work = made.device_events
     if len(made.steps.name) < 2:
         return np.ones(len(work), bool)
     launched = lookup(made.call_tree.start, work.launch)
@@ -84,7 +84,7 @@ def test_time_of_the_device(name: str) -> None:
 @pytest.mark.parametrize("name", STREAMS)
 def test_pauses_and_queues_of_streams(name: str) -> None:
     made = load(shared_traces.shared_trace(name))
-    thread = made.trace.events.thread[made.work.event]
+    thread = made.trace.events.thread[made.device_events.event]
     chosen = looked_at(made)
     ids = {made.trace.threads[each].tid: each for each in np.unique(thread[chosen])}
     assert ids.keys() == STREAMS[name].keys()
@@ -92,6 +92,6 @@ def test_pauses_and_queues_of_streams(name: str) -> None:
         mine = chosen & (thread == ids[stream])
         pauses = [time / 1000 for time in find_pauses(made, mine)]
         assert pauses == pytest.approx(figures[:3], abs=NEAR)
-        queue = queue_length(made.call_tree, made.work, mine)
+        queue = queue_length(made.call_tree, made.device_events, mine)
         assert (len(queue.time), queue.longest) == (figures[3], figures[5])
         assert queue.length.mean() == pytest.approx(figures[4])

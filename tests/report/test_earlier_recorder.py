@@ -56,7 +56,7 @@ def test_modules_stand_as_they_were_wrapped(data: ReportData) -> None:
 
 
 def test_every_node_belongs_to_the_module_that_made_it(made: Analysis) -> None:
-    nodes, owner = made.nodes.position.tolist(), made.attribution.node_module.tolist()
+    nodes, owner = made.nodes.row.tolist(), made.attribution.node_module.tolist()
     found = Counter(
         (made.modules.path[module] if module >= 0 else None, node_name(made.host.name(node)))
         for node, module in zip(nodes, owner, strict=True)

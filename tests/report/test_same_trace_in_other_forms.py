@@ -71,7 +71,7 @@ def test_every_numbered_node_has_the_operator_that_made_it(name: str) -> None:
     """Of torch 1.8 to 2.x; where arrows lead from one to the other, they say the same."""
     analysis = load(shared_traces.shared_trace(name))
     nodes = analysis.nodes
-    numbered = analysis.host.sequence[nodes.position] >= 0
+    numbered = analysis.host.sequence[nodes.row] >= 0
     assert numbered.any()
     assert (nodes.by_sequence[numbered] >= 0).all()
     assert not (nodes.by_sequence[~numbered] >= 0).any()
@@ -86,7 +86,7 @@ def test_nodes_of_torch_1_8_bear_the_names_of_what_made_them() -> None:
         nodes, host = analysis.nodes, analysis.host
         made = np.flatnonzero(nodes.by_sequence >= 0)
         pairs = {
-            (host.name(int(nodes.position[node])), host.name(int(nodes.by_sequence[node])))
+            (host.name(int(nodes.row[node])), host.name(int(nodes.by_sequence[node])))
             for node in made.tolist()
         }
         unlike = {pair for pair in pairs if _stem(pair[0]) != _stem(pair[1])}

@@ -82,7 +82,7 @@ def test_launches_onto_a_full_queue(name: str, launches: int) -> None:
     analysis = load(next(path for path in shared_traces.all_traces() if name in str(path)))
     blocked = analysis.blocked_launches
     assert len(blocked) == launches
-    assert not np.isin(blocked, analysis.syncs.position).any()
+    assert not np.isin(blocked, analysis.syncs.row).any()
 
 
 def test_a_slow_loader_is_why_the_first_sample_idles() -> None:

@@ -201,7 +201,7 @@ class Evaluation(NamedTuple):
 def nodes_of_nobody(path: Path) -> Counter[str]:
     """Names of the nodes that the analysis gives to no module, each with how often it ran."""
     analysis = load(path)
-    nodes = zip(analysis.nodes.position, analysis.attribution.node_module, strict=True)
+    nodes = zip(analysis.nodes.row, analysis.attribution.node_module, strict=True)
     return Counter(node_name(analysis.host.name(row)) for row, module in nodes if module < 0)
 
 

@@ -98,7 +98,7 @@ def check_steps(data: ReportData) -> None:
 
 def check_idle(analysis: Analysis) -> None:
     """Nanoseconds: the parts of idle time, each device's gaps, and what waits are billed."""
-    gaps, work, windows = analysis.gaps, analysis.work, analysis.steps.window
+    gaps, work, windows = analysis.gaps, analysis.device_events, analysis.steps.window
     devices = np.unique(work.device)
     idle = (windows[:, 1] - windows[:, 0]) * len(devices)
     for device in devices:

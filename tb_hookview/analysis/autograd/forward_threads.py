@@ -41,7 +41,7 @@ class Links(Struct, frozen=True):
     """Process of each forest row."""
     arrows: Arrows
 
-    def makers(self, nodes: Int, thread: int) -> Int:
+    def forward_ops(self, nodes: Int, thread: int) -> Int:
         """The last operator of a thread to start with each node's number before the node ran."""
         sequence, start = self.host.sequence, self.host.call_tree.start
         made = self.forward[self.host.call_tree.thread[self.forward] == thread]
@@ -64,18 +64,18 @@ class Links(Struct, frozen=True):
         threads = unique(self.host.call_tree.thread[self.forward[same_process]]).tolist()
         scores = {}
         for thread in threads:
-            makers = self.makers(nodes, thread)
-            covered = int(np.count_nonzero(makers >= 0))
+            forward_ops = self.forward_ops(nodes, thread)
+            covered = int(np.count_nonzero(forward_ops >= 0))
             if covered:
                 own = bool(np.any(self.host.call_tree.thread[nodes] == thread))
-                scores[thread] = (covered, self._alike(nodes, makers), own)
+                scores[thread] = (covered, self._alike(nodes, forward_ops), own)
         return scores
 
-    def _alike(self, nodes: Int, makers: Int) -> int:
+    def _alike(self, nodes: Int, forward_ops: Int) -> int:
         """How many nodes bear the name of the operator found for them."""
-        linked = makers >= 0
+        linked = forward_ops >= 0
         names = self.host.string
-        pairs = pair_key(names[nodes[linked]], names[makers[linked]])
+        pairs = pair_key(names[nodes[linked]], names[forward_ops[linked]])
         distinct, times = np.unique(pairs, return_counts=True)
         texts = self.host.trace.strings
         return sum(

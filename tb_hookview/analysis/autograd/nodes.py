@@ -7,6 +7,8 @@ runs. Which thread is meant is another question: `forward_threads.py`.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from msgspec import Struct
 
@@ -19,10 +21,10 @@ from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.trace import Trace
 
 
-class Nodes(Struct, frozen=True):
+class Nodes(Struct, frozen=True, dict=True):
     """Evaluations of autograd nodes; arrays of shape (m,), in forest order."""
 
-    position: Int
+    row: Int
     """Forest position of the evaluation."""
     self_host: Int
     """Host time less that of evaluations nested in it (a re-entrant backward's), nanoseconds."""
@@ -35,8 +37,13 @@ class Nodes(Struct, frozen=True):
     of_row: Int
     """Index of the innermost evaluation around each forest row, shape (n,); -1 for none."""
 
+    @cached_property
+    def forward_op(self) -> Int:
+        """Row of the forward operator that made each node, -1 for none; sequence numbers first."""
+        return np.where(self.by_sequence >= 0, self.by_sequence, self.by_flow)
+
     def __len__(self) -> int:
-        return len(self.position)
+        return len(self.row)
 
 
 def find_nodes(host: HostRows) -> Nodes:
@@ -50,7 +57,7 @@ def find_nodes(host: HostRows) -> Nodes:
     around = lookup(node, host.call_tree.parent[position])
     arrows = _arrows(host)
     return Nodes(
-        position=position,
+        row=position,
         self_host=self_time(host.call_tree.start[position], host.call_tree.end[position], around),
         around=around,
         by_sequence=_by_sequence(host, position, arrows),
@@ -101,7 +108,7 @@ def _by_sequence(host: HostRows, position: Int, arrows: Arrows) -> Int:
     nodes = {group: position[rows] for group, rows in members.items()}
     links = Links(host, forward, process, arrows)
     for group, thread in forward_threads(links, nodes).items():
-        found[members[group]] = links.makers(nodes[group], thread)
+        found[members[group]] = links.forward_ops(nodes[group], thread)
     return found
 
 
@@ -119,10 +126,10 @@ def recomputed_operators(host: HostRows, nodes: Nodes, row_node: Int) -> Bool:
     outside of the one it ran in; in a trace that has any of these, nothing is called recomputed.
     """
     forward = (row_node >= 0) & (host.sequence >= 0) & (host.forward_thread <= 0)
-    makers = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
-    inside = lookup(row_node, makers)
+    forward_ops = nodes.forward_op
+    inside = lookup(row_node, forward_ops)
     if not forward.any() or np.any((inside >= 0) & (nodes.around != inside)):
         return np.zeros(len(host), bool)
     is_node = np.zeros(len(host), bool)
-    is_node[nodes.position] = True
+    is_node[nodes.row] = True
     return np.asarray(lookup(~is_node, host.call_tree.nearest(forward | is_node)) > 0)

@@ -68,7 +68,7 @@ def find_gaps(time: LaunchTiming, hull: tuple[int, int]) -> Gaps:
         device=np.concatenate([device for device, _, _ in found]),
         cause=cause,
         work=np.concatenate([following for _, following, _ in found]),
-        row=np.where(sync >= 0, lookup(time.syncs.position, sync), source),
+        row=np.where(sync >= 0, lookup(time.syncs.row, sync), source),
         sync=sync,
     )
 
@@ -136,7 +136,7 @@ def _profiler_claims(time: LaunchTiming) -> Claims:
         Cause.PROFILER,
         np.concatenate([events.start[row], time.syncs.start[own]]),
         np.concatenate([events.end[row], time.syncs.end[own]]),
-        np.concatenate([np.full(len(row), -1, np.int64), time.syncs.position[own]]),
+        np.concatenate([np.full(len(row), -1, np.int64), time.syncs.row[own]]),
     )
 
 
@@ -144,7 +144,7 @@ def _sync_claims(time: LaunchTiming, rows: Int, near: Bool) -> tuple[Claims, Cla
     """What each wait left idle: while it lasted, and behind it."""
     syncs, work = time.syncs, time.work
     launched = rows[work.launch[rows] >= 0]
-    chosen = np.flatnonzero(~syncs.by_profiler & near[syncs.position])
+    chosen = np.flatnonzero(~syncs.by_profiler & near[syncs.row])
     following = _first_launched_after(launched, time.launch_start[launched], syncs.end[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
     held = ~_launched_meanwhile(
@@ -208,7 +208,7 @@ def _launched_meanwhile(time: LaunchTiming, launched: Int, syncs: Int, thread: I
     start, end = time.syncs.start[syncs], time.syncs.end[syncs]
     at = time.launch_start[launched]
     last = asof(time.call_tree.thread[launch], at, thread, end - 1)
-    other = time.call_tree.thread[time.syncs.position[syncs]] != thread
+    other = time.call_tree.thread[time.syncs.row[syncs]] != thread
     return np.asarray(other & (last >= 0) & (lookup(at, last) >= start))
 
 

@@ -35,7 +35,7 @@ def launches_onto_full_queue(time: LaunchTiming) -> Int:
         ahead = np.searchsorted(begun, moment) - np.searchsorted(time.work.start[rows], moment)
         found.append(launch[ahead >= OUTSTANDING])
     rows = unique(np.concatenate(found))
-    rows = rows[~isin(rows, time.syncs.position)]
+    rows = rows[~isin(rows, time.syncs.row)]
     return rows[_is_slow(time, rows)] if len(rows) else rows
 
 

@@ -88,7 +88,7 @@ def attribute(
     node_module = np.where(follows >= 0, follows, node_module)
     node_evidence[follows >= 0] = EVIDENCE.index("follows")
     call = ranges.innermost(host.call_tree)
-    evaluation = lookup(nodes.position, row_node)
+    evaluation = lookup(nodes.row, row_node)
     called_again = (evaluation >= 0) & (call > evaluation)
     by_node = lookup(node_module, row_node)
     return Attribution(
@@ -112,17 +112,17 @@ def _candidates(
 ) -> Iterable[tuple[str, Int]]:
     """Module of each node by each kind of evidence, strongest first."""
 
-    def around(maker: Int, source: Role) -> Int:
-        return lookup(ranges.module, lookup(ranges.innermost(host.call_tree, source), maker))
+    def around(forward_op: Int, source: Role) -> Int:
+        return lookup(ranges.module, lookup(ranges.innermost(host.call_tree, source), forward_op))
 
     made_by = nodes.by_sequence
     yield "sequence", around(made_by, Role.FORWARD_MARK)
     yield "mark", _marked(host, len(nodes), row_node, modules)
     # What was made outside of every module runs between a module's marks too, if it flows into it:
-    # another's gradient, a weight computed elsewhere. A maker inside a node is a recomputation.
+    # another's gradient, a weight computed elsewhere. An operator inside a node is recomputation.
     sink = _named(host, nodes, "AccumulateGrad", "GraphRoot")
     elsewhere = sink | ((made_by >= 0) & (lookup(row_node, made_by) < 0))
-    between = module_between_marks(host, modules, nodes.position)
+    between = module_between_marks(host, modules, nodes.row)
     yield "backward_mark", np.where(elsewhere, -1, between)
     yield "lightning", around(made_by, Role.LIGHTNING)
     yield "python_stack", around(made_by, Role.MODULE_LABEL)
@@ -158,8 +158,8 @@ def _followed(host: HostRows, nodes: Nodes, node_module: Int) -> Int:
         return found  # one without a mark is then nobody's: that of an input, say
     sink = _named(host, nodes, "AccumulateGrad")
     asked, others = np.flatnonzero(sink & (node_module < 0)), np.flatnonzero(~sink)
-    level = pair_key(host.call_tree.thread[nodes.position], nodes.around + 1)
-    start = host.call_tree.start[nodes.position]
+    level = pair_key(host.call_tree.thread[nodes.row], nodes.around + 1)
+    start = host.call_tree.start[nodes.row]
     before = asof(level[others], start[others], level[asked], start[asked])
     found[asked] = lookup(node_module, lookup(others, before))
     return found
@@ -182,7 +182,7 @@ def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: Int) -
 
 def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:
     """Say of each node whether its name, without namespaces, is one of these."""
-    strings = host.string[nodes.position]
+    strings = host.string[nodes.row]
     texts = {s: node_name(host.trace.strings[s]) for s in unique(strings).tolist()}
     wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
     return isin(strings, wanted)

@@ -64,15 +64,15 @@ class ModuleCalls(Struct, frozen=True):
         return call_tree.nearest(self.module >= 0 if role is None else self.role == role)
 
 
-def find_modules(host: HostRows, makers: Int) -> tuple[Modules, ModuleCalls]:
+def find_modules(host: HostRows, forward_ops: Int) -> tuple[Modules, ModuleCalls]:
     """Find the modules of a trace and their calls.
 
     Args:
         host: host rows.
-        makers: positions of the operators that made autograd nodes; an annotation counts as a
+        forward_ops: positions of the operators that made autograd nodes; an annotation counts as a
             module only where it is around one of these.
     """
-    rows = _speaking(host, makers)
+    rows = _speaking(host, forward_ops)
     names, of_row = _named(host, rows)
     path_like = [host.role_of(row) in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
     listed = _listed(host.trace.manifest)
@@ -93,13 +93,13 @@ def find_modules(host: HostRows, makers: Int) -> tuple[Modules, ModuleCalls]:
     return modules, ModuleCalls(module, np.where(module >= 0, host.role, -1))
 
 
-def _speaking(host: HostRows, makers: Int) -> Int:
+def _speaking(host: HostRows, forward_ops: Int) -> Int:
     """Positions of the rows that tell of a module's call, each source silenced by stronger ones."""
     strong = np.zeros(len(host), bool)
     for source in MODULE_ROLES:
         rows = host.role == source
         if source is Role.LABEL:
-            rows &= _around(host.call_tree, rows, makers)
+            rows &= _around(host.call_tree, rows, forward_ops)
         if not rows.any():
             continue
         rows &= host.call_tree.nearest_above(strong) < 0
@@ -108,8 +108,8 @@ def _speaking(host: HostRows, makers: Int) -> Int:
     return np.flatnonzero(strong)
 
 
-def _around(call_tree: CallTree, rows: Any, makers: Int) -> Any:
-    innermost = call_tree.nearest_above(rows)[makers[makers >= 0]]
+def _around(call_tree: CallTree, rows: Any, forward_ops: Int) -> Any:
+    innermost = call_tree.nearest_above(rows)[forward_ops[forward_ops >= 0]]
     result = np.zeros(len(call_tree), bool)
     result[innermost[innermost >= 0]] = True
     return result

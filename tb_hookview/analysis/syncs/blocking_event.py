@@ -35,5 +35,5 @@ def _own_work(call_tree: CallTree, work: DeviceEvents, syncs: Syncs) -> Int:
     launched = np.flatnonzero(work.launch >= 0)
     launch = work.launch[launched]
     start = call_tree.start[launch]
-    found = asof(call_tree.thread[launch], start, call_tree.thread[syncs.position], syncs.end - 1)
+    found = asof(call_tree.thread[launch], start, call_tree.thread[syncs.row], syncs.end - 1)
     return np.where(lookup(start, found) >= syncs.start, lookup(launched, found), -1)

@@ -30,7 +30,7 @@ _UNPINNED = re.compile(r"Pageable|Host|M2D|D2M")
 class Syncs(Struct, frozen=True):
     """Waits of the host, ordered by start; arrays of shape (w,)."""
 
-    position: Int
+    row: Int
     """Forest row of the call that held the longest part of the wait."""
     start: Int
     end: Int
@@ -41,7 +41,7 @@ class Syncs(Struct, frozen=True):
     """The profiler's own call as it starts or stops."""
 
     def __len__(self) -> int:
-        return len(self.position)
+        return len(self.row)
 
 
 def find_syncs(host: HostRows, work: DeviceEvents, call: Int) -> Syncs:
@@ -58,7 +58,7 @@ def find_syncs(host: HostRows, work: DeviceEvents, call: Int) -> Syncs:
     order = np.argsort(start, kind="stable")
     holder, operator = holder[order], around[first][order]
     return Syncs(
-        position=holder,
+        row=holder,
         start=start[order],
         end=end[order],
         operator=operator,

@@ -132,7 +132,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
 
     mine = placed.owns(calls.module) & ~calls.again
     add(FORWARD_HOST, placed.around(calls.position[mine]), calls.self_host[mine])
-    nodes, owners, work = analysis.nodes, analysis.owners, analysis.work
+    nodes, owners, work = analysis.nodes, analysis.device_attribution, analysis.device_events
     own_nodes = np.flatnonzero(selection.nodes & placed.owns(analysis.attribution.node_module))
     add(BACKWARD_HOST, placed.of_node[own_nodes], nodes.self_host[own_nodes])
     attribute_device_events = selection.work & placed.owns(owners.module)
@@ -157,7 +157,7 @@ class _Placement:
         self._analysis = analysis
         self._first, self._end = module, int(analysis.modules.end[module])
         call_tree, again = analysis.call_tree, analysis.attribution.row_recompute
-        is_call = analysis.ranges.module == module
+        is_call = analysis.module_calls.module == module
         calls = np.flatnonzero(is_call & ~again)
         self.calls: Int = calls[np.argsort(call_tree.start[calls], kind="stable")]
         """Forest rows, by start; recomputed calls are none of them."""
@@ -180,19 +180,19 @@ class _Placement:
     def of_backward_work(self, work: Int) -> Int:
         """The call whose backward launched each piece of this module's device work."""
         analysis = self._analysis
-        call = lookup(self.of_node, analysis.owners.node[work])
-        again = (call < 0) & analysis.owners.recompute[work]
-        launched = analysis.call_tree.start[analysis.work.launch[work[again]]]
+        call = lookup(self.of_node, analysis.device_attribution.node[work])
+        again = (call < 0) & analysis.device_attribution.recompute[work]
+        launched = analysis.call_tree.start[analysis.device_events.launch[work[again]]]
         call[again] = self._last_before(launched)
         return call
 
     def _node_calls(self) -> Int:
         analysis = self._analysis
         nodes = analysis.nodes
-        maker = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
-        call = self.around(maker)
-        untold = (call < 0) & ((maker < 0) | (lookup(analysis.row_node, maker) >= 0))
-        call[untold] = self._last_before(analysis.call_tree.start[nodes.position[untold]])
+        forward_op = nodes.forward_op
+        call = self.around(forward_op)
+        untold = (call < 0) & ((forward_op < 0) | (lookup(analysis.row_node, forward_op) >= 0))
+        call[untold] = self._last_before(analysis.call_tree.start[nodes.row[untold]])
         return call
 
     def _last_before(self, time: Int) -> Int:
@@ -202,7 +202,7 @@ class _Placement:
     def _only_candidate(self) -> Int:
         """1 for each call before which, since the call before it, some of its backward ran."""
         analysis = self._analysis
-        mine = analysis.nodes.position[self.owns(analysis.attribution.node_module)]
+        mine = analysis.nodes.row[self.owns(analysis.attribution.node_module)]
         ran = np.searchsorted(np.sort(analysis.call_tree.start[mine]), self._start)
         return np.concatenate([[1], np.diff(ran) > 0]).astype(np.int64)[: len(ran)]
 
@@ -210,7 +210,7 @@ class _Placement:
 def _spans(analysis: Analysis, nodes: Int, call: Int, size: int) -> Int:
     """From the first to the last of the given nodes of each call."""
     nodes, call = nodes[call >= 0], call[call >= 0]
-    position = analysis.nodes.position[nodes]
+    position = analysis.nodes.row[nodes]
     never = np.iinfo(np.int64).max
     start, end = np.full(size, never, np.int64), np.full(size, -1, np.int64)
     np.minimum.at(start, call, analysis.call_tree.start[position])

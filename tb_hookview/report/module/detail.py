@@ -211,7 +211,11 @@ def _kernels(
 
 def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
     analysis = selection.analysis
-    work, owners, events = analysis.work, analysis.owners, analysis.trace.events
+    work, owners, events = (
+        analysis.device_events,
+        analysis.device_attribution,
+        analysis.trace.events,
+    )
     mine = np.flatnonzero(selection.work & subtree.holds(owners.module))
     event, kind = work.event[mine], analysis.kinds.kind[mine]
     key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
@@ -229,7 +233,7 @@ def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
 
 def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
     piece = int(groups.first[group])
-    events, event = analysis.trace.events, analysis.work.event[piece]
+    events, event = analysis.trace.events, analysis.device_events.event[piece]
     core = int(analysis.kinds.tensor_core[piece])
     return KernelUse(
         analysis.trace.strings[events.name[event]],
@@ -248,8 +252,8 @@ def _directions(amount: Int) -> Iterable[Amount]:
 
 def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], NodeUseOmitted | None]:
     analysis = selection.analysis
-    nodes, owners, work = analysis.nodes, analysis.owners, analysis.work
-    strings, group = unique_inverse(analysis.host.string[nodes.position])
+    nodes, owners, work = analysis.nodes, analysis.device_attribution, analysis.device_events
+    strings, group = unique_inverse(analysis.host.string[nodes.row])
     sums = np.zeros((len(strings), 6), np.int64)
 
     def add(first_field: int, index: Int, module: Int, values: Int) -> None:

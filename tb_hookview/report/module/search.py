@@ -42,10 +42,10 @@ def search_kernels(
     if not wanted or len(wanted) > MOST_TEXT:
         raise UsageError(f"the query needs q=TEXT, of at most {MOST_TEXT} characters")
     work = np.flatnonzero(select(analysis, steps).work)
-    strings, name = unique_inverse(analysis.trace.events.name[analysis.work.event[work]])
+    strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[work]])
     names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
     holds = np.array([wanted in name for name in names], bool)
-    module = analysis.owners.module[work[holds[name]]] if len(work) else work
+    module = analysis.device_attribution.module[work[holds[name]]] if len(work) else work
     found = unique(module[module >= 0]).tolist()
     paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))
     return KernelSearch(int(holds.sum()), paths[:MOST_FOUND], max(0, len(paths) - MOST_FOUND))

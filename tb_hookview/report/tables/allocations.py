@@ -33,7 +33,9 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
                 api=analysis.trace.strings[string],
                 count=len(mine),
                 blocked_us=int(analysis.call_tree.duration[mine].sum()) / 1000,
-                device_idle_us=int(idle[mine].sum()) / 1000 if len(analysis.work) else None,
+                device_idle_us=int(idle[mine].sum()) / 1000
+                if len(analysis.device_events)
+                else None,
             )
         )
     return sorted(table, key=lambda row: row.blocked_us, reverse=True)

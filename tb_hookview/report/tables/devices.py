@@ -21,11 +21,11 @@ from tb_hookview.trace import EventCategory
 
 def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.DeviceUse]:
     """One row per device that did any of the selected work, by its index."""
-    analysis, work = selection.analysis, selection.analysis.work
+    analysis, work = selection.analysis, selection.analysis.device_events
     chosen = [i for i in selection.steps if i < len(breakdown.window)]
     window = breakdown.window[[chosen[0], chosen[-1]]] if chosen else np.zeros((2, 2), np.int64)
     bounds = int(window[0, 0]), int(window[1, 1])
-    eligible = eligible_work(analysis.host, analysis.work, analysis.kinds)
+    eligible = eligible_work(analysis.host, analysis.device_events, analysis.kinds)
     return [
         _row(analysis, device, selection.work & (work.device == device), eligible, bounds)
         for device in unique(work.device[selection.work]).tolist()
@@ -49,7 +49,7 @@ class Use(NamedTuple):
 
 def find_use(analysis: Analysis, chosen: Bool) -> Use:
     """Tell what the work chosen (shape (d,), one piece at least) was."""
-    work = analysis.work
+    work = analysis.device_events
     kernels = chosen & _kernels(analysis)
     collective = analysis.kinds.kind == COMMUNICATION
     compute = _time(analysis, kernels & ~collective)
@@ -66,7 +66,7 @@ def find_use(analysis: Analysis, chosen: Bool) -> Use:
 def _row(
     analysis: Analysis, device: int, mine: Bool, eligible: Bool, window: tuple[int, int]
 ) -> schema.DeviceUse:
-    work, events, use = analysis.work, analysis.trace.events, find_use(analysis, mine)
+    work, events, use = analysis.device_events, analysis.trace.events, find_use(analysis, mine)
     kernels = _kernels(analysis)
     ran = kernels & (work.device == device)
     event, start, end = work.event[ran], work.start[ran], work.end[ran]
@@ -83,13 +83,15 @@ def _row(
 
 
 def _kernels(analysis: Analysis) -> Bool:
-    return np.asarray(analysis.trace.events.kind[analysis.work.event] == EventCategory.KERNEL)
+    return np.asarray(
+        analysis.trace.events.kind[analysis.device_events.event] == EventCategory.KERNEL
+    )
 
 
 def _time(analysis: Analysis, wanted: Bool) -> Int:
     """Set of time in which any of the work ran."""
-    return intervals.of(analysis.work.start[wanted], analysis.work.end[wanted])
+    return intervals.of(analysis.device_events.start[wanted], analysis.device_events.end[wanted])
 
 
 def _sum(analysis: Analysis, wanted: Bool) -> float:
-    return int(analysis.work.duration[wanted].sum()) / 1000
+    return int(analysis.device_events.duration[wanted].sum()) / 1000

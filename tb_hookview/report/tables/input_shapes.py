@@ -20,7 +20,7 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     analysis = selection.analysis
     texts, shapes = analysis.trace.texts, analysis.trace.events.shapes[analysis.call_tree.event]
     call, operator = _first_operators(selection, np.flatnonzero(shapes > 0))
-    module, string = analysis.ranges.module[call], analysis.host.string[operator]
+    module, string = analysis.module_calls.module[call], analysis.host.string[operator]
     size = len(analysis.trace.strings)
     key = (module * size + string) * len(texts) + shapes[operator]
     distinct, count = np.unique(key, return_counts=True)
@@ -44,7 +44,9 @@ def _first_operators(selection: Selection, operators: Int) -> tuple[Int, Int]:
     """Calls of modules, and the first of the given operators in each; forest rows."""
     analysis = selection.analysis
     call_tree = analysis.call_tree
-    wanted = (analysis.ranges.module >= 0) & ~analysis.attribution.row_recompute & selection.rows
+    wanted = (
+        (analysis.module_calls.module >= 0) & ~analysis.attribution.row_recompute & selection.rows
+    )
     calls = np.flatnonzero(wanted)
     place = np.searchsorted(operators, calls)
     calls, first = calls[place < len(operators)], operators[place[place < len(operators)]]

@@ -53,7 +53,7 @@ class _Groups(Struct, frozen=True):
 
 def _group(selection: Selection) -> _Groups | None:
     analysis = selection.analysis
-    work, events = analysis.work, analysis.trace.events
+    work, events = analysis.device_events, analysis.trace.events
     chosen = np.flatnonzero(selection.work)
     if not len(chosen):
         return None
@@ -109,7 +109,7 @@ def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:
 def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
     analysis = selection.analysis
     piece = int(groups.first[group])
-    event = int(analysis.work.event[piece])
+    event = int(analysis.device_events.event[piece])
     core = int(analysis.kinds.tensor_core[piece])
     total, count = int(groups.total[group]), int(groups.count[group])
     return schema.Kernel(

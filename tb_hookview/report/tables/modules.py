@@ -79,7 +79,7 @@ class Calls:
 
     def __init__(self, selection: Selection) -> None:
         analysis = selection.analysis
-        call_tree, ranges = analysis.call_tree, analysis.ranges
+        call_tree, ranges = analysis.call_tree, analysis.module_calls
         is_call = ranges.module >= 0
         position = np.flatnonzero(is_call)
         index = np.full(len(call_tree), -1, np.int64)
@@ -104,14 +104,14 @@ class Calls:
 
 
 def _forward(selection: Selection, calls: Calls) -> _Sums:
-    owners = selection.analysis.owners
+    owners = selection.analysis.device_attribution
     return _device_sums(selection, (owners.node < 0), calls.host(~calls.again))
 
 
 def _recompute(selection: Selection, calls: Calls) -> _Sums:
     analysis = selection.analysis
     host = calls.host(calls.again) + _outside_calls(selection)
-    return _device_sums(selection, analysis.owners.recompute, host)
+    return _device_sums(selection, analysis.device_attribution.recompute, host)
 
 
 def _outside_calls(selection: Selection) -> Int:
@@ -129,13 +129,13 @@ def _backward(selection: Selection) -> _Sums:
     module = analysis.attribution.node_module
     wanted = selection.nodes & (module >= 0)
     host = _sum(module, analysis.nodes.self_host, wanted, len(analysis.modules))
-    return _device_sums(selection, analysis.owners.node >= 0, host)
+    return _device_sums(selection, analysis.device_attribution.node >= 0, host)
 
 
 def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
     analysis = selection.analysis
-    work, size = analysis.work, len(analysis.modules)
-    module, kind = analysis.owners.module, analysis.kinds.kind
+    work, size = analysis.device_events, len(analysis.modules)
+    module, kind = analysis.device_attribution.module, analysis.kinds.kind
     mine = np.flatnonzero(selection.work & wanted & (module >= 0))
     kernels = mine[analysis.trace.events.kind[work.event[mine]] == EventCategory.KERNEL]
     on_cores = mine[analysis.kinds.tensor_core[mine] == 1]
@@ -154,7 +154,11 @@ def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
 def _occupancy(selection: Selection) -> list[float | None]:
     """Mean occupancy of each module's kernels and those below, by duration."""
     analysis = selection.analysis
-    work, size, module = analysis.work, len(analysis.modules), analysis.owners.module
+    work, size, module = (
+        analysis.device_events,
+        len(analysis.modules),
+        analysis.device_attribution.module,
+    )
     occupancy = analysis.trace.events.occupancy[work.event]
     known = np.flatnonzero(selection.work & (module >= 0) & ~np.isnan(occupancy))
     time, occupied = np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -204,7 +208,7 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
     """Waits of each module and the modules below it."""
     analysis = selection.analysis
     syncs, size = analysis.syncs, len(analysis.modules)
-    module = analysis.attribution.row_module[syncs.position]
+    module = analysis.attribution.row_module[syncs.row]
     wanted = selection.syncs & (module >= 0)
     blocked = _sum(module, syncs.end - syncs.start, wanted, size)
     idle = analysis.sync_idle

@@ -42,7 +42,7 @@ class Pauses(NamedTuple):
 
 def stream_rows(selection: Selection) -> list[schema.Stream]:
     """One row per stream that did any of the selected work, by device, then busiest first."""
-    analysis, work = selection.analysis, selection.analysis.work
+    analysis, work = selection.analysis, selection.analysis.device_events
     thread = analysis.trace.events.thread[work.event]
     chosen = selection.work
     rows = [
@@ -54,9 +54,9 @@ def stream_rows(selection: Selection) -> list[schema.Stream]:
 
 
 def _row(analysis: Analysis, device: int, thread: int, mine: Bool) -> schema.Stream:
-    work, trace = analysis.work, analysis.trace
+    work, trace = analysis.device_events, analysis.trace
     queue, pauses = (
-        queue_length(analysis.call_tree, analysis.work, mine),
+        queue_length(analysis.call_tree, analysis.device_events, mine),
         find_pauses(analysis, mine),
     )
     known = bool(len(queue.time))
@@ -75,7 +75,7 @@ def _row(analysis: Analysis, device: int, thread: int, mine: Bool) -> schema.Str
 
 def find_pauses(analysis: Analysis, chosen: Bool) -> Pauses:
     """Tell the pauses of one stream apart; `chosen` (shape (d,)) is its work."""
-    work = analysis.work
+    work = analysis.device_events
     rows = np.flatnonzero(chosen)
     if not len(rows):
         return Pauses(0, 0, 0)

@@ -22,7 +22,7 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
-    held_by = waited_for(analysis.call_tree, analysis.work, analysis.syncs)[chosen]
+    held_by = waited_for(analysis.call_tree, analysis.device_events, analysis.syncs)[chosen]
     step = analysis.steps.at(analysis.syncs.start[chosen])
     numbers = (column.tolist() for column in (chosen, step, held_by))
     columns = zip(*numbers, _stacks(analysis, chosen), strict=True)
@@ -41,7 +41,7 @@ def _row(
     held_by: schema.WaitedFor | None,
 ) -> schema.Sync:
     syncs, trace = analysis.syncs, analysis.trace
-    position = int(syncs.position[sync])
+    position = int(syncs.row[sync])
     node = int(analysis.row_node[position])
     module = int(analysis.attribution.row_module[position])
     chain = operator_chain(analysis.host, int(syncs.operator[sync]))
@@ -54,7 +54,7 @@ def _row(
         step=analysis.steps.name[step] if step >= 0 else None,
         phase=Phase(int(analysis.phases.row[position])).name.lower(),
         operator=chain[0] if chain else None,
-        node=node_name(_name(analysis, int(analysis.nodes.position[node]))) if node >= 0 else None,
+        node=node_name(_name(analysis, int(analysis.nodes.row[node]))) if node >= 0 else None,
         module=analysis.modules.path[module] if module >= 0 else None,
         cause=cause,
         device_idle_us=None if idle is None else int(idle[sync]) / 1000,
@@ -67,7 +67,7 @@ def _row(
 def _waited_for(analysis: Analysis, work: int) -> schema.WaitedFor | None:
     if work < 0:
         return None
-    trace, done = analysis.trace, analysis.work
+    trace, done = analysis.trace, analysis.device_events
     event = int(done.event[work])
     return schema.WaitedFor(
         name=trace.strings[int(trace.events.name[event])],
@@ -88,8 +88,8 @@ def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:
     thread they only lead to `backward()`.
     """
     call_tree, nodes = analysis.call_tree, analysis.nodes
-    position = analysis.syncs.position[chosen]
+    position = analysis.syncs.row[chosen]
     node = analysis.row_node[position]
-    maker = lookup(np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow), node)
-    asked = np.where(maker >= 0, maker, position)
+    forward_op = lookup(nodes.forward_op, node)
+    asked = np.where(forward_op >= 0, forward_op, position)
     return stacks_at(analysis.trace, call_tree.thread[asked], call_tree.start[asked])

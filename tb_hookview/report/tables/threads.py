@@ -109,5 +109,5 @@ def _phase_times(analysis: Analysis, rows: _Rows) -> list[Int]:
 
 def _blocked(analysis: Analysis, thread: int) -> Int:
     syncs = analysis.syncs
-    mine = analysis.call_tree.thread[syncs.position] == thread
+    mine = analysis.call_tree.thread[syncs.row] == thread
     return intervals.of(syncs.start[mine], syncs.end[mine])

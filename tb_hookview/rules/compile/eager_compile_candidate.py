@@ -47,7 +47,7 @@ def _is_compiled(name: str) -> bool:
 
 def _alike(context: Context) -> bool:
     """Whether the same kernels run, equally often, in every step that counts."""
-    work, events = context.analysis.work, context.analysis.trace.events
+    work, events = context.analysis.device_events, context.analysis.trace.events
     rows = np.flatnonzero(context.work & (work.launch >= 0))
     step = context.analysis.steps.at(context.call_tree.start[work.launch[rows]])
     name = events.name[work.event[rows]].astype(np.int64)

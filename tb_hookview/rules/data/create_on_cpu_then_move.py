@@ -38,7 +38,7 @@ def _waits(context: Context) -> Bool:
 
 def _launches(context: Context) -> Bool:
     """Fills that launched work of a device."""
-    parent, launch = context.call_tree.parent, context.analysis.work.launch
+    parent, launch = context.call_tree.parent, context.analysis.device_events.launch
     around = context.call_tree.nearest(context.named(*_FILLS))
     fill = around[unique(launch[launch >= 0])]
     found = np.zeros(len(context.call_tree) + 1, bool)  # the last is for "no row"

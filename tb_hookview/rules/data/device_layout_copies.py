@@ -27,7 +27,7 @@ _OTHERS = (r"^(batched_transpose_|SubTensorOp)", r"nchwToNhwc|nhwcToNchw|dma_req
 
 
 def _match(context: Context) -> Iterator[Occurrence]:
-    work = context.analysis.work
+    work = context.analysis.device_events
     if context.device_share(context.of_kinds("copy")) <= _SHARE:
         return
     copies = _within_device(context)
@@ -55,7 +55,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 def _within_device(context: Context) -> Bool:
     """Kernels that copy, and copies from the device to itself, that no convolution asked for."""
-    kind = context.analysis.trace.events.kind[context.analysis.work.event]
+    kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
     found = (kind == EventCategory.KERNEL) | context.work_matching(_TO_ITSELF)
     found &= context.of_kinds("copy")
     for pattern in _OTHERS:

@@ -23,7 +23,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
     """The copies that block are those that no rule before explains; the others are all of it."""
     waits, small = context.waits, _many_small(context) & context.work
     mine = waits.copy[context.explained_by(RULE) & context.own_waits]
-    found = np.flatnonzero(small & (context.analysis.work.launch >= 0))
+    found = np.flatnonzero(small & (context.analysis.device_events.launch >= 0))
     free = found[~isin(found, waits.copy)]
     return copies.by_place_of_copies(context, union(mine, free))
 

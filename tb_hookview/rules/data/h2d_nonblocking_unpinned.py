@@ -42,7 +42,7 @@ def _large(context: Context) -> Bool:
 
 def _long_calls(context: Context) -> Int:
     """Copies that no wait is for and whose call was long all the same."""
-    work, call_tree = context.analysis.work, context.call_tree
+    work, call_tree = context.analysis.device_events, context.call_tree
     counted = _unpinned(context) & context.work & ~copies.small(context)
     found = setdiff(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
     call = call_tree.duration[work.launch[found]]

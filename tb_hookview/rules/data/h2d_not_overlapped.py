@@ -31,7 +31,7 @@ _BOUND = "At most as much is gained as other work of a step can hide."
 
 def _on_stream_of_kernels(context: Context) -> Int:
     """Copies from pinned memory, in steps that count, on a stream that runs kernels too."""
-    work, events = context.analysis.work, context.analysis.trace.events
+    work, events = context.analysis.device_events, context.analysis.trace.events
     stream, kind = events.thread[work.event], events.kind[work.event]
     kernels = isin(stream, unique(stream[kind == EventCategory.KERNEL]))
     wanted = copies.uploads(context, copies.PINNED) & context.work & kernels & (work.launch >= 0)

@@ -62,7 +62,7 @@ def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
 
     Where two transfers overlap, the one that began first has their common time.
     """
-    work = context.analysis.work
+    work = context.analysis.device_events
     steps = intervals.normal(context.analysis.steps.window[list(context.steps)])
     computes = ~context.of_kinds("communication")
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]

@@ -21,7 +21,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
     forwards = context.named(_MARK) & context.rows
     replicates = context.named("Broadcast") & context.named("Scatter").any() & context.rows
     calls = forwards if forwards.any() else replicates
-    work = context.analysis.work
+    work = context.analysis.device_events
     devices = unique(work.device[context.work & (work.launch >= 0)])
     if not calls.any() or len(devices) < 2:
         return

@@ -64,7 +64,7 @@ class Context(Struct, frozen=True, dict=True):
         """
         if self.selection.chosen is not None:
             return self.selection.chosen
-        launch = self.analysis.work.launch
+        launch = self.analysis.device_events.launch
         rows = launch[launch >= 0] if self.analysis.launches_known else slice(None)
         used = unique(self.analysis.steps.at(self.call_tree.start[rows]))
         steps = tuple(used[used >= 0].tolist())
@@ -201,7 +201,7 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def _work_string(self) -> Int:
-        return self.analysis.trace.events.name[self.analysis.work.event].astype(np.int64)
+        return self.analysis.trace.events.name[self.analysis.device_events.event].astype(np.int64)
 
     @cached_property
     def _work_names(self) -> dict[int, str]:
@@ -236,14 +236,14 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def work(self) -> Bool:
         """Device work whose launch (or, without one, itself) starts in a step that counts."""
-        work = self.analysis.work
+        work = self.analysis.device_events
         launched = np.where(work.launch >= 0, lookup(self.call_tree.start, work.launch), work.start)
         return self.in_steps(launched)
 
     @cached_property
     def devices(self) -> list[int]:
         """Devices, as the trace numbers them, that did work in steps that count."""
-        return unique(self.analysis.work.device[self.work]).tolist()  # type: ignore[no-any-return]
+        return unique(self.analysis.device_events.device[self.work]).tolist()  # type: ignore[no-any-return]
 
     def work_matching(self, pattern: str) -> Bool:
         """Device work whose name a regular expression finds a match in, in any step."""
@@ -256,7 +256,7 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def _is_copy(self) -> Bool:
         return np.asarray(
-            self.analysis.trace.events.kind[self.analysis.work.event] == EventCategory.COPY
+            self.analysis.trace.events.kind[self.analysis.device_events.event] == EventCategory.COPY
         )
 
     @cached_property
@@ -265,7 +265,7 @@ class Context(Struct, frozen=True, dict=True):
 
     def work_launched(self, rows: Bool) -> Bool:
         """Device work launched by one of these forest rows (see `inside`)."""
-        launch = self.analysis.work.launch
+        launch = self.analysis.device_events.launch
         return (
             np.asarray((launch >= 0) & rows[launch]) if len(rows) else np.zeros(len(launch), bool)
         )
@@ -278,7 +278,7 @@ class Context(Struct, frozen=True, dict=True):
 
     def device_us(self, work: Bool) -> float:
         """Device time a step of some device work, each piece's own time summed."""
-        return self.per_step(self.analysis.work.duration[work & self.work].sum())
+        return self.per_step(self.analysis.device_events.duration[work & self.work].sum())
 
     def device_share(self, work: Bool) -> float:
         """The same, as a share of the busy time of the devices."""
@@ -286,7 +286,7 @@ class Context(Struct, frozen=True, dict=True):
 
     def work_starts(self, work: Bool) -> Int:
         """Starts of some device work in the steps that count."""
-        return self.analysis.work.start[work & self.work]
+        return self.analysis.device_events.start[work & self.work]
 
     # Waits and gaps
 
@@ -331,7 +331,7 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def _busy_threads(self) -> Bool:
         """Threads that launch kernels, or on which the steps are marked."""
-        events, work = self.analysis.trace.events, self.analysis.work
+        events, work = self.analysis.trace.events, self.analysis.device_events
         launched = work.launch[
             (work.launch >= 0) & (events.kind[work.event] == EventCategory.KERNEL)
         ]

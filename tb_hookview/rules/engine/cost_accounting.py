@@ -61,11 +61,11 @@ class _Ledger:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._billed = np.zeros(len(context.analysis.gaps), bool)
-        self._left = context.analysis.work.duration.copy()
+        self._left = context.analysis.device_events.duration.copy()
 
     def bill(self, match: Occurrence) -> _Bill:
         """Bill a match for what nobody was billed for yet."""
-        per_step, work = self._context.per_step, self._context.analysis.work
+        per_step, work = self._context.per_step, self._context.analysis.device_events
         new = match.gaps[~self._billed[match.gaps]]
         self._billed[new] = True
         wanted = work.duration[match.wasted] if match.wasted_ns is None else match.wasted_ns

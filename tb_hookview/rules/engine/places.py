@@ -28,7 +28,7 @@ def places_of(
     if not len(rows):
         return {}
     operator = context.outermost_operator_of(rows) if operator is None else operator
-    node = lookup(analysis.nodes.position, analysis.row_node[rows])
+    node = lookup(analysis.nodes.row, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     paths, texts = analysis.modules.path, analysis.trace.strings
     key = analysis.attribution.row_module[rows] * len(texts) + host.string[asked]

@@ -56,7 +56,7 @@ class Waits(Struct, frozen=True, dict=True):
     @property
     def position(self) -> Int:
         """Forest row of the call that waited."""
-        return self.analysis.syncs.position
+        return self.analysis.syncs.row
 
     @property
     def operator(self) -> Int:
@@ -136,7 +136,7 @@ class Waits(Struct, frozen=True, dict=True):
     @cached_property
     def direction(self) -> Int:
         """`Direction` of the copy that each wait is for."""
-        events, work = self.analysis.trace.events, self.analysis.work
+        events, work = self.analysis.trace.events, self.analysis.device_events
         name = np.where(self.copy >= 0, events.name[lookup(work.event, self.copy)], -1)
         found = np.full(len(self), Direction.NONE, np.int64)
         for string in unique(name[name >= 0]).tolist():
@@ -151,7 +151,11 @@ class Waits(Struct, frozen=True, dict=True):
         the same operator. Either way the wait is the first of its thread to end after the copy's
         call began.
         """
-        work, call_tree, syncs = self.analysis.work, self.analysis.call_tree, self.analysis.syncs
+        work, call_tree, syncs = (
+            self.analysis.device_events,
+            self.analysis.call_tree,
+            self.analysis.syncs,
+        )
         is_copy = self.analysis.trace.events.kind[work.event] == EventCategory.COPY
         copies = np.flatnonzero(is_copy & (work.launch >= 0))
         launch = work.launch[copies]

@@ -43,12 +43,12 @@ def uploads(context: Context, memory: str) -> Bool:
 
 def bytes_of(context: Context) -> Int:
     """Bytes that each piece of device work moves, -1 for not told, shape (d,)."""
-    return context.analysis.trace.events.bytes[context.analysis.work.event]
+    return context.analysis.trace.events.bytes[context.analysis.device_events.event]
 
 
 def small(context: Context) -> Bool:
     """Device work that moves little, by its bytes or, untold, by its time, shape (d,)."""
-    moved, duration = bytes_of(context), context.analysis.work.duration
+    moved, duration = bytes_of(context), context.analysis.device_events.duration
     return np.where(moved >= 0, moved <= _SMALL, duration <= _SMALL_NS)
 
 
@@ -58,7 +58,7 @@ def saved_by_pinning(context: Context, copies: Int) -> tuple[float, str]:
     The rate of the trace's copies from pinned memory tells it, but not of small ones: those take
     as long as their start.
     """
-    moved, duration = bytes_of(context), context.analysis.work.duration
+    moved, duration = bytes_of(context), context.analysis.device_events.duration
     pinned = uploads(context, PINNED) & (moved >= _LARGE) & (duration > 0)
     time = duration[copies].sum()
     if not pinned.any() or not time or (moved[copies] <= _SMALL).any():
@@ -78,7 +78,7 @@ def waits_for(context: Context, copies: Bool) -> Bool:
 def blocking(context: Context) -> Bool:
     """Waits for a copy that the program let block: a synchronize behind it, or one that waits."""
     waits, analysis = context.waits, context.analysis
-    launch = lookup(analysis.work.launch, waits.copy)
+    launch = lookup(analysis.device_events.launch, waits.copy)
     synchronized = waits.end > lookup(context.call_tree.end, launch)
     return np.asarray(
         (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
@@ -87,7 +87,7 @@ def blocking(context: Context) -> Bool:
 
 def exposed(context: Context, copies: Int) -> Int:
     """Time of some device work (rows) in which its device ran no kernel, nanoseconds."""
-    work, alone = context.analysis.work, np.zeros(len(copies), np.int64)
+    work, alone = context.analysis.device_events, np.zeros(len(copies), np.int64)
     kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
     for device in unique(work.device[copies]):
         mine = work.device[copies] == device
@@ -121,7 +121,7 @@ def by_place_of_copies(
     """
     if not len(copies):
         return
-    launch = context.analysis.work.launch[copies]
+    launch = context.analysis.device_events.launch[copies]
     if not context.has_steps:
         caveats = (*caveats, NO_STEPS)
     for (module, place), members in places_of(context, launch).items():
@@ -155,7 +155,7 @@ def _gaps(context: Context, copies: Int, waits: Int) -> Int:
     A call that is (part of) the wait is billed as such: without it the host could be further ahead
     by the length of the wait, and no more.
     """
-    launch = context.analysis.work.launch
+    launch = context.analysis.device_events.launch
     copy, start = context.waits.copy[waits], context.waits.start[waits]
     waited = copy[start <= context.call_tree.start[launch[copy]]]
     calls = np.zeros(len(context.call_tree), bool)
@@ -164,7 +164,7 @@ def _gaps(context: Context, copies: Int, waits: Int) -> Int:
 
 
 def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:
-    work, call_tree, of_waits = context.analysis.work, context.call_tree, context.waits
+    work, call_tree, of_waits = context.analysis.device_events, context.call_tree, context.waits
     launch = work.launch[copies]
     start = np.concatenate([of_waits.start[waits], call_tree.start[launch]])
     end = np.concatenate([of_waits.end[waits], call_tree.end[launch]])
@@ -180,7 +180,7 @@ def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:
 
 def _size(context: Context, copies: Int) -> str:
     """A phrase of the bytes of some copies and their rate, "" where the trace does not tell."""
-    moved, time = bytes_of(context)[copies], context.analysis.work.duration[copies].sum()
+    moved, time = bytes_of(context)[copies], context.analysis.device_events.duration[copies].sum()
     if (moved < 0).any() or not time:
         return ""
     return f" of {moved.mean():.0f} bytes on average at {moved.sum() / time:.2f} GB/s"
@@ -188,7 +188,7 @@ def _size(context: Context, copies: Int) -> str:
 
 def repeated(context: Context) -> Bool:
     """Waits that may come back in every step: without marked steps, those behind a kernel."""
-    waits, work = context.waits, context.analysis.work
+    waits, work = context.waits, context.analysis.device_events
     if context.has_steps:
         return np.ones(len(waits), bool)
     kernels = work.start[context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL]

@@ -40,7 +40,7 @@ def _waits(context: Context) -> Bool:
 
 def _with_outputs(context: Context) -> int:
     """How many nodes hand gradients on; those that only add to a parameter's are not checked."""
-    nodes = context.analysis.nodes.position
+    nodes = context.analysis.nodes.row
     return len(nodes) - int(context.ending("AccumulateGrad")[nodes].sum())
 
 
@@ -67,7 +67,7 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
 
 
 def _blocking_launches(context: Context) -> Iterator[Occurrence]:
-    analysis, work = context.analysis, context.analysis.work
+    analysis, work = context.analysis, context.analysis.device_events
     kernel = analysis.trace.events.kind[work.event] == EventCategory.KERNEL
     rows = np.flatnonzero(kernel & context.work & (work.launch >= 0))
     returned = lookup(context.call_tree.end, work.launch[rows])

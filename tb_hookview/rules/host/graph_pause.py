@@ -52,7 +52,7 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
 
 def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Pauses before work of graphs that had been launched by then; told, not billed."""
-    table, work = context.analysis.gaps, context.analysis.work
+    table, work = context.analysis.gaps, context.analysis.device_events
     gaps = context.gaps_of(Cause.DEVICE)
     gaps = gaps[lookup(replayed.astype(np.int64), table.work[gaps]) == 1]
     time = context.per_step(table.duration[gaps].sum())
@@ -75,9 +75,9 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
 
 def _replayed(context: Context) -> Bool:
     """Work of a graph, by its launch or by the number of its graph, shape (d,)."""
-    numbered = context.analysis.trace.events.graph[context.analysis.work.event] > 0
+    numbered = context.analysis.trace.events.graph[context.analysis.device_events.event] > 0
     launched = context.work_launched(context.beginning(*_LAUNCHES))
-    return np.asarray((numbered | launched) & (context.analysis.work.launch >= 0))
+    return np.asarray((numbered | launched) & (context.analysis.device_events.launch >= 0))
 
 
 RULE = Rule(

@@ -56,7 +56,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 def _depths(context: Context) -> Int:
     """Work of its device launched and not done as each launch that counts began."""
-    work, found = context.analysis.work, [np.zeros(0, np.int64)]
+    work, found = context.analysis.device_events, [np.zeros(0, np.int64)]
     begun = lookup(context.call_tree.start, work.launch)
     for device in unique(work.device):
         mine = (work.device == device) & (work.launch >= 0)

@@ -36,14 +36,14 @@ def _match(context: Context) -> Iterator[Occurrence]:
     if context.device_share(fusible) <= _SHARE:
         return
     order, chain = _chains(context, fusible)
-    size, length = np.bincount(chain), context.analysis.work.duration[order]
+    size, length = np.bincount(chain), context.analysis.device_events.duration[order]
     total = np.bincount(chain, weights=length)
     kept = size >= _CHAIN
     share = context.per_step(total[kept].sum()) / (context.busy_us or np.inf)
     if share <= _SHARE:
         return
     wasted = order[kept[chain] & ~_longest(chain, length)]
-    waste = context.per_step(context.analysis.work.duration[wasted].sum())
+    waste = context.per_step(context.analysis.device_events.duration[wasted].sum())
     yield Occurrence(
         place="the whole step",
         everywhere=True,
@@ -53,7 +53,9 @@ def _match(context: Context) -> Iterator[Occurrence]:
         count=int(size[kept].sum()),
         wasted=wasted,
         saved=_SAVED,
-        examples=context.analysis.work.start[order[np.unique(chain, return_index=True)[1][kept]]],
+        examples=context.analysis.device_events.start[
+            order[np.unique(chain, return_index=True)[1][kept]]
+        ],
         caveats=(_CAVEAT,),
     )
 
@@ -70,7 +72,7 @@ def _longest(chain: Int, length: Int) -> Bool:
 
 def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
     """Rows of work in chains of wanted work, and the number of the chain each is in."""
-    work = context.analysis.work
+    work = context.analysis.device_events
     stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
     counted = np.flatnonzero(context.work)
     order = counted[np.lexsort((work.start[counted], stream[counted], work.device[counted]))]
@@ -84,7 +86,7 @@ def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
 
 def _fusible(context: Context) -> Bool:
     """Elementwise kernels and reductions of forward and backward, shape (d,)."""
-    work = context.analysis.work
+    work = context.analysis.device_events
     phase = lookup(context.analysis.phases.row, work.launch)
     sums = context.work_launched(context.inside(context.holding(*_SUMS_GRADIENTS)))
     wanted = context.work_matching(_EAGER) & ~in_float64(context) & ~sums

@@ -41,7 +41,7 @@ class _Loop(NamedTuple):
 
 def _match(context: Context) -> Iterator[Occurrence]:
     launched = np.zeros(len(context.call_tree), bool)
-    launch = context.analysis.work.launch
+    launch = context.analysis.device_events.launch
     launched[launch[launch >= 0]] = True
     places: dict[tuple[str | None, int], list[_Loop]] = {}
     for loop in _loops(context):

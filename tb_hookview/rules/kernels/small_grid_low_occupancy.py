@@ -21,7 +21,7 @@ _LITTLE = 10
 
 
 def _match(context: Context) -> Iterator[Occurrence]:
-    work, events = context.analysis.work, context.analysis.trace.events
+    work, events = context.analysis.device_events, context.analysis.trace.events
     blocks, occupancy = events.blocks_per_sm[work.event], events.occupancy[work.event]
     counted = context.work & (events.kind[work.event] == EventCategory.KERNEL)
     counted &= ~context.of_kinds(*_BY_DESIGN)

@@ -25,7 +25,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
     kernels, pause = _kernels(context)
     if len(kernels) < _MANY * len(context.steps):
         return
-    length = context.analysis.work.duration[kernels]
+    length = context.analysis.device_events.duration[kernels]
     outrun = float(np.mean(length < pause))
     gaps = context.gaps_of(Cause.LAUNCH)
     gaps = gaps[context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS]
@@ -49,7 +49,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 def _kernels(context: Context) -> tuple[Int, Int]:
     """Kernels launched one by one, and how long the host took from the launch before to theirs."""
-    work, call_tree = context.analysis.work, context.call_tree
+    work, call_tree = context.analysis.device_events, context.call_tree
     events = context.analysis.trace.events
     known = (work.launch >= 0) & (events.kind[work.event] == EventCategory.KERNEL) & context.work
     kernels = np.flatnonzero(known)

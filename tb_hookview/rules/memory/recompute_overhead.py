@@ -15,7 +15,7 @@ _SHARE = 0.02
 
 
 def _match(context: Context) -> Iterator[Occurrence]:
-    owners, modules = context.analysis.owners, context.analysis.modules
+    owners, modules = context.analysis.device_attribution, context.analysis.modules
     if context.device_share(owners.recompute) <= _SHARE:
         return
     work = owners.recompute & context.work

@@ -28,7 +28,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
     filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
     # With gradients summed over several backward passes only the first sum of each is in vain.
     share = min(1.0, filled / added) if added else 0.0
-    wasted, duration = np.flatnonzero(fills | adds), context.analysis.work.duration
+    wasted, duration = np.flatnonzero(fills | adds), context.analysis.device_events.duration
     time = np.where(fills[wasted], 1.0, share) * duration[wasted]
     yield Occurrence(
         place="Optimizer.zero_grad",

@@ -30,7 +30,7 @@ def _asked_in_float64(context: Context) -> Bool:
     wanted = types_with(context, "double") & context.beginning("aten::")
     if not wanted.any():
         return np.zeros(len(context.work), bool)
-    operator = context.operator_of(context.analysis.work.launch)
+    operator = context.operator_of(context.analysis.device_events.launch)
     launching = np.zeros(len(context.call_tree), bool)
     launching[operator[operator >= 0]] = True
     rows = with_inputs(context, wanted & launching, _has_double)
@@ -64,7 +64,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 def _operators(context: Context, found: Int) -> str:
     """The operators whose kernels (rows of work) these are, dearest first."""
-    work = context.analysis.work
+    work = context.analysis.device_events
     operator = context.operator_of(work.launch[found])
     string = np.where(operator >= 0, context.host.string[operator], -1)
     rows, place = unique_inverse(string)

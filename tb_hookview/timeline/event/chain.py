@@ -27,7 +27,7 @@ def chain(timeline: Timeline, subject: EventRef) -> list[dict[str, Any]]:
     if subject.is_host_row:
         first = int(analysis.call_tree.parent[row])
     elif subject.work >= 0:
-        row = first = int(analysis.work.launch[subject.work])
+        row = first = int(analysis.device_events.launch[subject.work])
     elif subject.gap >= 0:
         row = first = int(timeline.culprit_of_gap[subject.gap])
     links = _rows(timeline, first)
@@ -48,7 +48,7 @@ def _rows(timeline: Timeline, row: int) -> list[dict[str, Any]]:
 def _row(timeline: Timeline, row: int) -> dict[str, Any]:
     analysis = timeline.analysis
     host, event = analysis.host, int(analysis.call_tree.event[row])
-    module = int(analysis.ranges.module[row])
+    module = int(analysis.module_calls.module[row])
     if module >= 0:
         return _link("module", timeline.names.texts[timeline.names.module + module], event)
     if host.role_of(row) is Role.NODE:
@@ -81,8 +81,8 @@ def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[dict[str
     analysis = timeline.analysis
     if row >= 0:
         node = int(analysis.row_node[row])
-        maker = int(timeline.makers[node]) if node >= 0 else -1
-        asked = maker if maker >= 0 else row
+        forward_op = int(timeline.forward_ops[node]) if node >= 0 else -1
+        asked = forward_op if forward_op >= 0 else row
         thread, moment = int(analysis.call_tree.thread[asked]), int(analysis.call_tree.start[asked])
         yield from _frames(timeline, thread, moment)
     elif subject.category == "python":

@@ -53,7 +53,7 @@ def detail(timeline: Timeline, event: int) -> dict[str, Any]:
 def _whereabouts(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
     """Thread of the host; device and stream of work; the step by the host's clock."""
     analysis = timeline.analysis
-    work, threads = analysis.work, analysis.trace.threads
+    work, threads = analysis.device_events, analysis.trace.threads
     moment, device, stream, thread = subject.start, None, None, None
     if subject.work >= 0:
         device = str(work.device[subject.work])
@@ -84,7 +84,7 @@ class _Owner(NamedTuple):
 
 
 def _owner_of_work(analysis: Analysis, work: int) -> _Owner:
-    owners, launch = analysis.owners, int(analysis.work.launch[work])
+    owners, launch = analysis.device_attribution, int(analysis.device_events.launch[work])
     return _Owner(
         phase=int(analysis.phases.row[launch]) if launch >= 0 else -1,
         module=int(owners.module[work]),
@@ -124,7 +124,7 @@ def _owners(timeline: Timeline, subject: EventRef, place: Place) -> dict[str, An
     analysis, owner = timeline.analysis, _owner(timeline, subject, place)
     module = subject.module if subject.module >= 0 else owner.module
     texts, first = timeline.names.texts, timeline.names.module
-    position = int(analysis.nodes.position[owner.node]) if owner.node >= 0 else -1
+    position = int(analysis.nodes.row[owner.node]) if owner.node >= 0 else -1
     return {
         "phase": Phase(owner.phase).name.lower() if owner.phase >= 0 else None,
         "module": texts[first + module] if module >= 0 else None,
@@ -145,7 +145,7 @@ def _times(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
         window = np.array([[subject.start, subject.end]], np.int64)
         own = int(intervals.lengths_within(analysis.phases.time[subject.phase], window)[0])
     if analysis.launches_known and (subject.row >= 0 or subject.category == "python"):
-        device = int(analysis.work.duration[inside(timeline, subject)].sum())
+        device = int(analysis.device_events.duration[inside(timeline, subject)].sum())
     return {
         "self_us": None if own is None else own / 1000,
         "device_us": None if device is None else device / 1000,

@@ -51,7 +51,7 @@ def _all(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
         yield from _left_idle(timeline, subject.row)
     if subject.category == "module":
         yield from _stretches_of_call(timeline, subject)
-    work = timeline.analysis.work.event[inside(timeline, subject)]
+    work = timeline.analysis.device_events.event[inside(timeline, subject)]
     yield from _events(timeline, "launches", work)
 
 
@@ -71,45 +71,45 @@ def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
     gaps = timeline.analysis.gaps
     work = gaps.work[gap : gap + 1]
     yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
-    yield from _events(timeline, "ended by", timeline.analysis.work.event[work[work >= 0]])
+    yield from _events(timeline, "ended by", timeline.analysis.device_events.event[work[work >= 0]])
 
 
 def _of_work(timeline: Timeline, work: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    yield from _host_rows(timeline, "launched by", analysis.work.launch[work : work + 1])
+    yield from _host_rows(timeline, "launched by", analysis.device_events.launch[work : work + 1])
     waits = np.flatnonzero(timeline.waited_for == work)
-    yield from _host_rows(timeline, "waited for by", analysis.syncs.position[waits])
+    yield from _host_rows(timeline, "waited for by", analysis.syncs.row[waits])
 
 
 def _of_wait(timeline: Timeline, row: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    work = timeline.waited_for[analysis.syncs.position == row]
-    yield from _events(timeline, "waits for", analysis.work.event[work[work >= 0]])
+    work = timeline.waited_for[analysis.syncs.row == row]
+    yield from _events(timeline, "waits for", analysis.device_events.event[work[work >= 0]])
 
 
 def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """From an operator to the nodes it made; from a node, or a row within, to what made it."""
     analysis = timeline.analysis
-    makers = timeline.makers
-    made = np.flatnonzero(makers == subject.row)
-    yield from _host_rows(timeline, "forward of", analysis.nodes.position[made])
+    forward_ops = timeline.forward_ops
+    made = np.flatnonzero(forward_ops == subject.row)
+    yield from _host_rows(timeline, "forward of", analysis.nodes.row[made])
     node = int(analysis.row_node[subject.row])
     if node >= 0:
-        yield from _host_rows(timeline, "backward of", makers[node : node + 1])
+        yield from _host_rows(timeline, "backward of", forward_ops[node : node + 1])
 
 
 def _calls_of_stretch(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Calls of the module that made the nodes of one of its stretches."""
-    makers = timeline.makers[nodes_inside(timeline, subject)]
-    calls = _call_around(timeline, subject.module, makers)
+    forward_ops = timeline.forward_ops[nodes_inside(timeline, subject)]
+    calls = _call_around(timeline, subject.module, forward_ops)
     yield from _sources(timeline, "backward of", "forward", unique(calls[calls >= 0]))
 
 
 def _stretches_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Stretches of a module whose nodes were made in one of its calls."""
     analysis = timeline.analysis
-    calls = _call_around(timeline, subject.module, timeline.makers)
-    made = analysis.nodes.position[calls == subject.row]
+    calls = _call_around(timeline, subject.module, timeline.forward_ops)
+    made = analysis.nodes.row[calls == subject.row]
     start, thread = analysis.call_tree.start[made], analysis.call_tree.thread[made]
     wanted = timeline.names.module + subject.module
     for number in timeline.lanes_of("backward"):
@@ -125,7 +125,7 @@ def _stretches_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked
 def _call_around(timeline: Timeline, module: int, rows: Int) -> Int:
     """The call of a module in which each host row lies, -1 for none."""
     analysis = timeline.analysis
-    calls = np.flatnonzero((analysis.ranges.module == module) & (analysis.row_node < 0))
+    calls = np.flatnonzero((analysis.module_calls.module == module) & (analysis.row_node < 0))
     found = lookup(calls, np.searchsorted(calls, rows, side="right") - 1)
     return np.where(rows < lookup(analysis.call_tree.behind, found), found, -1)
 

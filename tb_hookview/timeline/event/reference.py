@@ -92,12 +92,12 @@ def _traced(timeline: Timeline, event: int, start: int, end: int) -> EventRef:
 def inside(timeline: Timeline, subject: EventRef) -> Int:
     """Device work that was launched inside a host row, a frame or a stretch of a module."""
     analysis = timeline.analysis
-    call_tree, launch = analysis.call_tree, analysis.work.launch
+    call_tree, launch = analysis.call_tree, analysis.device_events.launch
     if subject.category == STRETCH:
         first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
-        mine = (launch >= first) & (launch < last) & (analysis.owners.node >= 0)
+        mine = (launch >= first) & (launch < last) & (analysis.device_attribution.node >= 0)
         mine[mine] = _began_in(subject, call_tree.start[launch[mine]])
-        owner = analysis.owners.module
+        owner = analysis.device_attribution.module
         mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
         return np.flatnonzero(mine)
     if subject.is_host_row:
@@ -117,7 +117,7 @@ def _began_in(subject: EventRef, moments: Int) -> Int:
 def nodes_inside(timeline: Timeline, subject: EventRef) -> Int:
     """Nodes of a stretch of a module: those of it and the modules below that began in it."""
     analysis = timeline.analysis
-    position, owner = analysis.nodes.position, analysis.attribution.node_module
+    position, owner = analysis.nodes.row, analysis.attribution.node_module
     mine = analysis.call_tree.thread[position] == subject.thread
     mine &= _began_in(subject, analysis.call_tree.start[position])
     mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])

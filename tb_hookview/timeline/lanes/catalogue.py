@@ -99,7 +99,7 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
 
 
 def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entry]:
-    work, threads = analysis.work, analysis.trace.threads
+    work, threads = analysis.device_events, analysis.trace.threads
     labels = {device.id: device.name for device in analysis.trace.devices}
     thread_of_work = analysis.trace.events.thread[work.event]
     devices = unique(work.device).tolist()

@@ -22,5 +22,7 @@ def idle_items(analysis: Analysis, names: Names, device: int) -> LaneItems:
 
 def queue_curve(analysis: Analysis, device: int) -> Curve:
     """Work of a device that was launched and has not begun."""
-    queue = queue_length(analysis.call_tree, analysis.work, analysis.work.device == device)
+    queue = queue_length(
+        analysis.call_tree, analysis.device_events, analysis.device_events.device == device
+    )
     return Curve(queue.time, queue.length, analysis.bounds[0])

@@ -35,12 +35,12 @@ MOST_LEVELS = 200
 
 def forward_rows(analysis: Analysis) -> Int:
     """Forest rows of the calls of modules outside the backward pass."""
-    return np.flatnonzero((analysis.ranges.module >= 0) & (analysis.row_node < 0))
+    return np.flatnonzero((analysis.module_calls.module >= 0) & (analysis.row_node < 0))
 
 
 def forward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
     """Calls of modules on a thread; the source of an item is its forest row."""
-    call_tree, ranges = analysis.call_tree, analysis.ranges
+    call_tree, ranges = analysis.call_tree, analysis.module_calls
     rows = forward_rows(analysis)
     rows = rows[call_tree.thread[rows] == thread]
     start, end, module = call_tree.start[rows], call_tree.end[rows], ranges.module[rows]
@@ -53,7 +53,7 @@ def forward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
 def backward_threads(analysis: Analysis) -> Int:
     """Threads on which nodes ran that belong to a module."""
     owned = analysis.attribution.node_module >= 0
-    return unique(analysis.call_tree.thread[analysis.nodes.position[owned]])
+    return unique(analysis.call_tree.thread[analysis.nodes.row[owned]])
 
 
 def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
@@ -61,8 +61,8 @@ def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
 
     The source of an item is the forest row of its first node, or of the call.
     """
-    call_tree, ranges = analysis.call_tree, analysis.ranges
-    nodes = np.flatnonzero(call_tree.thread[analysis.nodes.position] == thread)
+    call_tree, ranges = analysis.call_tree, analysis.module_calls
+    nodes = np.flatnonzero(call_tree.thread[analysis.nodes.row] == thread)
     start, end, module, row = _stretches(analysis, nodes)
     again = np.flatnonzero((ranges.module >= 0) & (analysis.row_node >= 0))
     again = again[call_tree.thread[again] == thread]
@@ -89,10 +89,10 @@ class _Waits(NamedTuple):
 def _waits(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Waits:
     """Waits of a thread inside or outside of nodes; `module` is that of each forest row."""
     syncs = analysis.syncs
-    mine = analysis.call_tree.thread[syncs.position] == thread
-    mine &= (analysis.row_node[syncs.position] >= 0) == backward
+    mine = analysis.call_tree.thread[syncs.row] == thread
+    mine &= (analysis.row_node[syncs.row] >= 0) == backward
     start = syncs.start[mine]
-    return _Waits(start, syncs.end[mine] - start, module[syncs.position[mine]])
+    return _Waits(start, syncs.end[mine] - start, module[syncs.row[mine]])
 
 
 def _mostly_waiting(start: Int, end: Int, module: Int, waits: _Waits) -> Bool:
@@ -106,7 +106,7 @@ def _mostly_waiting(start: Int, end: Int, module: Int, waits: _Waits) -> Bool:
 
 def _stretches(analysis: Analysis, nodes: Int) -> tuple[Int, Int, Int, Int]:
     """Start, end, module and first node's forest row of each stretch, outer modules first."""
-    position = analysis.nodes.position[nodes]
+    position = analysis.nodes.row[nodes]
     start, end = analysis.call_tree.start[position], analysis.call_tree.end[position]
     owner = analysis.attribution.node_module[nodes]
     chains = _chains(analysis.modules)

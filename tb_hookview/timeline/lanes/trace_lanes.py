@@ -78,10 +78,10 @@ class TraceRows:
     def _colour(self) -> Colours:
         """Colour of each row of `Events`; those of frames are found elsewhere."""
         analysis = self._analysis
-        work = analysis.work
+        work = analysis.device_events
         colour = np.full(len(analysis.trace.events), Colour.OTHER, np.uint8)
         of_row = OF_PHASE[analysis.phases.row]
-        of_row[analysis.syncs.position] = Colour.WAIT
+        of_row[analysis.syncs.row] = Colour.WAIT
         colour[analysis.call_tree.event] = of_row
         phase = lookup(analysis.phases.row, work.launch)
         of_work = OF_PHASE[np.where(phase < 0, Phase.OTHER, phase)]

@@ -64,8 +64,8 @@ def rankings(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
 
 def _device_work(timeline: Timeline, window: Bounds) -> Ranking:
     analysis = timeline.analysis
-    inside = clip(analysis.work.start, analysis.work.end, window)
-    name = analysis.trace.events.name[analysis.work.event[inside.row]].astype(np.int64)
+    inside = clip(analysis.device_events.start, analysis.device_events.end, window)
+    name = analysis.trace.events.name[analysis.device_events.event[inside.row]].astype(np.int64)
     size = len(analysis.trace.strings)
     names = analysis.trace.strings.__getitem__
     count = np.bincount(name, minlength=size)
@@ -92,8 +92,11 @@ def _operators(timeline: Timeline, window: Bounds) -> Ranking:
 
 def _device_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     analysis = timeline.analysis
-    inside = clip(analysis.work.start, analysis.work.end, window)
-    module, node = analysis.owners.module[inside.row], analysis.owners.node[inside.row]
+    inside = clip(analysis.device_events.start, analysis.device_events.end, window)
+    module, node = (
+        analysis.device_attribution.module[inside.row],
+        analysis.device_attribution.node[inside.row],
+    )
     for kind, wanted in (("forward", node < 0), ("backward", node >= 0)):
         mine = wanted & (module >= 0)
         yield _modules(timeline, kind, "device", module[mine], inside.time[mine])
@@ -102,7 +105,7 @@ def _device_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
 def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     analysis = timeline.analysis
     call_tree, nodes, attribution = analysis.call_tree, analysis.nodes, analysis.attribution
-    is_call: Bool = analysis.ranges.module >= 0
+    is_call: Bool = analysis.module_calls.module >= 0
     calls = np.flatnonzero(is_call)
     number = np.full(len(call_tree), -1, np.int64)
     number[calls] = np.arange(len(calls))
@@ -110,8 +113,8 @@ def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     own = inside.own_time(lookup(number, nearest_above(call_tree.parent, is_call)[calls]))
     row = calls[inside.row]
     mine = ~attribution.row_recompute[row]
-    yield _modules(timeline, "forward", "host", analysis.ranges.module[row[mine]], own[mine])
-    inside = clip(call_tree.start[nodes.position], call_tree.end[nodes.position], window)
+    yield _modules(timeline, "forward", "host", analysis.module_calls.module[row[mine]], own[mine])
+    inside = clip(call_tree.start[nodes.row], call_tree.end[nodes.row], window)
     module, own = attribution.node_module[inside.row], inside.own_time(nodes.around)
     yield _modules(timeline, "backward", "host", module[module >= 0], own[module >= 0])
 

@@ -23,8 +23,8 @@ def test_calls_that_a_device_mirrors_launch_nothing_where_ids_repeat(tmp_path: P
         if event["tid"] == "back":
             event["pid"], event["tid"] = 0, 8
     analysis = load(grid.write(tmp_path / "t.json", traced))
-    launch = analysis.work.launch
+    launch = analysis.device_events.launch
     threads = {analysis.trace.threads[thread].tid for thread in analysis.call_tree.thread[launch]}
     assert threads == {"main"}
-    latency = analysis.work.start - analysis.call_tree.start[launch]
+    latency = analysis.device_events.start - analysis.call_tree.start[launch]
     assert latency.tolist() == [4000, 8000]

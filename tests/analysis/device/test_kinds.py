@@ -154,9 +154,9 @@ def test_copies_and_sets_are_told_apart_and_a_collectives_copy_is_communication(
 def test_little_is_of_no_known_kind(path: Path) -> None:
     """MTIA's inference names its units, not its kernels; one toy trace spins on purpose."""
     made = load(path)
-    assert len(made.kinds.kind) == len(made.kinds.tensor_core) == len(made.work)
+    assert len(made.kinds.kind) == len(made.kinds.tensor_core) == len(made.device_events)
     if path.name.startswith(("hta_mtia_inference", "hta_a100_event_sync.")):
         return
-    other = made.work.duration[made.kinds.kind == kinds.OTHER].sum()
-    assert other <= 0.02 * made.work.duration.sum()
+    other = made.device_events.duration[made.kinds.kind == kinds.OTHER].sum()
+    assert other <= 0.02 * made.device_events.duration.sum()
     assert np.isin(made.kinds.tensor_core, (-1, 0, 1)).all()

@@ -264,7 +264,7 @@ def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
         if number in launched and row["cat"].lower() in ("kernel", "gpu_memcpy", "gpu_memset"):
             launched[number] += 1
     analysis = load(path)
-    launch = analysis.work.launch
+    launch = analysis.device_events.launch
     calls = [analysis.host.name(row) if row >= 0 else "" for row in launch.tolist()]
     of_graph = np.array(["GraphLaunch" in call for call in calls])
     counted = np.unique(launch[of_graph], return_counts=True)[1]
@@ -273,7 +273,7 @@ def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
     kernels = build_report(analysis).data.kernels
     assert sum(row.graph_count for row in kernels) == counted.sum()
     owner = analysis.attribution.row_module[launch[of_graph]]
-    assert np.array_equal(analysis.owners.module[of_graph], owner)
+    assert np.array_equal(analysis.device_attribution.module[of_graph], owner)
 
 
 def test_the_loss_the_optimizer_and_copies_of_data_belong_to_no_module(tmp_path: Path) -> None:

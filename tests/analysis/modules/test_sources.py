@@ -101,7 +101,7 @@ def test_real_stacks_show_every_module_where_a_slow_search_finds_it(name: str) -
 
 def _slow_sources(analysis: Analysis) -> list[str | None]:
     """Each module's first call, and of all frames inside it the first that is a `forward`."""
-    call_tree, events, ranges = analysis.call_tree, analysis.trace.events, analysis.ranges
+    call_tree, events, ranges = analysis.call_tree, analysis.trace.events, analysis.module_calls
     python = np.flatnonzero(events.kind == EventCategory.PYTHON).tolist()
     rows = [
         (int(events.thread[row]), int(events.start[row]), analysis.trace.strings[events.name[row]])

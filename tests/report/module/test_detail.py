@@ -131,13 +131,13 @@ def test_many_calls_are_told_in_bins(analysis: Analysis, monkeypatch: pytest.Mon
 
 
 def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Analysis) -> None:
-    """The slow way: up from each node's maker, row by row, to a call of the module."""
+    """The slow way: up from each node's forward_op, row by row, to a call of the module."""
     call_tree, nodes = analysis.call_tree, analysis.nodes
-    maker = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_flow)
+    forward_op = nodes.forward_op
     for module in range(0, len(analysis.modules), 5):
-        calls = set(np.flatnonzero(analysis.ranges.module == module).tolist())
+        calls = set(np.flatnonzero(analysis.module_calls.module == module).tolist())
         expected: dict[float, float] = {}
-        for node, row in enumerate(maker.tolist()):
+        for node, row in enumerate(forward_op.tolist()):
             owner = int(analysis.attribution.node_module[node])
             while row >= 0 and row not in calls:
                 row = int(call_tree.parent[row])

@@ -98,7 +98,7 @@ def test_kernels_that_took_no_time_count_alike(tmp_path: Path) -> None:
 
 def test_a_slow_obvious_sum_agrees(tmp_path: Path) -> None:
     path = grid.write(tmp_path / "t.json", grid.events(PICTURE, NAMES))
-    work, trace = load(path).work, load(path).trace
+    work, trace = load(path).device_events, load(path).trace
     sums: dict[str, float] = {}
     for event, duration in zip(work.event.tolist(), work.duration.tolist(), strict=True):
         name = trace.strings[int(trace.events.name[event])]

@@ -94,5 +94,5 @@ def test_only_the_innermost_operator_for_tensor_cores_makes_its_kernels_eligible
         gpu  kernel            [k corr=1 ] [k corr=2 ] [k corr=3   ]
         """
     made = load(grid.write(tmp_path / "t.json", grid.events(picture)))
-    assert eligible_work(made.host, made.work, made.kinds).tolist() == [True, False, False]
+    assert eligible_work(made.host, made.device_events, made.kinds).tolist() == [True, False, False]
     assert np.array_equal(made.kinds.tensor_core == 1, [False] * 3)

@@ -113,9 +113,9 @@ def test_against_a_slow_count(
     path = tmp_path_factory.getbasetemp() / "streams.json"
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     made = load(path)
-    everything = made.work.start >= 0
+    everything = made.device_events.start >= 0
     assert [t // 1000 for t in find_pauses(made, everything)] == slow_pauses(drawn)
-    queue = queue_length(made.call_tree, made.work, everything)
+    queue = queue_length(made.call_tree, made.device_events, everything)
     known_work = [(launch, launch + later) for launch, _, later, known in drawn if known]
     last = dict(zip((queue.time // 1000).tolist(), queue.length.tolist(), strict=True))
     for moment, length in last.items():

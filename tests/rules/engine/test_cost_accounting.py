@@ -193,7 +193,7 @@ def test_no_more_is_gained_than_the_step_idles(tmp_path: Path) -> None:
 
 
 def test_waste_is_gained_as_far_as_the_remedy_saves_it(tmp_path: Path) -> None:
-    plain = context_of(tmp_path).analysis.work
+    plain = context_of(tmp_path).analysis.device_events
     kernel, copy, last = (np.array([row]) for row in range(3))
     context = context_of(
         tmp_path,
@@ -220,7 +220,7 @@ def test_work_is_billed_to_the_first_rule_that_calls_it_wasted(tmp_path: Path) -
         rule("third", Occurrence("", "seen", wasted=rows[:2])),
     )
     found = {each.rule: each for each in billing.find(context)}
-    time = context.analysis.work.duration[:2].sum() / 1000
+    time = context.analysis.device_events.duration[:2].sum() / 1000
     costs = {name: each.cost_us_per_step for name, each in found.items()}
     assert costs == {"first": 1.0, "second": time - 1.0}
     assert "1.0 us of that time are in the cost of other findings" in found["second"].evidence
@@ -238,21 +238,25 @@ def test_no_gap_and_no_work_is_ever_billed_twice(tmp_path: Path) -> None:
         for i, cost in enumerate(expected):
             billed = found[f"r{i}"].cost_us_per_step if f"r{i}" in found else 0.0
             assert billed == pytest.approx(cost)
-        total = plain.gaps.duration.sum() + plain.work.duration.sum()
+        total = plain.gaps.duration.sum() + plain.device_events.duration.sum()
         assert sum(expected) * 1000 <= total + 1e-6
 
 
 def _claim(random: np.random.Generator, analysis: Analysis) -> Occurrence:
     gaps = np.flatnonzero(random.random(len(analysis.gaps)) < 0.5)
-    work = np.flatnonzero(random.random(len(analysis.work)) < 0.6)
-    part = random.integers(0, analysis.work.duration[work] + 1) if random.random() < 0.5 else None
+    work = np.flatnonzero(random.random(len(analysis.device_events)) < 0.6)
+    part = (
+        random.integers(0, analysis.device_events.duration[work] + 1)
+        if random.random() < 0.5
+        else None
+    )
     return Occurrence("there", "seen", gaps=gaps, wasted=work, wasted_ns=part)
 
 
 def _billed_slowly(claims: list[Occurrence], analysis: Analysis) -> list[float]:
     """Cost of each claim, microseconds: what is left of all that it asks for, one by one."""
     gap_left = dict(enumerate(analysis.gaps.duration.tolist()))
-    work_left = dict(enumerate(analysis.work.duration.tolist()))
+    work_left = dict(enumerate(analysis.device_events.duration.tolist()))
     costs = []
     for claim in claims:
         cost = sum(gap_left.pop(gap, 0) for gap in claim.gaps.tolist())

@@ -122,7 +122,7 @@ def test_an_id_of_no_event_is_not_found(training: Timeline) -> None:
 
 def test_of_many_links_the_first_are_told_and_the_rest_counted(tmp_path: Path) -> None:
     timeline = Timeline(load(shared_trace("tracelens_mi300_vllm_graph_execution")))
-    work = timeline.analysis.work
+    work = timeline.analysis.device_events
     launch, pieces = np.unique(work.launch[work.launch >= 0], return_counts=True)
     row = int(launch[np.argmax(pieces)])
     graph = detail(timeline, int(timeline.analysis.call_tree.event[row]))
@@ -178,7 +178,7 @@ def test_chains_of_waits_are_those_of_the_report() -> None:
     analysis = load(shared_trace("tracelens_mi300_sd35_with_stacks"))
     timeline = Timeline(analysis)
     rows = sync_rows(select(analysis, None), [""] * len(analysis.syncs))
-    events = analysis.call_tree.event[analysis.syncs.position].tolist()
+    events = analysis.call_tree.event[analysis.syncs.row].tolist()
     for event, row in zip(events, rows, strict=True):
         shown = detail(timeline, event)
         lines = [link["text"] for link in shown["chain"] if link["kind"] == "line"]

@@ -246,9 +246,13 @@ class TestOfSharedTraces:
         analysis = timeline.analysis
         idle = sum(len(timeline.lane(number)) for number in timeline.lanes_of("idle"))
         assert idle == len(analysis.gaps)
-        devices = np.unique(analysis.work.device[analysis.work.launch >= 0]).tolist()
+        devices = np.unique(
+            analysis.device_events.device[analysis.device_events.launch >= 0]
+        ).tolist()
         for number, device in zip(timeline.lanes_of("queue"), devices, strict=True):
-            queue = queue_length(analysis.call_tree, analysis.work, analysis.work.device == device)
+            queue = queue_length(
+                analysis.call_tree, analysis.device_events, analysis.device_events.device == device
+            )
             time, value = timeline.curve(number).within(*analysis.bounds, 1)
             last = np.flatnonzero(np.append(np.diff(queue.time) > 0, True))
             assert time.tolist() == queue.time[last].tolist()
@@ -279,7 +283,7 @@ def test_a_module_s_stretches_hold_its_nodes_and_no_others() -> None:
     for module in range(len(texts)):
         mine = lane.name == timeline.names.module + module
         below = (owner >= module) & (owner < analysis.modules.end[module])
-        start, end = call_tree.start[nodes.position], call_tree.end[nodes.position]
+        start, end = call_tree.start[nodes.row], call_tree.end[nodes.row]
         for node in np.flatnonzero(below & (nodes.around < 0)).tolist():
             around = mine & (lane.start <= start[node]) & (end[node] <= lane.end)
             assert around.sum() == 1
