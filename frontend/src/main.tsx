@@ -2,11 +2,11 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { createApi } from "./api/client";
-import { PlaceStore } from "./browser/placeStore";
-import { adoptStyles } from "./theme/sheet";
+import { PlaceStore } from "./address/placeStore";
+import { adoptStyles } from "./app/styles";
 import { followMode } from "./theme/mode";
-import { App } from "./views/App";
-import { ServicesContext } from "./views/state/context";
+import { App } from "./app/App";
+import { ServicesContext } from "./parts/context";
 
 /**
  * Show the page in this document. TensorBoard imports this module and calls it inside its own

@@ -1,13 +1,13 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WirePair } from "../../api/compare";
-import { fromTo } from "../../model/compare/changes";
-import { sideBars, worthAWord, type SideBars, type SidePart } from "../../model/compare/bars";
-import { devicePlace, phasePlace } from "../../model/summary/legend";
-import { duration } from "../../model/formats";
+import { fromTo } from "./changes";
+import { sideBars, worthAWord, type SideBars, type SidePart } from "./sideBars";
+import { devicePlace, phasePlace } from "../../report/legend";
+import { duration } from "../../text/formats";
 import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
-import { Legend } from "../charts/Legend";
-import { StackedBar } from "../charts/StackedBar";
+import { Legend } from "../../parts/Legend";
+import { StackedBar } from "../../components/StackedBar";
 
 const HEIGHT = 14;
 

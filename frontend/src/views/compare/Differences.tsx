@@ -2,8 +2,8 @@ import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide, WireComparison } from "../../api/compare";
 import type { WireReport } from "../../api/types";
-import { compareHeadline } from "../../model/compare/headline";
-import type { CompareTable } from "../../model/compare/place";
+import { compareHeadline } from "./headline";
+import type { CompareTable } from "./address";
 import {
   compareRows,
   EFFECT_FIRST,
@@ -12,10 +12,10 @@ import {
   sortRows,
   tallyStatus,
   type CompareRow,
-} from "../../model/compare/rows";
-import { SearchBox } from "../SearchBox";
-import { usePlace } from "../state/context";
-import { DataTable } from "../table/DataTable";
+} from "./rows";
+import { SearchBox } from "../../components/SearchBox";
+import { usePlace } from "../../parts/context";
+import { DataTable } from "../../components/table/DataTable";
 import { Bars } from "./Bars";
 import { compareColumns } from "./columns";
 import { RowPanel } from "./RowPanel";

@@ -2,17 +2,17 @@ import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide } from "../../api/compare";
 import type { WireReport } from "../../api/types";
-import { changeOf } from "../../model/compare/changes";
-import { rowPlace } from "../../model/compare/rowPlace";
-import type { CompareTable } from "../../model/compare/place";
-import type { CompareRow, RowPlace } from "../../model/compare/rows";
-import { waitPlace, waitsAt } from "../../model/compare/waits";
-import { duration } from "../../model/formats";
-import type { Place } from "../../model/place";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
+import { changeOf } from "./changes";
+import { rowPlace } from "./rowPlace";
+import type { CompareTable } from "./address";
+import type { CompareRow, RowPlace } from "./rows";
+import { waitPlace, waitsAt } from "./waits";
+import { duration } from "../../text/formats";
+import type { Place } from "../../address/place";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { useServices } from "../../parts/context";
+import { useLoad } from "../../parts/useLoad";
 
 interface RowPanelProps {
   row: CompareRow;

@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 
-import { clip } from "../../model/formats";
-import { stepRange } from "../../model/compare/sides";
-import { stepLabel } from "../../model/summary/steps";
+import { clip } from "../../text/formats";
+import { stepRange } from "./sides";
+import { stepLabel } from "../../report/steps";
 
 interface StepRangeProps {
   label: string;

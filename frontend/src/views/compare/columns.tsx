@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 
-import { deservesLook } from "../../model/attention";
-import { changeText, countChange } from "../../model/compare/changes";
-import { COMPARE_DEFINITIONS as D } from "../../model/compare/definitions";
-import type { CompareTable } from "../../model/compare/place";
-import type { CompareRow, ExtraKey } from "../../model/compare/rows";
-import type { Definition } from "../../model/definitions";
-import { durationScale, scaledDuration, type DurationScale } from "../../model/formats";
-import { Name } from "../Name";
-import type { Column } from "../table/features";
+import { deservesLook } from "../../report/attention";
+import { changeText, countChange } from "./changes";
+import { COMPARE_DEFINITIONS as D } from "./definitions";
+import type { CompareTable } from "./address";
+import type { CompareRow, ExtraKey } from "./rows";
+import type { Definition } from "../../text/definitions";
+import { durationScale, scaledDuration, type DurationScale } from "../../text/formats";
+import { Name } from "../../components/Name";
+import type { Column } from "../../components/table/features";
 import { ChangeBar } from "./ChangeBar";
 
 const NAMES = {

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireRule } from "../../api/rules";
-import { countRules, ruleFamilies } from "../../model/findings";
+import { countRules, ruleFamilies } from "../../report/findings";
 
 interface CheckedProps {
   rules: readonly WireRule[];

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
-import type { FindingRow } from "../../model/findings";
-import { duration, percent } from "../../model/formats";
+import type { FindingRow } from "../../report/findings";
+import { duration, percent } from "../../text/formats";
 
 interface CostBarProps {
   row: FindingRow;

@@ -1,11 +1,11 @@
 import { useState, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { exampleInTimeline } from "../../model/findingExamples";
-import type { FindingRow } from "../../model/findings";
-import { counted, duration, instant, NOTHING } from "../../model/formats";
-import { shortStep } from "../../model/syncText";
-import { PlaceLink } from "../PlaceLink";
+import { exampleInTimeline } from "./findingExamples";
+import type { FindingRow } from "../../report/findings";
+import { counted, duration, instant, NOTHING } from "../../text/formats";
+import { shortStep } from "../../text/syncText";
+import { PlaceLink } from "../../parts/PlaceLink";
 
 const FIRST = 5;
 

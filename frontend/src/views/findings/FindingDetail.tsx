@@ -2,14 +2,14 @@ import { useRef, type ReactElement } from "react";
 
 import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
-import { confidenceDefinition } from "../../model/definitionsFindings";
-import { countedStep, type FindingRow } from "../../model/findings";
-import { findingMarkdown, sentence } from "../../model/findingText";
-import { longestWait } from "../../model/findingExamples";
-import { CopyButton } from "../CopyButton";
-import { MomentPicture } from "../moment/MomentPicture";
-import { PlaceLink } from "../PlaceLink";
-import { Remedy } from "../Remedy";
+import { confidenceDefinition } from "./definitions";
+import { countedStep, type FindingRow } from "../../report/findings";
+import { findingMarkdown, sentence } from "./findingText";
+import { longestWait } from "./findingExamples";
+import { CopyButton } from "../../components/CopyButton";
+import { MomentPicture } from "../../parts/MomentPicture";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { Remedy } from "../../parts/Remedy";
 import { CostBar } from "./CostBar";
 import { Examples } from "./Examples";
 

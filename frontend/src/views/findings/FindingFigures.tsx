@@ -2,11 +2,11 @@ import type { ReactElement } from "react";
 
 import type { WireRule } from "../../api/rules";
 import type { WireReport } from "../../api/types";
-import { FINDING_DEFINITIONS as D } from "../../model/definitionsFindings";
-import { countedStep, countRules, sortFindings, type FindingRow } from "../../model/findings";
-import { count, durationParts, percent } from "../../model/formats";
-import { tallyOf } from "../../model/syncs";
-import { Figure } from "../Figure";
+import { FINDING_DEFINITIONS as D } from "./definitions";
+import { countedStep, countRules, sortFindings, type FindingRow } from "../../report/findings";
+import { count, durationParts, percent } from "../../text/formats";
+import { tallyOf } from "../../report/syncs";
+import { Figure } from "../../components/Figure";
 
 interface FindingFiguresProps {
   report: WireReport;

@@ -1,8 +1,8 @@
 import { useId, type ReactElement, type ReactNode } from "react";
 
-import { count, duration, NOTHING, percent } from "../../model/formats";
-import type { FindingRow } from "../../model/findings";
-import { Name } from "../Name";
+import { count, duration, NOTHING, percent } from "../../text/formats";
+import type { FindingRow } from "../../report/findings";
+import { Name } from "../../components/Name";
 import { CostBar } from "./CostBar";
 
 interface FindingItemProps {

@@ -2,12 +2,12 @@ import type { ReactElement } from "react";
 
 import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
-import type { Definition } from "../../model/definitions";
-import { FINDING_DEFINITIONS as D } from "../../model/definitionsFindings";
-import { unknownAmounts, type FindingRow, type FindingSortKey } from "../../model/findings";
-import { counted } from "../../model/formats";
-import type { Sort } from "../../model/treeRows";
-import { usePlace } from "../state/context";
+import type { Definition } from "../../text/definitions";
+import { FINDING_DEFINITIONS as D } from "./definitions";
+import { unknownAmounts, type FindingRow, type FindingSortKey } from "../../report/findings";
+import { counted } from "../../text/formats";
+import type { Sort } from "../modules/treeRows";
+import { usePlace } from "../../parts/context";
 import { FindingDetail } from "./FindingDetail";
 import { FindingItem } from "./FindingItem";
 

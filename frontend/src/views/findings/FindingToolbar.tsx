@@ -1,11 +1,11 @@
 import type { ReactElement } from "react";
 
-import { OUTSIDE, type FindingRow } from "../../model/findings";
-import { pathText } from "../../model/moduleTree";
-import { tallyOf } from "../../model/syncs";
-import { SearchBox } from "../SearchBox";
-import { usePlace } from "../state/context";
-import { FilterSelect } from "../syncs/FilterSelect";
+import { OUTSIDE, type FindingRow } from "../../report/findings";
+import { pathText } from "../modules/moduleTree";
+import { tallyOf } from "../../report/syncs";
+import { SearchBox } from "../../components/SearchBox";
+import { usePlace } from "../../parts/context";
+import { FilterSelect } from "../../components/FilterSelect";
 
 interface FindingToolbarProps {
   rows: readonly FindingRow[];

@@ -8,12 +8,12 @@ import {
   filterFindings,
   findingRows,
   sortFindings,
-} from "../../model/findings";
-import { findingsMarkdown } from "../../model/findingText";
-import { counted } from "../../model/formats";
-import { CopyButton } from "../CopyButton";
-import { usePlace } from "../state/context";
-import { useRules } from "../state/useRules";
+} from "../../report/findings";
+import { findingsMarkdown } from "./findingText";
+import { counted } from "../../text/formats";
+import { CopyButton } from "../../components/CopyButton";
+import { usePlace } from "../../parts/context";
+import { useRules } from "../../parts/useRules";
 import { Checked } from "./Checked";
 import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";

@@ -2,8 +2,8 @@ import type { ReactElement } from "react";
 
 import type { WireRule } from "../../api/rules";
 import type { WireReport } from "../../api/types";
-import { countRules } from "../../model/findings";
-import { count, counted } from "../../model/formats";
+import { countRules } from "../../report/findings";
+import { count, counted } from "../../text/formats";
 import { Checked } from "./Checked";
 
 interface NothingFoundProps {

@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { WireFinding, WireReport } from "../../api/types";
-import { countedStep, findingId, priceText } from "../../model/findings";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
+import { countedStep, findingId, priceText } from "../../report/findings";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
 
 const MOST = 3;
 

@@ -1,27 +1,22 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { deservesLook } from "../../model/attention";
+import { deservesLook } from "../../report/attention";
 import {
   countOrNothing,
   duration,
   durationScale,
   percent,
   scaledDuration,
-} from "../../model/formats";
-import { stepsLength } from "../../model/measures";
-import { pathText } from "../../model/moduleTree";
-import { SUMMARY_TABLE_DEFINITIONS as D } from "../../model/summary/definitions";
-import {
-  classBeside,
-  dearestModules,
-  type DearModule,
-  type DearModules as Dear,
-} from "../../model/summary/modules";
-import { ShareBar } from "../charts/ShareBar";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { Term } from "../Tip";
+} from "../../text/formats";
+import { stepsLength } from "../../report/measures";
+import { pathText } from "../modules/moduleTree";
+import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
+import { classBeside, dearestModules, type DearModule, type DearModules as Dear } from "./modules";
+import { ShareBar } from "../../components/ShareBar";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { Term } from "../../components/Tip";
 
 const MOST = 5;
 

@@ -1,14 +1,14 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { evidenceOf, reasonsOf } from "../../model/coverage";
-import { clip, count, duration, percent } from "../../model/formats";
-import { attributedShare } from "../../model/headline";
-import { backwardTotal, measureOf, ratio } from "../../model/measures";
-import { SUMMARY_TABLE_DEFINITIONS as T } from "../../model/summary/definitions";
-import { traceFacts } from "../../model/summary/tables";
-import { Name } from "../Name";
-import { ShareBar } from "../charts/ShareBar";
+import { evidenceOf, reasonsOf } from "../../report/coverage";
+import { clip, count, duration, percent } from "../../text/formats";
+import { attributedShare } from "../../report/headline";
+import { backwardTotal, measureOf, ratio } from "../../report/measures";
+import { SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
+import { traceFacts } from "./tables";
+import { Name } from "../../components/Name";
+import { ShareBar } from "../../components/ShareBar";
 import { Block } from "./Blocks";
 
 /** What attributed the backward, and why the rest is not. */

@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { counted, duration, percent } from "../../model/formats";
+import { counted, duration, percent } from "../../text/formats";
 import {
   devicePlace,
   partsText,
@@ -10,15 +10,15 @@ import {
   toldPhases,
   worthAWord,
   type ToldPart,
-} from "../../model/summary/legend";
-import { stepBars, stepLabel, type StepBars } from "../../model/summary/steps";
-import { inTimeline } from "../../model/timeline/link";
+} from "../../report/legend";
+import { stepBars, stepLabel, type StepBars } from "../../report/steps";
+import { inTimeline } from "../../address/link";
 import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
-import { Legend } from "../charts/Legend";
-import { StackedBar } from "../charts/StackedBar";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { usePlace } from "../state/context";
+import { Legend } from "../../parts/Legend";
+import { StackedBar } from "../../components/StackedBar";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { usePlace } from "../../parts/context";
 
 const HEIGHT = 14;
 /** Steps drawn; a trace of thousands would only be slow. */

@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import type { Definition } from "../../model/definitions";
-import { durationParts, NOTHING, percent } from "../../model/formats";
-import type { Place } from "../../model/place";
-import { SUMMARY_DEFINITIONS as D } from "../../model/summary/definitions";
-import { summaryFigures } from "../../model/summary/figures";
-import { PlaceLink } from "../PlaceLink";
+import type { Definition } from "../../text/definitions";
+import { durationParts, NOTHING, percent } from "../../text/formats";
+import type { Place } from "../../address/place";
+import { SUMMARY_DEFINITIONS as D } from "./definitions";
+import { summaryFigures } from "./figures";
+import { PlaceLink } from "../../parts/PlaceLink";
 
 /** Whether there is a problem, in five numbers; each leads to where it comes from. */
 export function SummaryFigures({ report }: { report: WireReport }): ReactElement {

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { verdict } from "../../model/summary/verdict";
+import { verdict } from "./verdict";
 import { BreakdownBlock, Kinds } from "./Blocks";
 import { DearFindings } from "./DearFindings";
 import { DearModules } from "./DearModules";

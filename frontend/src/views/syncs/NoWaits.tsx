@@ -1,10 +1,10 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { NO_WAIT_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { count, counted, duration } from "../../model/formats";
-import { noWaits } from "../../model/noWaits";
-import { Name } from "../Name";
+import { NO_WAIT_DEFINITIONS as D } from "./definitions";
+import { count, counted, duration } from "../../text/formats";
+import { noWaits } from "./whyNoWaits";
+import { Name } from "../../components/Name";
 
 /** What resembles a host wait and is none, told apart from the waits. */
 export function NoWaits({ report }: { report: WireReport }): ReactElement {

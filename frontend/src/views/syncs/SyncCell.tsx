@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { WireRule } from "../../api/rules";
-import { causeTitle, shortStep } from "../../model/syncText";
-import { lineText, whatText, type SyncNode } from "../../model/syncTree";
-import { Name } from "../Name";
+import { causeTitle, shortStep } from "../../text/syncText";
+import { lineText, whatText, type SyncNode } from "./syncTree";
+import { Name } from "../../components/Name";
 
 const INDENT = 16;
 

@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../model/attention";
-import { SYNC_FIGURE_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { count, durationParts } from "../../model/formats";
-import { stepsLength } from "../../model/measures";
-import { summarizeSyncs, type SyncRow } from "../../model/syncs";
-import { Figure } from "../Figure";
+import { avoidable, deservesLook } from "../../report/attention";
+import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
+import { count, durationParts } from "../../text/formats";
+import { stepsLength } from "../../report/measures";
+import { summarizeSyncs, type SyncRow } from "../../report/syncs";
+import { Figure } from "../../components/Figure";
 
 interface SyncFiguresProps {
   report: WireReport;

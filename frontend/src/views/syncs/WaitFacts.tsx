@@ -1,14 +1,14 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../model/attention";
-import type { Definition } from "../../model/definitions";
-import { WAIT_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { counted, duration } from "../../model/formats";
-import { stepsLength } from "../../model/measures";
-import type { SyncRow } from "../../model/syncs";
-import { common, type SyncNode } from "../../model/syncTree";
-import { Name } from "../Name";
+import { avoidable, deservesLook } from "../../report/attention";
+import type { Definition } from "../../text/definitions";
+import { WAIT_DEFINITIONS as D } from "./definitions";
+import { counted, duration } from "../../text/formats";
+import { stepsLength } from "../../report/measures";
+import type { SyncRow } from "../../report/syncs";
+import { common, type SyncNode } from "./syncTree";
+import { Name } from "../../components/Name";
 
 interface WaitFactsProps {
   report: WireReport;

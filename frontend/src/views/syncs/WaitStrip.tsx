@@ -1,11 +1,11 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { WAIT_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { counted, duration } from "../../model/formats";
-import { shortStep } from "../../model/syncText";
-import type { SyncRow } from "../../model/syncs";
-import { stripBins, stripSpan, stripSteps, type StripBin } from "../../model/waitStrip";
+import { WAIT_DEFINITIONS as D } from "./definitions";
+import { counted, duration } from "../../text/formats";
+import { shortStep } from "../../text/syncText";
+import type { SyncRow } from "../../report/syncs";
+import { stripBins, stripSpan, stripSteps, type StripBin } from "./stripBins";
 
 const BINS = 240;
 

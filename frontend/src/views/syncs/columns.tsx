@@ -2,13 +2,13 @@ import type { ReactNode } from "react";
 
 import type { WireRule } from "../../api/rules";
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../model/attention";
-import { SYNC_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { count, durationScale, NOTHING, scaledDuration } from "../../model/formats";
-import { stepsLength } from "../../model/measures";
-import { common, moduleText, valueOf, type SyncNode, type SyncSortKey } from "../../model/syncTree";
-import { Name } from "../Name";
-import type { Column } from "../table/features";
+import { avoidable, deservesLook } from "../../report/attention";
+import { SYNC_DEFINITIONS as D } from "./definitions";
+import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
+import { stepsLength } from "../../report/measures";
+import { common, moduleText, valueOf, type SyncNode, type SyncSortKey } from "./syncTree";
+import { Name } from "../../components/Name";
+import type { Column } from "../../components/table/features";
 import { SyncCell } from "./SyncCell";
 
 /** A node of the tree and whether it is open; null for a leaf. */

@@ -1,17 +1,10 @@
 import { useCallback, useMemo, useState } from "react";
 
 import type { WireReport } from "../../api/types";
-import type { Place } from "../../model/place";
-import { filterSyncs, syncRows, type SyncRow } from "../../model/syncs";
-import {
-  findNode,
-  nodesAbove,
-  sortTree,
-  syncTree,
-  visibleNodes,
-  type SyncNode,
-} from "../../model/syncTree";
-import type { Sort } from "../../model/treeRows";
+import type { Place } from "../../address/place";
+import { filterSyncs, syncRows, type SyncRow } from "../../report/syncs";
+import { findNode, nodesAbove, sortTree, syncTree, visibleNodes, type SyncNode } from "./syncTree";
+import type { Sort } from "../modules/treeRows";
 import type { SyncTableRow } from "./columns";
 
 /** Up to so many waits everything is open at first. */

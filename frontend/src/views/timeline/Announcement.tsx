@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { WireLane } from "../../api/timeline";
-import { duration } from "../../model/formats";
-import { laneText } from "../../model/timeline/event";
-import { clip } from "../../model/formats";
+import { duration } from "../../text/formats";
+import { laneText } from "./event";
+import { clip } from "../../text/formats";
 import type { Selection } from "./useSelection";
 
 /** Says what is selected to those who do not see it. */

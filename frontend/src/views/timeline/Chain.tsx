@@ -1,10 +1,10 @@
 import { useRef, type ReactElement } from "react";
 
 import type { WireEvent } from "../../api/timeline";
-import { chainLines } from "../../model/timeline/event";
-import { clip } from "../../model/formats";
-import { CopyButton } from "../CopyButton";
-import { usePlace } from "../state/context";
+import { chainLines } from "./event";
+import { clip } from "../../text/formats";
+import { CopyButton } from "../../components/CopyButton";
+import { usePlace } from "../../parts/context";
 
 /** What led to an event, as indented text that can be copied; its events can be selected. */
 export function Chain({ event }: { event: WireEvent }): ReactElement {

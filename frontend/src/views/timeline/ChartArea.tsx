@@ -1,8 +1,8 @@
 import type { ReactElement, RefObject } from "react";
 
 import type { WireTimeline } from "../../api/timeline";
-import { counted, duration } from "../../model/formats";
-import { heightOf, type LaneBox, type Opening } from "../../model/timeline/lanes";
+import { counted, duration } from "../../text/formats";
+import { heightOf, type LaneBox, type Opening } from "./data/lanes";
 import { LaneLabels } from "./LaneLabels";
 import { Tooltip, type HoverSource } from "./Tooltip";
 import type { ChartRefs } from "./useChart";

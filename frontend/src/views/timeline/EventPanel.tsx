@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { WireEvent, WireLane, WireSpot } from "../../api/timeline";
-import { counted, duration, NOTHING } from "../../model/formats";
-import { argumentRows, laneText, linkGroups } from "../../model/timeline/event";
-import { pathText } from "../../model/moduleTree";
-import { Name } from "../Name";
-import { usePlace } from "../state/context";
-import type { Loaded } from "../state/useLoad";
+import { counted, duration, NOTHING } from "../../text/formats";
+import { argumentRows, laneText, linkGroups } from "./event";
+import { pathText } from "../modules/moduleTree";
+import { Name } from "../../components/Name";
+import { usePlace } from "../../parts/context";
+import type { Loaded } from "../../parts/useLoad";
 import { Chain } from "./Chain";
 
 interface EventPanelProps {

@@ -1,8 +1,8 @@
 import { memo, type ReactElement } from "react";
 
-import { counted } from "../../model/formats";
-import { nextOpening, openingsOf, type LaneBox, type Opening } from "../../model/timeline/lanes";
-import { Name } from "../Name";
+import { counted } from "../../text/formats";
+import { nextOpening, openingsOf, type LaneBox, type Opening } from "./data/lanes";
+import { Name } from "../../components/Name";
 
 interface LaneLabelsProps {
   boxes: readonly LaneBox[];

@@ -1,12 +1,12 @@
 import { Fragment, type ReactElement } from "react";
 
 import type { WireStatistics } from "../../api/timeline";
-import type { Definition } from "../../model/definitions";
-import { STRETCH_DEFINITIONS as D } from "../../model/definitionsTimeline";
-import { count, duration, percent } from "../../model/formats";
-import { causeText, partsOf, rankings, type Ranking } from "../../model/timeline/stretch";
-import { Name } from "../Name";
-import type { Loaded } from "../state/useLoad";
+import type { Definition } from "../../text/definitions";
+import { STRETCH_DEFINITIONS as D } from "./definitionsTimeline";
+import { count, duration, percent } from "../../text/formats";
+import { causeText, partsOf, rankings, type Ranking } from "./stretch";
+import { Name } from "../../components/Name";
+import type { Loaded } from "../../parts/useLoad";
 
 interface RangePanelProps {
   loaded: Loaded<WireStatistics>;

@@ -2,9 +2,9 @@ import { useCallback, type ReactElement } from "react";
 
 import type { Target } from "../../api/client";
 import type { WireReport } from "../../api/types";
-import { useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
-import { ErrorCard } from "../states/ErrorCard";
+import { useServices } from "../../parts/context";
+import { useLoad } from "../../parts/useLoad";
+import { ErrorCard } from "../../parts/ErrorCard";
 import { Timeline } from "./Timeline";
 
 interface TimelineViewProps {

@@ -1,8 +1,8 @@
 import { useEffect, useRef, type ReactElement, type RefObject } from "react";
 
 import type { ApiError } from "../../api/client";
-import { foundText } from "../../model/timeline/stepping";
-import { usePlace } from "../state/context";
+import { foundText } from "./stepping";
+import { usePlace } from "../../parts/context";
 import type { Actions } from "./useActions";
 import type { Hits } from "./useHits";
 

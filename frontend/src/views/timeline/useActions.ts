@@ -1,11 +1,11 @@
 import { useMemo } from "react";
 
 import type { WireSpot } from "../../api/timeline";
-import type { Block, Direction } from "../../model/timeline/hits";
-import { spanText, type Span } from "../../model/timeline/span";
-import { hitAfter } from "../../model/timeline/stepping";
-import { around, lookAt, zoomAt } from "../../model/timeline/viewport";
-import { usePlace } from "../state/context";
+import type { Block, Direction } from "./data/hits";
+import { spanText, type Span } from "../../text/span";
+import { hitAfter } from "./stepping";
+import { around, lookAt, zoomAt } from "./data/viewport";
+import { usePlace } from "../../parts/context";
 import type { Chart } from "./chart/chart";
 import type { Hits } from "./useHits";
 import { spotOf, spotOfBlock, type Selection } from "./useSelection";

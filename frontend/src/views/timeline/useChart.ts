@@ -2,13 +2,13 @@ import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "re
 
 import type { ApiError, Target } from "../../api/client";
 import type { WireTimeline } from "../../api/timeline";
-import type { Span } from "../../model/timeline/span";
-import { useServices } from "../state/context";
+import type { Span } from "../../text/span";
+import { useServices } from "../../parts/context";
 import { Chart } from "./chart/chart";
 import { followPointer } from "./chart/gestures";
 import { followMinimap } from "./chart/minimapGestures";
 import type { Decor } from "./chart/scene";
-import { TileStore } from "./chart/tileStore";
+import { TileStore } from "./data/tileStore";
 
 export interface ChartRefs {
   lanes: RefObject<HTMLCanvasElement | null>;

@@ -1,7 +1,7 @@
 import { useEffect, type RefObject } from "react";
 
-import { duration } from "../../model/formats";
-import { lengthOf } from "../../model/timeline/span";
+import { duration } from "../../text/formats";
+import { lengthOf } from "../../text/span";
 import type { Chart } from "./chart/chart";
 import type { HoverSource } from "./Tooltip";
 import type { Actions } from "./useActions";

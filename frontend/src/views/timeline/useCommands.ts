@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent, type RefObject } from "react";
 
-import { commandOf, type Command } from "../../model/timeline/keys";
-import { panBy, zoomAt } from "../../model/timeline/viewport";
+import { commandOf, type Command } from "./keys";
+import { panBy, zoomAt } from "./data/viewport";
 import type { Chart } from "./chart/chart";
 import type { Actions } from "./useActions";
 

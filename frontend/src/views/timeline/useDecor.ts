@@ -2,9 +2,9 @@ import { useMemo } from "react";
 
 import type { WireTimeline } from "../../api/timeline";
 import type { WireReport } from "../../api/types";
-import type { LaneBox } from "../../model/timeline/lanes";
-import { waitsOf } from "../../model/timeline/waits";
-import { usePlace } from "../state/context";
+import type { LaneBox } from "./data/lanes";
+import { waitsOf } from "./data/waits";
+import { usePlace } from "../../parts/context";
 import { coloursOf, inkOf, textsOf } from "./chart/ink";
 import type { Decor } from "./chart/scene";
 import type { Hits } from "./useHits";

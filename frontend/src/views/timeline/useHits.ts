@@ -2,8 +2,8 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Target } from "../../api/client";
 import type { WireSearch, WireSpot } from "../../api/timeline";
-import { useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
+import { useServices } from "../../parts/context";
+import { useLoad } from "../../parts/useLoad";
 
 const TYPING_MS = 200;
 

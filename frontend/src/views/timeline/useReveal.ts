@@ -1,6 +1,6 @@
 import { useEffect, useRef, type Dispatch, type SetStateAction } from "react";
 
-import { opened, type LaneBox, type Opening } from "../../model/timeline/lanes";
+import { opened, type LaneBox, type Opening } from "./data/lanes";
 import type { Chart } from "./chart/chart";
 import type { Spot } from "./chart/scene";
 

@@ -2,9 +2,9 @@ import { useCallback, useMemo, useState } from "react";
 
 import type { Target } from "../../api/client";
 import type { WireEvent, WireSpot, WireStatistics } from "../../api/timeline";
-import type { Block } from "../../model/timeline/hits";
-import { usePlace, useServices } from "../state/context";
-import { useLoad, type Loaded } from "../state/useLoad";
+import type { Block } from "./data/hits";
+import { usePlace, useServices } from "../../parts/context";
+import { useLoad, type Loaded } from "../../parts/useLoad";
 import type { Spot } from "./chart/scene";
 
 export interface Selection {

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef } from "react";
 
-import type { Place } from "../../model/place";
-import { spanText, type Span } from "../../model/timeline/span";
-import { sameSpan } from "../../model/timeline/viewport";
-import { usePlace } from "../state/context";
+import type { Place } from "../../address/place";
+import { spanText, type Span } from "../../text/span";
+import { sameSpan } from "./data/viewport";
+import { usePlace } from "../../parts/context";
 import type { Chart } from "./chart/chart";
 
 export interface Shown {

@@ -1,6 +1,6 @@
-import { duration } from "../../../model/formats";
-import { lengthOf, type Span } from "../../../model/timeline/span";
-import { ticksOf } from "../../../model/timeline/ticks";
+import { duration } from "../../../text/formats";
+import { lengthOf, type Span } from "../../../text/span";
+import { ticksOf } from "./ticks";
 import { LABEL_FONT, toX, type Scene } from "./scene";
 
 export const AXIS_HEIGHT = 32;

@@ -1,5 +1,5 @@
-import { lengthOf, type Span } from "../../../model/timeline/span";
-import { panBy, zoomAt } from "../../../model/timeline/viewport";
+import { lengthOf, type Span } from "../../../text/span";
+import { panBy, zoomAt } from "../data/viewport";
 import type { Chart } from "./chart";
 
 /** A pointer that moved less than this has not moved. */

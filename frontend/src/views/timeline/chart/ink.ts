@@ -1,5 +1,5 @@
-import { bytesOf, packed, readableOn, shadesOf, unpacked } from "../../../model/timeline/shades";
-import type { Ink } from "../../../model/timeline/raster";
+import { bytesOf, packed, readableOn, shadesOf, unpacked } from "./shades";
+import type { Ink } from "./raster";
 import type { Palette } from "../../../theme/colours";
 
 /** How each of the server's colours looks; one it does not know of looks like idle time. */

@@ -1,8 +1,8 @@
-import { blocksToLabel, fitPath, fitText, labelText } from "../../../model/timeline/labels";
-import type { LaneBox } from "../../../model/timeline/lanes";
-import { counted } from "../../../model/formats";
-import type { Blocks, Tile } from "../../../model/timeline/blocks";
-import { strengthOf } from "../../../model/timeline/shades";
+import { blocksToLabel, fitPath, fitText, labelText } from "./fitLabels";
+import type { LaneBox } from "../data/lanes";
+import { counted } from "../../../text/formats";
+import type { Blocks, Tile } from "../data/blocks";
+import { strengthOf } from "./shades";
 import { LABEL_FONT, type Scene } from "./scene";
 
 /** Narrower blocks have no label. */

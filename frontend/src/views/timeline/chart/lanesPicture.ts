@@ -1,14 +1,7 @@
-import type { LaneBox } from "../../../model/timeline/lanes";
-import {
-  clearLines,
-  drawRow,
-  makeLines,
-  mix,
-  stamp,
-  type Lines,
-} from "../../../model/timeline/raster";
-import { bytesOf, packed, strengthOf } from "../../../model/timeline/shades";
-import { ticksOf } from "../../../model/timeline/ticks";
+import type { LaneBox } from "../data/lanes";
+import { clearLines, drawRow, makeLines, mix, stamp, type Lines } from "./raster";
+import { bytesOf, packed, strengthOf } from "./shades";
+import { ticksOf } from "./ticks";
 import { toX, type Scene } from "./scene";
 
 const GRID_SHARE = 0.55;

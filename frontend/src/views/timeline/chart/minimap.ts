@@ -1,6 +1,6 @@
 import type { WireTimeline } from "../../../api/timeline";
-import type { Span } from "../../../model/timeline/span";
-import { waitMarks } from "../../../model/timeline/waits";
+import type { Span } from "../../../text/span";
+import { waitMarks } from "../data/waits";
 import { toX, type Scene } from "./scene";
 import { Surface } from "./surface";
 

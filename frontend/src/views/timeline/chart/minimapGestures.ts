@@ -1,5 +1,5 @@
-import { draggedTo, gripAt, gripTime, type Grip } from "../../../model/timeline/frame";
-import { lengthOf } from "../../../model/timeline/span";
+import { draggedTo, gripAt, gripTime, type Grip } from "./frame";
+import { lengthOf } from "../../../text/span";
 import type { Chart } from "./chart";
 
 /** How near to the end of the frame one has to point to move that end alone. */

@@ -1,11 +1,11 @@
-import type { Block } from "../../../model/timeline/hits";
-import type { Tile } from "../../../model/timeline/blocks";
-import type { LaneBox } from "../../../model/timeline/lanes";
-import type { Measure } from "../../../model/timeline/labels";
-import type { Ink } from "../../../model/timeline/raster";
-import type { Span } from "../../../model/timeline/span";
-import type { Piece } from "../../../model/timeline/tiles";
-import type { Wait } from "../../../model/timeline/waits";
+import type { Block } from "../data/hits";
+import type { Tile } from "../data/blocks";
+import type { LaneBox } from "../data/lanes";
+import type { Measure } from "./fitLabels";
+import type { Ink } from "./raster";
+import type { Span } from "../../../text/span";
+import type { Piece } from "../data/tiles";
+import type { Wait } from "../data/waits";
 import type { Palette } from "../../../theme/colours";
 
 /** An event where it is drawn. */

@@ -1,0 +1,32 @@
+import type { WireReport } from "../api/types";
+import type { Place } from "./place";
+
+/** How much of the width what is shown takes. */
+const SHARE = 0.6;
+
+/** No view is narrower than this. */
+const LEAST_US = 0.1;
+
+/**
+ * Where the timeline shows a time of the report (its clock, `start_us` and length in microseconds):
+ * that time selected, with some of what is around it. With `event`, an id of the timeline, that
+ * event is selected instead.
+ */
+export function inTimeline(
+  report: Pick<WireReport, "trace">,
+  startUs: number,
+  durationUs: number,
+  event: number | null = null,
+): Partial<Place> {
+  const from = startUs - report.trace.start_us;
+  const length = Math.max(durationUs, LEAST_US);
+  const around = (length / SHARE - length) / 2;
+  return {
+    view: "timeline",
+    shown: { from: from - around, to: from + length + around },
+    range: event === null ? { from, to: from + length } : null,
+    event: event === null ? null : String(event),
+    search: "",
+    sort: null,
+  };
+}

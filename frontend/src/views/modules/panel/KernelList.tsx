@@ -1,0 +1,56 @@
+import type { ReactElement } from "react";
+
+import type { WireModuleDetail } from "../../../api/module";
+import { MODULE_PANEL_DEFINITIONS as D } from "../definitionsModules";
+import { count, counted, duration, percent } from "../../../text/formats";
+import { amountOf, kernelRows, type Scope, type Side } from "./moduleDetail";
+import { Name } from "../../../components/Name";
+import { Term } from "../../../components/Tip";
+import { useMore } from "./useMore";
+
+interface KernelListProps {
+  detail: WireModuleDetail;
+  side: Side;
+  scope: Scope;
+  by: number;
+}
+
+/** The device work of one direction by name, dearest first. */
+export function KernelList({ detail, side, scope, by }: KernelListProps): ReactElement {
+  const rows = kernelRows(detail, side, scope);
+  const [shown, more] = useMore(rows);
+  return (
+    <section aria-label="Kernels">
+      <h3>
+        <Term text={D.kernel.text}>Kernels in {side}</Term>
+      </h3>
+      {rows.length === 0 && <p className="muted">None.</p>}
+      <ul className="amounts">
+        {shown.map(({ kernel, us, count: times, share }) => (
+          <li
+            key={`${kernel.kind} ${kernel.event} ${kernel.name}`}
+            title={`${kernel.kind}${kernel.tensor_core === true ? ", on tensor cores" : ""}, ${percent(share)} of these`}
+          >
+            <Name text={kernel.name} className="code" />
+            <span className="muted">{count(times / by)}×</span>
+            <span>{duration(us / by)}</span>
+            <span className={`share-bar ${side}`} style={{ width: `${share * 100}%` }} />
+          </li>
+        ))}
+      </ul>
+      {more}
+      <Omitted detail={detail} side={side} scope={scope} by={by} />
+    </section>
+  );
+}
+
+function Omitted({ detail, side, scope, by }: KernelListProps): ReactElement | null {
+  const omitted = detail.kernels_omitted;
+  if (omitted === null) return null;
+  const [times, us] = amountOf(omitted[side], scope);
+  return (
+    <p className="muted">
+      {counted(omitted.names, "more name")} left out: {count(times / by)}×, {duration(us / by)}.
+    </p>
+  );
+}

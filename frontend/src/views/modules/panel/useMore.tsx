@@ -1,0 +1,26 @@
+import { useState, type ReactElement } from "react";
+
+import { count } from "../../../text/formats";
+
+const FIRST = 8;
+
+/** The first rows of a list, and a button that shows the others; null where these are all. */
+export function useMore<Row>(
+  rows: readonly Row[],
+): [shown: readonly Row[], more: ReactElement | null] {
+  const [all, setAll] = useState(false);
+  if (rows.length <= FIRST) return [rows, null];
+  const more = (
+    <button
+      type="button"
+      className="link"
+      aria-expanded={all}
+      onClick={() => {
+        setAll(!all);
+      }}
+    >
+      {all ? `Show ${FIRST}` : `Show all ${count(rows.length)}`}
+    </button>
+  );
+  return [all ? rows : rows.slice(0, FIRST), more];
+}
