@@ -1,12 +1,12 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-import { createApi } from "./api/client";
 import { PlaceStore } from "./address/placeStore";
-import { adoptStyles } from "./app/styles";
-import { followMode } from "./theme/mode";
+import { createApi } from "./api/client";
 import { App } from "./app/App";
-import { ServicesContext } from "./parts/context";
+import { adoptStyles } from "./app/styles";
+import { ServicesContext } from "./parts/services";
+import { followMode } from "./theme/mode";
 
 /**
  * Show the page in this document. TensorBoard imports this module and calls it inside its own

@@ -1,32 +1,35 @@
+import type { Averaging } from "../report/measures";
+import type { Sort } from "../text/numbers";
 import {
   compareFromQuery,
   compareToQuery,
   NO_COMPARE,
   type ComparePlace,
 } from "../views/compare/address";
-import { GROUPINGS, type Grouping } from "../views/modules/groups";
-import { QUANTITIES, type Quantity } from "../views/modules/lens";
-import type { Averaging, Measure } from "../report/measures";
-import { spanFrom, spanOf, spanText, timeText, type Span } from "../text/span";
-import type { Sort } from "../views/modules/treeRows";
+import {
+  modulesFromQuery,
+  modulesToQuery,
+  NO_MODULES,
+  type ModulesPlace,
+} from "../views/modules/address";
+import {
+  NO_TIMELINE,
+  timelineFromQuery,
+  timelineToQuery,
+  type TimelinePlace,
+} from "../views/timeline/address";
 
 export const VIEWS = ["summary", "backward", "syncs", "timeline", "findings", "compare"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** Everything that a shared address brings back. */
-export interface Place {
+export interface Place extends ModulesPlace, TimelinePlace {
   view: View;
   run: string | null;
   worker: string | null;
   trace: string | null;
   step: string | null;
   averaging: Averaging;
-  /** What of the modules' time is shown, and whose; null what suits the trace. */
-  quantity: Quantity | null;
-  clock: Measure | null;
-  group: Grouping;
-  /** Whether the forward stands beside what is shown. */
-  beside: boolean;
   /** Path of the selected module; "" is an unnamed root, null none. */
   module: string | null;
   /** Label of the selected group of modules. */
@@ -46,28 +49,20 @@ export interface Place {
   about: string | null;
   search: string;
   sort: Sort | null;
-  /** What of the timeline is in view; null all of it. */
-  shown: Span | null;
-  /** What of the timeline is selected, apart from an event. */
-  range: Span | null;
-  /** What of the timeline is marked. */
-  mark: Span | null;
   /** Id of the event selected in the timeline. */
   event: string | null;
   compare: ComparePlace;
 }
 
 export const START: Place = {
+  ...NO_MODULES,
+  ...NO_TIMELINE,
   view: "summary",
   run: null,
   worker: null,
   trace: null,
   step: null,
   averaging: "mean",
-  quantity: null,
-  clock: null,
-  group: "instance",
-  beside: false,
   module: null,
   picked: null,
   zoom: null,
@@ -81,14 +76,9 @@ export const START: Place = {
   about: null,
   search: "",
   sort: null,
-  shown: null,
-  range: null,
-  mark: null,
   event: null,
   compare: NO_COMPARE,
 };
-
-const CLOCKS = ["device", "host"] as const;
 
 const NAMED = [
   "run",
@@ -117,19 +107,11 @@ export function placeToHash(place: Place): string {
     if (value !== null) query.set(key, value);
   }
   if (place.averaging !== START.averaging) query.set("per", place.averaging);
-  if (place.quantity !== null) query.set("measure", place.quantity);
-  if (place.clock !== null) query.set("clock", place.clock);
-  if (place.group !== START.group) query.set("group", place.group);
-  if (place.beside) query.set("beside", "forward");
+  modulesToQuery(place, query);
   if (place.search !== "") query.set("q", place.search);
   if (place.sort !== null)
     query.set("sort", `${place.sort.descending ? "-" : ""}${place.sort.key}`);
-  if (place.shown !== null) {
-    query.set("from", timeText(place.shown.from));
-    query.set("to", timeText(place.shown.to));
-  }
-  if (place.range !== null) query.set("range", spanText(place.range));
-  if (place.mark !== null) query.set("mark", spanText(place.mark));
+  timelineToQuery(place, query);
   compareToQuery(place.compare, query);
   const text = query.toString();
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
@@ -139,19 +121,12 @@ export function placeToHash(place: Place): string {
 export function placeFromHash(hash: string): Place {
   const [path = "", text = ""] = splitOnce(hash.replace(/^#\/?/, ""), "?");
   const query = new URLSearchParams(text);
-  const place: Place = { ...START };
+  const place: Place = { ...START, ...modulesFromQuery(query), ...timelineFromQuery(query) };
   place.view = VIEWS.find((view) => view === path) ?? START.view;
   for (const key of NAMED) place[key] = query.get(key);
   place.averaging = query.get("per") === "total" ? "total" : "mean";
-  place.quantity = QUANTITIES.find((name) => name === query.get("measure")) ?? null;
-  place.clock = CLOCKS.find((name) => name === query.get("clock")) ?? null;
-  place.group = GROUPINGS.find((name) => name === query.get("group")) ?? START.group;
-  place.beside = query.get("beside") === "forward";
   place.search = query.get("q") ?? "";
   place.sort = sortFrom(query.get("sort"));
-  place.shown = spanFrom(query.get("from"), query.get("to"));
-  place.range = spanOf(query.get("range"));
-  place.mark = spanOf(query.get("mark"));
   place.compare = compareFromQuery(query);
   return place;
 }

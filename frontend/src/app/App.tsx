@@ -1,29 +1,24 @@
 import { useEffect, useMemo, type ReactElement } from "react";
 
-import type { Target } from "../api/client";
-import type { WireReport, WireRuns } from "../api/types";
-import { rememberedRun, rememberRun } from "../components/storage";
 import { chooseTrace, type Choice } from "../address/chooseTrace";
 import type { View } from "../address/place";
-import { pageTitle } from "./title";
-import { BackwardView } from "../views/modules/BackwardView";
+import type { Target } from "../api/request";
+import type { WireReport, WireRuns } from "../api/types";
+import { readStored, store } from "../components/browser";
+import { usePlace } from "../parts/services";
+import { ErrorCard } from "../parts/states";
+import { clip } from "../text/formats";
 import { CompareView } from "../views/compare/CompareView";
 import { FindingsView } from "../views/findings/FindingsView";
-import { LeftOut } from "./LeftOut";
-import { Navigation } from "./Navigation";
-import { Refresh } from "./Refresh";
-import { TopBar } from "./TopBar";
-import { TraceContent } from "./TraceContent";
-import { usePageTitle } from "./usePageTitle";
-import { usePlace } from "../parts/context";
-import { useReports } from "./useReport";
-import { useRuns, type Runs } from "./useRuns";
-import { Empty } from "./Empty";
-import { ErrorCard } from "../parts/ErrorCard";
-import { Missing } from "./Missing";
+import { BackwardView } from "../views/modules/ModulesView";
 import { SummaryView } from "../views/summary/SummaryView";
 import { SyncsView } from "../views/syncs/SyncsView";
 import { TimelineView } from "../views/timeline/TimelineView";
+import { Navigation } from "./Navigation";
+import { Empty, LeftOut, Missing } from "./NoTrace";
+import { Refresh, useRuns, type Runs } from "./Refresh";
+import { TopBar } from "./TopBar";
+import { TraceContent, useReports } from "./TraceContent";
 
 interface PageProps {
   report: WireReport;
@@ -99,4 +94,31 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
       </main>
     </div>
   );
+}
+
+/** Name the document, for tabs, history and screen readers. */
+function usePageTitle(title: string): void {
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+const MOST = 80;
+
+/** The page's title, for tabs and history: which view of which run. */
+function pageTitle(view: View, run: string): string {
+  const name = view.charAt(0).toUpperCase() + view.slice(1);
+  // A run's name keeps its writing direction to itself.
+  return `${name} · \u2068${clip(run, MOST)}\u2069 · HookView`;
+}
+
+const RUN = "run";
+
+/** Name of the run looked at last. */
+function rememberedRun(): string | null {
+  return readStored(RUN);
+}
+
+function rememberRun(name: string): void {
+  store(RUN, name);
 }

@@ -1,10 +1,9 @@
 import { useId, type ReactElement } from "react";
 
 import type { WireReport } from "../api/types";
-import { evidenceOf, notesTitle, reasonsOf } from "../report/coverage";
-import { clip, count, duration, percent } from "../text/formats";
-import { attributedShare } from "../report/headline";
+import { attributedShare, evidenceOf, notesTitle, reasonsOf } from "../report/headline";
 import { backwardTotal, measureOf } from "../report/measures";
+import { clip, count, duration, percent } from "../text/formats";
 
 /** Below this share too much is unknown to judge modules by what is known. */
 const WORTH_A_LOOK = 0.9;

@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
+import type { Place, View } from "../address/place";
 import type { WireReport } from "../api/types";
-import { avoidable, deservesLook } from "../report/attention";
-import { count, NOTHING } from "../text/formats";
+import { usePlace, useServices } from "../parts/services";
 import { headline } from "../report/headline";
 import { stepsLength } from "../report/measures";
-import type { Place, View } from "../address/place";
-import { usePlace, useServices } from "../parts/context";
+import { avoidable, deservesLook } from "../report/syncs";
+import { count, NOTHING } from "../text/formats";
 
 interface Entry {
   view: View;

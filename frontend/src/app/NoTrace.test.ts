@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { leftOut } from "./leftOutText";
+import { leftOut } from "./NoTrace";
 
 const listed = (links: number, folders: number): string | null =>
   leftOut({ logdir: "runs", version: "1", runs: [], left_out: { links, folders } });

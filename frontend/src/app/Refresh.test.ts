@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { WireRuns, WireTrace } from "../api/types";
-import { newTraces } from "./newTraces";
+import { newTraces } from "./Refresh";
 
 const trace = (id: string, modified: number): WireTrace => ({ id, file: id, bytes: 1, modified });
 

@@ -1,6 +1,6 @@
 import { useState, type ReactElement, type RefObject } from "react";
 
-import { copyText, selectText } from "./clipboard";
+import { copyText, selectText } from "./browser";
 
 interface CopyButtonProps {
   text: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { random } from "../testing/random";
-import { stack } from "./stack";
+import { random } from "../testing/report";
+import { stack } from "./charts";
 
 test("parts lie one after another, and none is larger than its share", () => {
   const next = random(3);

@@ -1,7 +1,7 @@
 import { useRef, type ReactElement, type ReactNode } from "react";
 
 import type { WireReport } from "../api/types";
-import { avoidable } from "../report/attention";
+import { CopyButton } from "../components/CopyButton";
 import {
   chainIndent,
   chainOf,
@@ -10,9 +10,8 @@ import {
   isLibrary,
   type ChainLink,
 } from "../report/chain";
+import { avoidable, type SyncRow } from "../report/syncs";
 import { duration } from "../text/formats";
-import type { SyncRow } from "../report/syncs";
-import { CopyButton } from "../components/CopyButton";
 
 interface ChainProps {
   report: WireReport;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { progressText } from "./stages";
+import { progressText } from "./states";
 
 test("stage, bytes and events, as far as they are known", () => {
   const waiting = { stage: "waiting", done: null, bytes: null, events: null };

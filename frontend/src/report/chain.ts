@@ -1,6 +1,6 @@
 import type { WireSync } from "../api/types";
 import { duration } from "../text/formats";
-import { pathText } from "../views/modules/moduleTree";
+import { pathText } from "../text/names";
 
 export interface ChainLink {
   kind: "call" | "operator" | "node" | "module" | "frame" | "step";

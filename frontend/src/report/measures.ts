@@ -33,18 +33,3 @@ export function unattributedTotal(report: WireReport): number | null {
     ? report.coverage.unattributed_us
     : report.coverage.unattributed_host_us;
 }
-
-/** a / b, null where one is missing or b is nothing. */
-export function ratio(a: number | null, b: number | null): number | null {
-  return a === null || b === null || b <= 0 ? null : a / b;
-}
-
-/** value / by, null where there is no value. */
-export function over(value: number | null, by: number): number | null {
-  return value === null ? null : value / by;
-}
-
-/** total - part, null where there is no total. */
-export function without(total: number | null, part: number | null): number | null {
-  return total === null ? null : total - (part ?? 0);
-}

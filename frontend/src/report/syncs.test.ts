@@ -1,8 +1,15 @@
 import { expect, test } from "vitest";
 
 import { report, sync } from "../testing/report";
-import { avoidable, deservesLook } from "./attention";
-import { filterSyncs, stepTally, summarizeSyncs, syncRows, tally } from "./syncs";
+import {
+  avoidable,
+  deservesLook,
+  filterSyncs,
+  stepTally,
+  summarizeSyncs,
+  syncRows,
+  tally,
+} from "./syncs";
 
 const all = syncRows(
   report({

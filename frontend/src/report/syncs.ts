@@ -1,4 +1,5 @@
 import type { WireReport, WireSync } from "../api/types";
+import { isProfiler } from "../text/names";
 
 /** One host-blocking call; `id` names it in the URL and outlives sorting and filtering. */
 export interface SyncRow {
@@ -83,4 +84,17 @@ export function summarizeSyncs(syncs: readonly WireSync[]): SyncSummary {
     if (sync.phase === "backward") sum.backward += 1;
   }
   return sum;
+}
+
+/** A host wait of this share of the step is where someone should look; below, it stays quiet. */
+export const WAIT_SHARE = 0.01;
+
+/** The waits that somebody could do without. */
+export function avoidable<T extends { cause: string }>(syncs: readonly T[]): T[] {
+  return syncs.filter((sync) => !isProfiler(sync.cause));
+}
+
+/** Whether a wait deserves crimson, given the length of what it is measured against. */
+export function deservesLook(waitUs: number | null, wholeUs: number): boolean {
+  return waitUs !== null && waitUs > 0 && wholeUs > 0 && waitUs >= WAIT_SHARE * wholeUs;
 }

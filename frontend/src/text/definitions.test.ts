@@ -14,9 +14,10 @@ const INTRODUCTION =
 
 type Group = Readonly<Record<string, Definition>>;
 
-const modules = import.meta.glob<Record<string, unknown>>("../**/definitions*.ts", { eager: true });
+const modules = import.meta.glob<Record<string, unknown>>(["../**/*.ts", "!../**/*.test.ts"], {
+  eager: true,
+});
 const groups = Object.entries(modules)
-  .filter(([path]) => !path.endsWith(".test.ts"))
   .flatMap(([, module]) => Object.entries(module))
   .filter((entry): entry is [string, Group] => entry[0].endsWith("_DEFINITIONS"))
   .sort(([one], [other]) => (one < other ? -1 : 1));

@@ -1,18 +1,19 @@
-import { useTable, type SortingState, type Updater } from "@tanstack/react-table";
+import {
+  FlexRender,
+  useTable,
+  type Row as ModelRow,
+  type SortingState,
+  type Updater,
+} from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useId, type ReactElement } from "react";
 
-import type { Sort } from "../../views/modules/treeRows";
-import { features, type Column } from "./features";
+import type { Sort } from "../../text/numbers";
 import { HeaderRow } from "./HeaderRow";
-import { keyTarget } from "./keys";
 import { TableBar, type TableContent } from "./TableBar";
-import { tableStyle } from "./tableStyle";
-import type { DataTableProps } from "./props";
-import { useCursor } from "./useCursor";
-import { useFitted } from "./useFitted";
-import { useWidths } from "./useWidths";
-import { BodyRow } from "./BodyRow";
+import { keyTarget, useCursor } from "./keys";
+import { features, type Column, type DataTableProps } from "./props";
+import { tableStyle, useFitted, useWidths } from "./widths";
 
 export const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 36;
@@ -105,4 +106,50 @@ function firstOf(updater: Updater<SortingState>, sort: Sort): Sort | null {
     typeof updater === "function" ? updater([{ id: sort.key, desc: sort.descending }]) : updater;
   const first = next[0];
   return first === undefined ? null : { key: first.id, descending: first.desc };
+}
+
+interface BodyRowProps<Row extends object> {
+  row: ModelRow<typeof features, Row>;
+  table: DataTableProps<Row>;
+  /** What the ids of this table's rows begin with. */
+  domId: string;
+  index: number;
+  top: number;
+  atCursor: boolean;
+}
+
+function BodyRow<Row extends object>(props: BodyRowProps<Row>): ReactElement {
+  const { row, table, atCursor } = props;
+  const branch = table.branch?.(row.original);
+  const selected = row.id === table.selected;
+  const hovered = row.id === table.hovered;
+  const marks = { hovered, selected, "at-cursor": atCursor };
+  const names = Object.entries(marks).flatMap(([name, on]) => (on ? [name] : []));
+  return (
+    <div
+      id={`${props.domId}${row.id}`}
+      role="row"
+      className={["table-row", ...names].join(" ")}
+      aria-rowindex={props.index + 2}
+      aria-selected={selected}
+      aria-level={branch?.level}
+      aria-expanded={branch?.open ?? undefined}
+      style={{ transform: `translateY(${props.top}px)` }}
+      onClick={() => {
+        table.onSelect(row.id);
+      }}
+      onMouseEnter={() => table.onHover?.(row.id)}
+      onMouseLeave={() => table.onHover?.(null)}
+    >
+      {row.getAllCells().map((cell) => (
+        <div
+          key={cell.id}
+          role="gridcell"
+          className={`cell ${cell.column.columnDef.meta?.align ?? "start"}`}
+        >
+          <FlexRender cell={cell} />
+        </div>
+      ))}
+    </div>
+  );
 }

@@ -1,9 +1,8 @@
 import type { Header, Table } from "@tanstack/react-table";
-import type { KeyboardEvent, ReactElement } from "react";
+import { useRef, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
 
 import { useTip } from "../Tip";
-import type { features } from "./features";
-import { ResizeHandle } from "./ResizeHandle";
+import type { features } from "./props";
 
 const SMALL_STEP = 8;
 
@@ -79,4 +78,40 @@ function resizeByKey(
   event.preventDefault();
   const width = event.currentTarget.parentElement?.offsetWidth ?? 0;
   onResize(column, by === null ? null : width + by);
+}
+
+interface ResizeHandleProps {
+  column: string;
+  /** null: its own width again. */
+  onResize: (column: string, width: number | null) => void;
+}
+
+/** The edge of a column, to be dragged; the keyboard does the same from the column's button. */
+function ResizeHandle({ column, onResize }: ResizeHandleProps): ReactElement {
+  const grip = useRef<{ x: number; width: number } | null>(null);
+  const drop = (): void => {
+    grip.current = null;
+  };
+  return (
+    <span
+      className="resize"
+      aria-hidden="true"
+      onPointerDown={(event: PointerEvent<HTMLElement>) => {
+        if (event.button !== 0) return;
+        event.preventDefault();
+        event.currentTarget.setPointerCapture(event.pointerId);
+        const width = event.currentTarget.parentElement?.offsetWidth ?? 0;
+        grip.current = { x: event.clientX, width };
+      }}
+      onPointerMove={(event) => {
+        if (grip.current === null) return;
+        onResize(column, grip.current.width + event.clientX - grip.current.x);
+      }}
+      onPointerUp={drop}
+      onPointerCancel={drop}
+      onDoubleClick={() => {
+        onResize(column, null);
+      }}
+    />
+  );
 }

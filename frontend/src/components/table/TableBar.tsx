@@ -1,7 +1,7 @@
 import { useState, type ReactElement } from "react";
 
-import { copyText } from "../clipboard";
 import { counted } from "../../text/formats";
+import { copyText } from "../browser";
 import { tableCsv, tableMarkdown, type TextColumn } from "./tableText";
 
 export interface TableContent {

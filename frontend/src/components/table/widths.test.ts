@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { Column } from "./features";
-import { fittingColumns, LEAST_FREE_WIDTH } from "./fitting";
+import type { Column } from "./props";
+import { fittingColumns, LEAST_FREE_WIDTH } from "./widths";
 
 type Row = Record<string, number>;
 

@@ -2,8 +2,16 @@ import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide, WireComparison } from "../../api/compare";
 import type { WireReport } from "../../api/types";
-import { compareHeadline } from "./headline";
+import { SearchBox } from "../../components/controls";
+import { DataTable } from "../../components/table/DataTable";
+import { usePlace } from "../../parts/services";
+import { Bars } from "./Bars";
+import { RowPanel } from "./RowPanel";
+import { StatusChoice, TableChoice } from "./TableChoice";
+import { Totals } from "./Totals";
 import type { CompareTable } from "./address";
+import { compareHeadline } from "./changes";
+import { compareColumns } from "./columns";
 import {
   compareRows,
   EFFECT_FIRST,
@@ -13,14 +21,6 @@ import {
   tallyStatus,
   type CompareRow,
 } from "./rows";
-import { SearchBox } from "../../components/SearchBox";
-import { usePlace } from "../../parts/context";
-import { DataTable } from "../../components/table/DataTable";
-import { Bars } from "./Bars";
-import { compareColumns } from "./columns";
-import { RowPanel } from "./RowPanel";
-import { StatusChoice, TableChoice } from "./TableChoice";
-import { Totals } from "./Totals";
 
 interface DifferencesProps {
   comparison: WireComparison;

@@ -1,18 +1,16 @@
 import { useMemo, type ReactElement } from "react";
 
+import type { Place } from "../../address/place";
 import type { CompareSide } from "../../api/compare";
 import type { WireReport } from "../../api/types";
-import { changeOf } from "./changes";
-import { rowPlace } from "./rowPlace";
-import type { CompareTable } from "./address";
-import type { CompareRow, RowPlace } from "./rows";
-import { waitPlace, waitsAt } from "./waits";
-import { duration } from "../../text/formats";
-import type { Place } from "../../address/place";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { useServices } from "../../parts/context";
-import { useLoad } from "../../parts/useLoad";
+import { useLoad, useServices } from "../../parts/services";
+import { duration } from "../../text/formats";
+import type { CompareTable } from "./address";
+import { changeOf } from "./changes";
+import { rowPlace, waitPlace, waitsAt } from "./links";
+import type { CompareRow, RowPlace } from "./rows";
 
 interface RowPanelProps {
   row: CompareRow;

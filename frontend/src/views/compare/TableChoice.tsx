@@ -1,10 +1,10 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WireStatus } from "../../api/compare";
+import { usePlace } from "../../parts/services";
+import { count } from "../../text/formats";
 import { COMPARE_TABLES, STATUSES, type CompareTable, type Status } from "./address";
 import { compareRows } from "./rows";
-import { count } from "../../text/formats";
-import { usePlace } from "../../parts/context";
 
 interface TableChoiceProps {
   comparison: WireComparison;

@@ -1,11 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WirePair } from "../../api/compare";
-import { deservesLook } from "../../report/attention";
-import { changeOf, countChange } from "./changes";
-import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
+import { deservesLook } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { count, duration } from "../../text/formats";
+import { changeOf, countChange } from "./changes";
+import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The sums of both sides, a step. */
 export function Totals({ comparison }: { comparison: WireComparison }): ReactElement {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
+import { compareHeadline } from "./changes";
 import { comparison, moduleChange, pair, syncChange } from "./testing";
-import { compareHeadline } from "./headline";
 
 describe("the headline", () => {
   const faster = { step_us: pair(260_000, 140_000), speedup: 260 / 140 };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { WireSync } from "../../api/types";
 import { report, sync } from "../../testing/report";
-import { waitPlace, waitsAt } from "./waits";
+import { waitPlace, waitsAt } from "./links";
 
 test("the longest wait of a call site, in the steps that are compared", () => {
   const site = { module: "head", node: null, operator: "aten::item", frame: "a.py(1): f" };

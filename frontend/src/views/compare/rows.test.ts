@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import type { WireComparison, WireStatus } from "../../api/compare";
-import { comparison, kernelChange, moduleChange, pair, syncChange } from "./testing";
-import { sideBars, worthAWord } from "./sideBars";
+import { sideBars, worthAWord } from "./Bars";
 import { changeOf, changeText, countChange, fromTo } from "./changes";
 import { compareRows, filterRows, firstTable, sortRows, tallyStatus } from "./rows";
+import { comparison, kernelChange, moduleChange, pair, syncChange } from "./testing";
 
 test("changes always bear their sign", () => {
   const scale = { unit: "ms", digits: 2 } as const;

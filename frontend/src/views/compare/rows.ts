@@ -8,9 +8,8 @@ import type {
   WireStatus,
   WireSyncChange,
 } from "../../api/compare";
-import { pathText } from "../modules/moduleTree";
-import { classBeside } from "../summary/modules";
-import { compareNumbers, type Sort } from "../modules/treeRows";
+import { classBeside, pathText } from "../../text/names";
+import { compareNumbers, type Sort } from "../../text/numbers";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
 
 /** One row of any of the four tables; microseconds a step. */

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { random } from "../../testing/random";
-import { run } from "../../testing/report";
 import { START } from "../../address/place";
+import { random, run } from "../../testing/report";
 import { compareFromQuery, compareToQuery, NO_COMPARE, type ComparePlace } from "./address";
 import {
   baseSide,

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
-import type { FindingRow } from "../../report/findings";
 import { duration, percent } from "../../text/formats";
+import type { FindingRow } from "./findings";
 
 interface CostBarProps {
   row: FindingRow;

@@ -1,17 +1,17 @@
 import { useRef, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { confidenceDefinition } from "./definitions";
-import { countedStep, type FindingRow } from "../../report/findings";
-import { findingMarkdown, sentence } from "./findingText";
-import { longestWait } from "./findingExamples";
 import { CopyButton } from "../../components/CopyButton";
-import { MomentPicture } from "../../parts/MomentPicture";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { Remedy } from "../../parts/Remedy";
+import { MomentPicture } from "../../parts/SyncTimeline";
+import { countedStep } from "../../report/findings";
 import { CostBar } from "./CostBar";
-import { Examples } from "./Examples";
+import { Examples, longestWait } from "./Examples";
+import { confidenceDefinition } from "./definitions";
+import { findingMarkdown, sentence } from "./findingText";
+import type { FindingRow } from "./findings";
 
 interface FindingDetailProps {
   report: WireReport;

@@ -1,12 +1,14 @@
 import type { ReactElement } from "react";
 
-import type { WireRule } from "../../api/rules";
+import type { WireRule } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import { FINDING_DEFINITIONS as D } from "./definitions";
-import { countedStep, countRules, sortFindings, type FindingRow } from "../../report/findings";
-import { count, durationParts, percent } from "../../text/formats";
-import { tallyOf } from "../../report/syncs";
 import { Figure } from "../../components/Figure";
+import { countedStep } from "../../report/findings";
+import { tallyOf } from "../../report/syncs";
+import { count, durationParts, percent } from "../../text/formats";
+import { countRules } from "./FindingsView";
+import { FINDING_DEFINITIONS as D } from "./definitions";
+import { sortFindings, type FindingRow } from "./findings";
 
 interface FindingFiguresProps {
   report: WireReport;

@@ -1,11 +1,10 @@
 import type { ReactElement } from "react";
 
-import { OUTSIDE, type FindingRow } from "../../report/findings";
-import { pathText } from "../modules/moduleTree";
+import { FilterSelect, SearchBox } from "../../components/controls";
+import { usePlace } from "../../parts/services";
 import { tallyOf } from "../../report/syncs";
-import { SearchBox } from "../../components/SearchBox";
-import { usePlace } from "../../parts/context";
-import { FilterSelect } from "../../components/FilterSelect";
+import { pathText } from "../../text/names";
+import { OUTSIDE, type FindingRow } from "./findings";
 
 interface FindingToolbarProps {
   rows: readonly FindingRow[];

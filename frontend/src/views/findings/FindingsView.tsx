@@ -1,24 +1,17 @@
 import { useMemo, useRef, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
+import type { WireRule } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import {
-  countedStep,
-  DEAREST_FIRST,
-  filterFindings,
-  findingRows,
-  sortFindings,
-} from "../../report/findings";
-import { findingsMarkdown } from "./findingText";
-import { counted } from "../../text/formats";
 import { CopyButton } from "../../components/CopyButton";
-import { usePlace } from "../../parts/context";
-import { useRules } from "../../parts/useRules";
-import { Checked } from "./Checked";
+import { usePlace, useRules } from "../../parts/services";
+import { countedStep } from "../../report/findings";
+import { count, counted } from "../../text/formats";
 import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";
 import { FindingToolbar } from "./FindingToolbar";
-import { NothingFound } from "./NothingFound";
+import { findingsMarkdown } from "./findingText";
+import { DEAREST_FIRST, filterFindings, findingRows, sortFindings } from "./findings";
 
 interface FindingsViewProps {
   report: WireReport;
@@ -84,3 +77,80 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
 }
 
 const isChosen = (value: string | null): boolean => value !== null;
+
+interface NothingFoundProps {
+  report: WireReport;
+  rules: readonly WireRule[] | null;
+}
+
+/** No finding: what was looked for, and where. */
+function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
+  const { steps, trace, totals } = report;
+  const busy = Object.values(totals.device_busy_us).some((us) => us > 0);
+  return (
+    <section className="nothing-found" aria-label="No findings">
+      <h1>No findings</h1>
+      <p>
+        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in{" "}
+        {counted(steps.length, "step")} of this trace, which has {count(trace.events)} events and{" "}
+        {counted(totals.sync_count, "host wait")}.
+      </p>
+      {!busy && (
+        <p>
+          The trace holds no device work, which most rules are about. Record on a device, with{" "}
+          <code>ProfilerActivity.CUDA</code> or its kin among the activities.
+        </p>
+      )}
+      {rules !== null && <Checked rules={rules} open />}
+    </section>
+  );
+}
+
+interface CheckedProps {
+  rules: readonly WireRule[];
+  open?: boolean;
+}
+
+/** What was looked for, so that finding nothing says something. */
+function Checked({ rules, open = false }: CheckedProps): ReactElement {
+  const { visible, unseen } = countRules(rules);
+  return (
+    <details className="checked" open={open}>
+      <summary>
+        {visible} rules were looked for; {unseen} more no trace can show
+      </summary>
+      <div className="families">
+        {ruleFamilies(rules).map(([family, members]) => (
+          <section key={family} aria-label={family}>
+            <h3>{family.replaceAll("-", " ")}</h3>
+            <ul>
+              {members.map((rule) => (
+                <li key={rule.id} title={rule.matches} className={rule.visible ? "" : "muted"}>
+                  {rule.title}
+                  {!rule.visible && " (not told by a trace)"}
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+/** How many rules a trace was held against, and those only a person can look at. */
+export function countRules(rules: readonly WireRule[]): { visible: number; unseen: number } {
+  const visible = rules.filter((rule) => rule.visible).length;
+  return { visible, unseen: rules.length - visible };
+}
+
+/** Rules by family, in the order of the list. */
+export function ruleFamilies(rules: readonly WireRule[]): [family: string, rules: WireRule[]][] {
+  const families = new Map<string, WireRule[]>();
+  for (const rule of rules) {
+    const family = families.get(rule.family);
+    if (family === undefined) families.set(rule.family, [rule]);
+    else family.push(rule);
+  }
+  return [...families];
+}

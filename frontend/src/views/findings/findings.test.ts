@@ -1,24 +1,25 @@
 import { expect, test } from "vitest";
 
 import type { WireFinding, WireReport } from "../../api/types";
-import { finding, report, step, sync } from "../../testing/report";
-import { exampleInTimeline, longestWait } from "./findingExamples";
 import {
   countedStep,
-  countRules,
-  filterFindings,
-  findingRows,
   findingsOfModule,
   findingsOfSync,
   findingsOfSyncs,
-  OUTSIDE,
   priceText,
-  ruleFamilies,
+} from "../../report/findings";
+import { finding, report, step, sync } from "../../testing/report";
+import { exampleInTimeline, longestWait } from "./Examples";
+import { countRules, ruleFamilies } from "./FindingsView";
+import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
+import {
+  filterFindings,
+  findingRows,
+  OUTSIDE,
   sortFindings,
   unknownAmounts,
   type FindingRow,
-} from "../../report/findings";
-import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
+} from "./findings";
 
 const given = report({
   findings: [

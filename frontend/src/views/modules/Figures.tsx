@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { deservesLook } from "../../report/attention";
-import { FIGURE_DEFINITIONS as D } from "../../text/definitions";
-import { durationParts, NOTHING } from "../../text/formats";
+import { Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
 import type { Averaging } from "../../report/measures";
-import { Figure } from "../../components/Figure";
+import { deservesLook } from "../../report/syncs";
+import { durationParts, NOTHING } from "../../text/formats";
+import { FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface FiguresProps {
   report: WireReport;

@@ -1,12 +1,12 @@
 import { useMemo, type CSSProperties, type ReactElement } from "react";
 
-import { layoutIcicle, type Block } from "./icicleLayout";
-import { deservesLook } from "../../report/attention";
+import { useWidth } from "../../components/browser";
+import { deservesLook } from "../../report/syncs";
 import { clip, count, duration } from "../../text/formats";
-import { lineage, pathText } from "./moduleTree";
-import { useWidth } from "../../components/useWidth";
-import type { Bond } from "./bond";
-import type { Modules } from "./useModules";
+import { pathText } from "../../text/names";
+import { layoutIcicle, type Block } from "./icicleLayout";
+import { lineage } from "./moduleTree";
+import type { Bond, Modules } from "./useModules";
 
 const LEVEL_HEIGHT = 27;
 const MOST_LEVELS = 5;

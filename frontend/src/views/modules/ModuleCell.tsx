@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 
-import { classText } from "./moduleTree";
 import { Name } from "../../components/Name";
-import type { ModuleRow } from "./moduleRow";
+import type { ModuleNumbers } from "./moduleNumbers";
+import { classText, type ModuleNode } from "./moduleTree";
 
 const INDENT = 16;
 
@@ -35,3 +35,13 @@ export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps):
     </span>
   );
 }
+
+/** What one row of the table of modules shows. */
+export interface ModuleRow {
+  node: ModuleNode;
+  numbers: ModuleNumbers;
+  /** null: nothing below. */
+  open: boolean | null;
+}
+
+export const moduleRowId = (row: ModuleRow): string => String(row.node.index);

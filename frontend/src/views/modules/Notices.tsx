@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { count, duration } from "../../text/formats";
 import { Name } from "../../components/Name";
-import { RecordSnippet } from "../../parts/RecordSnippet";
+import { RecordSnippet } from "../../parts/states";
+import { count, duration } from "../../text/formats";
 
 /** Said wherever host time stands in for device time. */
 export function HostNotice({ report }: { report: WireReport }): ReactElement {

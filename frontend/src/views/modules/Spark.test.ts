@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { MOST_PATHS, type WireBars } from "../../api/module";
-import { Bars } from "./bars";
+import { Bars } from "./Spark";
 
 beforeEach(() => {
   vi.useFakeTimers();

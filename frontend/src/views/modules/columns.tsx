@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 
-import { deservesLook } from "../../report/attention";
+import type { Column } from "../../components/table/props";
+import { deservesLook } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
-import { MODULE_DEFINITIONS as D, timeDefinitions } from "./definitionsModules";
 import {
   count,
   counted,
@@ -12,14 +12,12 @@ import {
   times,
   type DurationScale,
 } from "../../text/formats";
-import type { Grouping } from "./groups";
-import type { Lens } from "./lens";
+import { ModuleCell, type ModuleRow } from "./ModuleCell";
+import { Spark, type Bars } from "./Spark";
+import type { Grouping } from "./address";
+import { MODULE_DEFINITIONS as D, timeDefinitions } from "./definitions";
 import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
-import type { Column } from "../../components/table/features";
-import { ModuleCell } from "./ModuleCell";
-import type { ModuleRow } from "./moduleRow";
-import { Spark } from "./Spark";
-import type { Bars } from "./bars";
+import type { Lens } from "./quantity";
 
 /** In what order columns give way: pictures first, what says where the time goes never. */
 const YIELDS = { overTime: 1, share: 2, host: 3, kernels: 4, calls: 5 } as const;

@@ -1,11 +1,8 @@
 import { counted } from "../../text/formats";
+import { compareNumbers } from "../../text/numbers";
+import type { Grouping } from "./address";
 import type { ModuleNumbers } from "./moduleNumbers";
 import type { ModuleNode, ModuleTree } from "./moduleTree";
-import { compareNumbers } from "./treeRows";
-
-/** What makes one row of the table: an instance, all of a class, or all of a level. */
-export const GROUPINGS = ["instance", "class", "depth"] as const;
-export type Grouping = (typeof GROUPINGS)[number];
 
 interface Group {
   label: string;

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 
-import { groupTree, type Grouping } from "./groups";
+import { module, report, work } from "../../testing/report";
+import type { Grouping } from "./address";
+import { groupTree } from "./groups";
+import { layoutIcicle, type Block, type IcicleInput } from "./icicleLayout";
 import { moduleNumbers } from "./moduleNumbers";
 import { buildTree } from "./moduleTree";
 import { orderTree } from "./treeRows";
-import { module, report, work } from "../../testing/report";
-import { layoutIcicle, type Block, type IcicleInput } from "./icicleLayout";
 
 const lens = { quantity: "backward", clock: "device", averaging: "total" } as const;
 

@@ -1,7 +1,8 @@
 import type { WireModule, WireReport } from "../../api/types";
-import { sumOf, totalOf, wholeOf, workOf, type Lens } from "./lens";
-import { divisor, over, ratio, without } from "../../report/measures";
+import { divisor } from "../../report/measures";
+import { over, ratio, sumOf, without } from "../../text/numbers";
 import type { ModuleNode, ModuleTree } from "./moduleTree";
+import { totalOf, wholeOf, workOf, type Lens } from "./quantity";
 
 /** The numbers of one row, through a lens; null: not in the trace. */
 export interface ModuleNumbers {

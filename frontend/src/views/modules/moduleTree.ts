@@ -1,4 +1,5 @@
 import type { WireModule } from "../../api/types";
+import { pathText } from "../../text/names";
 
 /** One module instance, or a group of them, and its place in the tree. */
 export interface ModuleNode {
@@ -77,11 +78,6 @@ export function indexOfPath(tree: ModuleTree, path: string | null): number | nul
 export function countBelow(tree: ModuleTree, index: number): number {
   const children = tree.nodes[index]?.children ?? [];
   return children.reduce((sum, child) => sum + 1 + countBelow(tree, child), 0);
-}
-
-/** What stands for a path in running text: an unnamed root has the empty path. */
-export function pathText(path: string): string {
-  return path === "" ? "(root)" : path;
 }
 
 /** The class, where the label does not say it already: names from Python stacks are `Linear_3`. */

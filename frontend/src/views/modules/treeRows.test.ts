@@ -1,18 +1,11 @@
 import { expect, test } from "vitest";
 
 import { module, report, work } from "../../testing/report";
+import { compareNumbers, type Sort } from "../../text/numbers";
 import { groupTree } from "./groups";
 import { moduleNumbers } from "./moduleNumbers";
 import { buildTree, type ModuleTree } from "./moduleTree";
-import {
-  compareNumbers,
-  expandedToLevel,
-  fittingLevel,
-  orderTree,
-  searchTree,
-  visibleRows,
-  type Sort,
-} from "./treeRows";
+import { expandedToLevel, fittingLevel, orderTree, searchTree, visibleRows } from "./treeRows";
 
 const lens = { quantity: "backward", clock: "device", averaging: "total" } as const;
 const given = report();

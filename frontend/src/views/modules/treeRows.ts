@@ -1,12 +1,8 @@
+import { compareNumbers, type Sort } from "../../text/numbers";
 import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
 import type { ModuleTree } from "./moduleTree";
 
 export type TreeSortKey = NumberKey | "module" | "order";
-
-export interface Sort<Key extends string = string> {
-  key: Key;
-  descending: boolean;
-}
 
 /** Siblings in the order they are shown; the tree itself stays as it is. */
 export interface TreeOrder {
@@ -111,18 +107,6 @@ function comparator(
   }
   const key = sort.key as NumberKey;
   return (a, b) => compareNumbers(numbers[a]?.[key], numbers[b]?.[key], sign) || a - b;
-}
-
-/** Ascending for sign 1, descending for -1; nothing comes last either way. */
-export function compareNumbers(
-  a: number | null | undefined,
-  b: number | null | undefined,
-  sign: number,
-): number {
-  const left = a ?? null;
-  const right = b ?? null;
-  if (left === null || right === null) return Number(left === null) - Number(right === null);
-  return sign * (left - right);
 }
 
 function matches(name: string, wanted: string): boolean {

@@ -1,11 +1,20 @@
-import { useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 
 import type { WireReport } from "../../api/types";
-import { groupTree, type Grouping } from "./groups";
-import { lensOf, type Lens, type Wanted } from "./lens";
+import type { Sort } from "../../text/numbers";
+import type { Grouping } from "./address";
+import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
-import { buildTree, type ModuleTree } from "./moduleTree";
-import { orderTree, searchTree, type SearchResult, type Sort, type TreeOrder } from "./treeRows";
+import { buildTree, indexOfPath, lineage, type ModuleTree } from "./moduleTree";
+import { lensOf, type Lens, type Wanted } from "./quantity";
+import {
+  expandedToLevel,
+  fittingLevel,
+  orderTree,
+  searchTree,
+  type SearchResult,
+  type TreeOrder,
+} from "./treeRows";
 
 export const DEAREST_FIRST: Sort = { key: "total", descending: true };
 
@@ -47,4 +56,54 @@ export function useModules(
   );
   const search = useMemo(() => searchTree(tree, text, byKernel), [tree, text, byKernel]);
   return { lens, grouping: group, base, tree, numbers, order, search };
+}
+
+const ROWS_AT_FIRST = 40;
+
+export interface Folds {
+  expanded: ReadonlySet<number>;
+  fold: (index: number, open: boolean) => void;
+  toLevel: (levels: number) => void;
+  /** Unfold everything above a module. */
+  reveal: (index: number) => void;
+}
+
+export function useFolds(tree: ModuleTree, selected: string | null): Folds {
+  const [expanded, setExpanded] = useState<ReadonlySet<number>>(() => {
+    const grouped = tree.nodes[0]?.module === null && tree.nodes.length > ROWS_AT_FIRST;
+    const levels = grouped ? 1 : fittingLevel(tree, ROWS_AT_FIRST);
+    const first = expandedToLevel(tree, levels);
+    const index = indexOfPath(tree, selected);
+    return index === null ? first : withLineage(first, tree, index);
+  });
+  const fold = useCallback((index: number, open: boolean) => {
+    setExpanded((before) => {
+      const after = new Set(before);
+      if (open) after.add(index);
+      else after.delete(index);
+      return after;
+    });
+  }, []);
+  return {
+    expanded,
+    fold,
+    toLevel: (levels) => {
+      setExpanded(expandedToLevel(tree, levels));
+    },
+    reveal: (index) => {
+      setExpanded((before) => withLineage(before, tree, index));
+    },
+  };
+}
+
+function withLineage(open: ReadonlySet<number>, tree: ModuleTree, index: number): Set<number> {
+  const above = lineage(tree, index).slice(0, -1);
+  return new Set([...open, ...above.map((node) => node.index)]);
+}
+
+/** What binds icicle and table: the same module selected and hovered in both. */
+export interface Bond {
+  selected: number | null;
+  hovered: number | null;
+  onHover: (index: number | null) => void;
 }

@@ -1,13 +1,13 @@
 import type { ReactElement, ReactNode } from "react";
 
 import type { WireReport } from "../../api/types";
+import { Term } from "../../components/Tip";
+import { ShareBar } from "../../components/charts";
+import { PlaceLink } from "../../parts/PlaceLink";
 import type { Definition } from "../../text/definitions";
 import { duration, NOTHING, percent } from "../../text/formats";
 import { BREAKDOWN_DEFINITIONS, SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
 import { breakdownRows, kindRows, type ShareRow } from "./tables";
-import { ShareBar } from "../../components/ShareBar";
-import { PlaceLink } from "../../parts/PlaceLink";
-import { Term } from "../../components/Tip";
 
 interface BlockProps {
   title: string;

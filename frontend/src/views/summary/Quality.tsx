@@ -1,15 +1,15 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { evidenceOf, reasonsOf } from "../../report/coverage";
+import { Name } from "../../components/Name";
+import { ShareBar } from "../../components/charts";
+import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
+import { backwardTotal, measureOf } from "../../report/measures";
 import { clip, count, duration, percent } from "../../text/formats";
-import { attributedShare } from "../../report/headline";
-import { backwardTotal, measureOf, ratio } from "../../report/measures";
+import { ratio } from "../../text/numbers";
+import { Block } from "./Blocks";
 import { SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
 import { traceFacts } from "./tables";
-import { Name } from "../../components/Name";
-import { ShareBar } from "../../components/ShareBar";
-import { Block } from "./Blocks";
 
 /** What attributed the backward, and why the rest is not. */
 export function Coverage({ report }: { report: WireReport }): ReactElement {

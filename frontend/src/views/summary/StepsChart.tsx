@@ -1,24 +1,23 @@
 import { useMemo, type ReactElement } from "react";
 
+import { devicePlace, inTimeline, phasePlace } from "../../address/links";
 import type { WireReport } from "../../api/types";
-import { counted, duration, percent } from "../../text/formats";
+import { Name } from "../../components/Name";
+import { StackedBar } from "../../components/charts";
+import { Legend, PlaceLink } from "../../parts/PlaceLink";
+import { usePlace } from "../../parts/services";
 import {
-  devicePlace,
   partsText,
-  phasePlace,
+  stepBars,
   toldDevice,
   toldPhases,
   worthAWord,
+  type StepBars,
   type ToldPart,
-} from "../../report/legend";
-import { stepBars, stepLabel, type StepBars } from "../../report/steps";
-import { inTimeline } from "../../address/link";
+} from "../../report/stepBars";
+import { counted, duration, percent } from "../../text/formats";
+import { stepLabel } from "../../text/names";
 import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
-import { Legend } from "../../parts/Legend";
-import { StackedBar } from "../../components/StackedBar";
-import { Name } from "../../components/Name";
-import { PlaceLink } from "../../parts/PlaceLink";
-import { usePlace } from "../../parts/context";
 
 const HEIGHT = 14;
 /** Steps drawn; a trace of thousands would only be slow. */

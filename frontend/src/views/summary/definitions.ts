@@ -25,37 +25,6 @@ export const SUMMARY_DEFINITIONS = {
   ),
 } as const;
 
-/** What the host does in a step: five phases that sum to it. */
-export const HOST_PHASE_DEFINITIONS = {
-  forward: define("forward", "The host was in a forward pass.", "us"),
-  backward: define("backward", "The host was in the backward pass.", "us"),
-  optimizer: define("optimizer", "The host was in the optimizer.", "us"),
-  data: define("data", "The host was in the data loader.", "us"),
-  other: define("other", "The host was in none of these phases.", "us"),
-} as const;
-
-/** What a device does in a step: busy, and idle by its cause; together they are the step. */
-export const DEVICE_TIME_DEFINITIONS = {
-  busy: define("busy", "The device did any work: kernels, copies or sets.", "us"),
-  sync: define(
-    "waits",
-    "Idle, as the host waited for the device and launched nothing behind that.",
-    "us",
-  ),
-  data_loading: define("data loading", "Idle while the host was in the data loader.", "us"),
-  copy: define("copies", "Idle while the host was inside a copy of unpinned memory.", "us"),
-  allocator: define(
-    "allocator",
-    "Idle while the host took or gave back memory of the device.",
-    "us",
-  ),
-  launch: define("late launches", "Idle, as the host launched the next work too late.", "us"),
-  communication: define("communication", "Idle in favour of communication.", "us"),
-  profiler: define("profiler", "Idle because of the profiler's own work.", "us"),
-  device: define("pauses", "Idle though the next work had been launched in time.", "us"),
-  unknown: define("unknown", "Idle, and the trace does not tell why.", "us"),
-} as const;
-
 /** Steps by torch_tb_profiler's categories; a moment is in the first that holds it. */
 export const BREAKDOWN_DEFINITIONS = {
   kernel: define("kernel", "A kernel ran that is no collective's.", "us"),

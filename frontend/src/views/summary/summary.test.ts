@@ -1,14 +1,20 @@
 import { expect, test } from "vitest";
 
 import type { WireIdle } from "../../api/types";
-import { module, report, step, sync, work } from "../../testing/report";
-import { random } from "../../testing/random";
-import { busyShare, summaryFigures } from "./figures";
-import { partsText, toldDevice, toldPhases, worthAWord } from "../../report/legend";
-import { classBeside, dearestModules } from "./modules";
-import { DEVICE_PARTS, stepBars, stepLabel } from "../../report/steps";
+import {
+  DEVICE_PARTS,
+  partsText,
+  stepBars,
+  toldDevice,
+  toldPhases,
+  worthAWord,
+} from "../../report/stepBars";
+import { module, random, report, step, sync, work } from "../../testing/report";
+import { classBeside, stepLabel } from "../../text/names";
+import { busyShare, summaryFigures } from "./SummaryFigures";
+import { verdict } from "./SummaryView";
+import { dearestModules } from "./TopModules";
 import { breakdownRows, deviceRows, kindRows, traceFacts } from "./tables";
-import { verdict } from "./verdict";
 
 const NO_IDLE: WireIdle = {
   sync: 0,

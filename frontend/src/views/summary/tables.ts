@@ -1,6 +1,6 @@
 import type { WireBreakdown, WireDeviceUse } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import { ratio } from "../../report/measures";
+import { ratio } from "../../text/numbers";
 import type { BREAKDOWN_DEFINITIONS } from "./definitions";
 
 export interface DeviceRow {

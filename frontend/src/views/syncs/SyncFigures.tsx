@@ -1,12 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../report/attention";
-import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
-import { count, durationParts } from "../../text/formats";
-import { stepsLength } from "../../report/measures";
-import { summarizeSyncs, type SyncRow } from "../../report/syncs";
 import { Figure } from "../../components/Figure";
+import { stepsLength } from "../../report/measures";
+import { avoidable, deservesLook, summarizeSyncs, type SyncRow } from "../../report/syncs";
+import { count, durationParts } from "../../text/formats";
+import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface SyncFiguresProps {
   report: WireReport;

@@ -1,22 +1,19 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { whyNoWaits } from "./whyNoWaits";
-import { stepTally, tally } from "../../report/syncs";
-import { shortStep } from "../../text/syncText";
-import type { Sort } from "../modules/treeRows";
-import { SearchBox } from "../../components/SearchBox";
-import { usePlace } from "../../parts/context";
-import { useRules } from "../../parts/useRules";
+import { FilterSelect, SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
-import { syncColumns, type SyncTableRow } from "./columns";
-import { FilterSelect } from "../../components/FilterSelect";
-import { NoWaits } from "./NoWaits";
+import { usePlace, useRules } from "../../parts/services";
+import { stepTally, tally } from "../../report/syncs";
+import { stepLabel } from "../../text/names";
+import type { Sort } from "../../text/numbers";
+import { NoWaits, whyNoWaits } from "./OtherStalls";
 import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
-import { useSyncTree, type SyncTree } from "./useSyncTree";
 import { WaitStrip } from "./WaitStrip";
+import { syncColumns, type SyncTableRow } from "./columns";
+import { useSyncTree, type SyncTree } from "./useSyncTree";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
@@ -126,7 +123,7 @@ function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
         label="step"
         value={step}
         options={stepTally(all)}
-        text={shortStep}
+        text={stepLabel}
         onChange={(value) => {
           go({ step: value });
         }}

@@ -1,14 +1,13 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../report/attention";
-import type { Definition } from "../../text/definitions";
-import { WAIT_DEFINITIONS as D } from "./definitions";
-import { counted, duration } from "../../text/formats";
-import { stepsLength } from "../../report/measures";
-import type { SyncRow } from "../../report/syncs";
-import { common, type SyncNode } from "./syncTree";
 import { Name } from "../../components/Name";
+import { stepsLength } from "../../report/measures";
+import { avoidable, deservesLook, type SyncRow } from "../../report/syncs";
+import type { Definition } from "../../text/definitions";
+import { counted, duration } from "../../text/formats";
+import { WAIT_DEFINITIONS as D } from "./definitions";
+import { common, type SyncNode } from "./syncTree";
 
 interface WaitFactsProps {
   report: WireReport;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { report, step, sync } from "../../testing/report";
 import { syncRows } from "../../report/syncs";
-import { stripBins, stripSpan, stripSteps } from "./stripBins";
+import { report, step, sync } from "../../testing/report";
+import { stripBins, stripSpan, stripSteps } from "./WaitStrip";
 
 const given = report({
   steps: [

@@ -1,7 +1,7 @@
 import { frameLine, ownFrame } from "../../report/chain";
-import { pathText } from "../modules/moduleTree";
 import { summarizeSyncs, type SyncRow, type SyncSummary } from "../../report/syncs";
-import { compareNumbers, type Sort } from "../modules/treeRows";
+import { pathText } from "../../text/names";
+import { compareNumbers, type Sort } from "../../text/numbers";
 
 export type SyncSortKey =
   "what" | "count" | "blocked" | "idle" | "longest" | "phase" | "module" | "start";

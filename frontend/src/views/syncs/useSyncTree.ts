@@ -1,11 +1,11 @@
 import { useCallback, useMemo, useState } from "react";
 
-import type { WireReport } from "../../api/types";
 import type { Place } from "../../address/place";
+import type { WireReport } from "../../api/types";
 import { filterSyncs, syncRows, type SyncRow } from "../../report/syncs";
-import { findNode, nodesAbove, sortTree, syncTree, visibleNodes, type SyncNode } from "./syncTree";
-import type { Sort } from "../modules/treeRows";
+import type { Sort } from "../../text/numbers";
 import type { SyncTableRow } from "./columns";
+import { findNode, nodesAbove, sortTree, syncTree, visibleNodes, type SyncNode } from "./syncTree";
 
 /** Up to so many waits everything is open at first. */
 const FEW = 16;

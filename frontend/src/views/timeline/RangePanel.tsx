@@ -1,12 +1,11 @@
 import { Fragment, type ReactElement } from "react";
 
 import type { WireStatistics } from "../../api/timeline";
-import type { Definition } from "../../text/definitions";
-import { STRETCH_DEFINITIONS as D } from "./definitionsTimeline";
-import { count, duration, percent } from "../../text/formats";
-import { causeText, partsOf, rankings, type Ranking } from "./stretch";
 import { Name } from "../../components/Name";
-import type { Loaded } from "../../parts/useLoad";
+import type { Loaded } from "../../parts/services";
+import type { Definition } from "../../text/definitions";
+import { count, duration, percent } from "../../text/formats";
+import { causeText, partsOf, rankings, STRETCH_DEFINITIONS as D, type Ranking } from "./range";
 
 interface RangePanelProps {
   loaded: Loaded<WireStatistics>;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { commandOf } from "./keys";
+import { commandOf } from "./commands";
 
 const press = (key: string, held: Partial<Parameters<typeof commandOf>[0]> = {}): unknown =>
   commandOf({ key, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...held });

@@ -1,13 +1,12 @@
 import { useMemo } from "react";
 
 import type { WireSpot } from "../../api/timeline";
-import type { Block, Direction } from "./data/hits";
+import { usePlace } from "../../parts/services";
 import { spanText, type Span } from "../../text/span";
-import { hitAfter } from "./stepping";
-import { around, lookAt, zoomAt } from "./data/viewport";
-import { usePlace } from "../../parts/context";
 import type { Chart } from "./chart/chart";
-import type { Hits } from "./useHits";
+import type { Block, Direction } from "./data/hits";
+import { around, lookAt, zoomAt } from "./data/viewport";
+import { hitAfter, type Hits } from "./useHits";
 import { spotOf, spotOfBlock, type Selection } from "./useSelection";
 import type { Shown } from "./useShown";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { foundText, hitAfter } from "./stepping";
+import { foundText, hitAfter } from "./useHits";
 
 const hits = [10, 20, 30].map((start, id) => ({ id, start }));
 const shown = { from: 15, to: 25 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { firstShown } from "./first";
+import { firstShown } from "./useShown";
 
 const bounds = { from: -5, to: 1005 };
 const report = {

@@ -2,9 +2,11 @@ import { useState, type ReactElement } from "react";
 
 import type { CallMeasure, WireCall, WireCalls } from "../../../api/module";
 import type { WireReport } from "../../../api/types";
-import { MODULE_PANEL_DEFINITIONS as D } from "../definitionsModules";
-import { count, counted, duration } from "../../../text/formats";
+import { Term } from "../../../components/Tip";
+import { PlaceLink } from "../../../parts/PlaceLink";
 import type { Measure } from "../../../report/measures";
+import { count, counted, duration } from "../../../text/formats";
+import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import {
   backwardInTimeline,
   callBars,
@@ -12,8 +14,6 @@ import {
   forwardInTimeline,
   type CallBar,
 } from "./moduleDetail";
-import { PlaceLink } from "../../../parts/PlaceLink";
-import { Term } from "../../../components/Tip";
 
 interface CallChartProps {
   report: WireReport;

@@ -2,13 +2,12 @@ import { useState, type ReactElement } from "react";
 
 import type { WireModuleDetail } from "../../../api/module";
 import type { WireModule, WireReport } from "../../../api/types";
+import { Segments } from "../../../components/controls";
+import type { Loaded } from "../../../parts/services";
 import type { Measure } from "../../../report/measures";
-import { SCOPES, SIDES, type Scope, type Side } from "./moduleDetail";
-import { Segments } from "../../../components/Segments";
-import type { Loaded } from "../../../parts/useLoad";
 import { CallChart } from "./CallChart";
-import { KernelList } from "./KernelList";
-import { NodeList } from "./NodeList";
+import { KernelList, NodeList } from "./lists";
+import { SCOPES, SIDES, type Scope, type Side } from "./moduleDetail";
 
 interface DetailProps {
   report: WireReport;

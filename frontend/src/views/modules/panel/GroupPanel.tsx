@@ -1,17 +1,17 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../../api/types";
-import { MODULE_DEFINITIONS as D, timeDefinitions } from "../definitionsModules";
+import { Name } from "../../../components/Name";
+import { Term } from "../../../components/Tip";
+import { PlaceLink } from "../../../parts/PlaceLink";
+import { usePlace } from "../../../parts/services";
 import { count, counted, duration, percent, times } from "../../../text/formats";
+import { pathText } from "../../../text/names";
+import { MODULE_DEFINITIONS as D, timeDefinitions } from "../definitions";
 import { groupMembers } from "../groups";
 import type { ModuleNumbers } from "../moduleNumbers";
-import { pathText } from "../moduleTree";
-import { Name } from "../../../components/Name";
-import { PlaceLink } from "../../../parts/PlaceLink";
-import { Term } from "../../../components/Tip";
-import { usePlace } from "../../../parts/context";
 import type { Modules } from "../useModules";
-import { useMore } from "./useMore";
+import { useMore } from "./lists";
 
 interface GroupPanelProps {
   report: WireReport;

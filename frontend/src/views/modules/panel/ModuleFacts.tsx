@@ -2,12 +2,11 @@ import type { ReactElement } from "react";
 
 import type { WireParameters } from "../../../api/module";
 import type { WireModule } from "../../../api/types";
-import { MODULE_PANEL_DEFINITIONS as D } from "../definitionsModules";
-import { bytes, count, counted } from "../../../text/formats";
-import { pathText } from "../moduleTree";
-import { shapeText } from "./shapes";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
+import { bytes, count, counted } from "../../../text/formats";
+import { pathText } from "../../../text/names";
+import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 
 interface ModuleFactsProps {
   module: WireModule;
@@ -72,4 +71,17 @@ export function ModuleFacts({ module, parameters }: ModuleFactsProps): ReactElem
       )}
     </section>
   );
+}
+
+/** "[8×16] [4]" of `[[8, 16], [], [4]]`: what is no tensor is left out. */
+export function shapeText(dims: readonly unknown[]): string {
+  const shapes = dims.filter((dim): dim is unknown[] => Array.isArray(dim) && dim.length > 0);
+  return shapes.length === 0 ? "no tensor" : shapes.map(oneShape).join(" ");
+}
+
+function oneShape(dims: readonly unknown[]): string {
+  // A list of tensors has a shape for each of them.
+  return dims.some((dim) => Array.isArray(dim))
+    ? `(${shapeText(dims)})`
+    : `[${dims.map((dim) => String(dim)).join("×")}]`;
 }

@@ -1,22 +1,20 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { Target } from "../../../api/client";
+import type { Target } from "../../../api/request";
 import type { WireReport } from "../../../api/types";
-import { MODULE_PANEL_DEFINITIONS as D } from "../definitionsModules";
-import { findingsOfModule } from "../../../report/findings";
-import { counted } from "../../../text/formats";
-import { divisor, stepsLength } from "../../../report/measures";
-import { countBelow } from "../moduleTree";
 import { Name } from "../../../components/Name";
 import { Remedy } from "../../../parts/Remedy";
-import { usePlace, useServices } from "../../../parts/context";
-import { useLoad } from "../../../parts/useLoad";
+import { useLoad, usePlace, useServices } from "../../../parts/services";
+import { findingsOfModule } from "../../../report/findings";
+import { divisor, stepsLength } from "../../../report/measures";
+import { counted } from "../../../text/formats";
+import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
+import { countBelow } from "../moduleTree";
 import type { Modules } from "../useModules";
 import { Detail } from "./Detail";
-import { KindBars } from "./KindBars";
 import { ModuleFacts } from "./ModuleFacts";
 import { ModuleSyncs } from "./ModuleSyncs";
-import { WorkTable } from "./WorkTable";
+import { KindBars, WorkTable } from "./work";
 
 interface ModulePanelProps {
   report: WireReport;

@@ -1,14 +1,14 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { Target } from "../../../api/client";
+import { inTimeline } from "../../../address/links";
+import type { Target } from "../../../api/request";
 import type { WireModule, WireReport } from "../../../api/types";
-import { counted, duration } from "../../../text/formats";
-import { syncRows, type SyncRow } from "../../../report/syncs";
-import { inTimeline } from "../../../address/link";
-import { MomentPicture } from "../../../parts/MomentPicture";
 import { Name } from "../../../components/Name";
-import { PlaceLink } from "../../../parts/PlaceLink";
 import { Chain } from "../../../parts/Chain";
+import { PlaceLink } from "../../../parts/PlaceLink";
+import { MomentPicture } from "../../../parts/SyncTimeline";
+import { syncRows, type SyncRow } from "../../../report/syncs";
+import { counted, duration } from "../../../text/formats";
 
 const MOST = 5;
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { WireAmount, WireCall, WireCalls, WireModuleDetail } from "../../../api/module";
 import { module, work } from "../../../testing/report";
+import { shapeText } from "./ModuleFacts";
 import {
   backwardInTimeline,
   callBars,
@@ -11,7 +12,6 @@ import {
   nodeRows,
   tensorCoreShare,
 } from "./moduleDetail";
-import { shapeText } from "./shapes";
 
 const amount = (us: number, selfUs = us): WireAmount => ({
   count: us > 0 ? 1 : 0,

@@ -1,3 +1,5 @@
+import { inTimeline } from "../../../address/links";
+import type { Place } from "../../../address/place";
 import type {
   WireAmount,
   WireCall,
@@ -7,8 +9,6 @@ import type {
   WireNodeUse,
 } from "../../../api/module";
 import type { WireModule, WireReport, WireWork } from "../../../api/types";
-import type { Place } from "../../../address/place";
-import { inTimeline } from "../../../address/link";
 
 /** Which work of a module is listed. */
 export const SIDES = ["forward", "backward", "recompute"] as const;

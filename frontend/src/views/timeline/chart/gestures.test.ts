@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { draggedTo, gripAt, gripTime } from "./frame";
+import { draggedTo, gripAt, gripTime } from "./gestures";
 
 const shown = { from: 100, to: 200 };
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { windowOf } from "../testing";
 import { tileFrom } from "../data/blocks";
-import { blocksToLabel, fitPath, fitText, labelText, measureBy } from "./fitLabels";
+import { windowOf } from "../testing";
+import { blocksToLabel, fitPath, fitText, labelText, measureBy } from "./labels";
 
 const asked: string[] = [];
 const measure = measureBy((text) => {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/random";
-import { windowOf, type Drawn } from "../testing";
+import { random } from "../../../testing/report";
 import { tileFrom } from "../data/blocks";
+import { windowOf, type Drawn } from "../testing";
 import { clearLines, drawRow, fill, makeLines, mix, stamp, STRENGTHS, type Ink } from "./raster";
 
 const WHITE = 0xffffffff;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/random";
-import { LruCache } from "./lru";
+import { random } from "../../../testing/report";
+import { LruCache } from "./tileStore";
 
 test("it holds what a list ordered by last use holds", () => {
   const next = random(7);

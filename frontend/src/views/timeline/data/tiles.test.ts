@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/random";
+import { random } from "../../../testing/report";
 import { lengthOf, type Span } from "../../../text/span";
 import {
   keyText,
   levelFor,
   piecesFor,
-  tileSpan,
   tilesInView,
+  tileSpan,
   tilesWanted,
   type TileKey,
 } from "./tiles";

@@ -1,6 +1,6 @@
 import type { WireReport } from "../../../api/types";
-import { avoidable, deservesLook } from "../../../report/attention";
 import { stepsLength } from "../../../report/measures";
+import { avoidable, deservesLook } from "../../../report/syncs";
 import { lengthOf, type Span } from "../../../text/span";
 
 /** A time in which the host waited for the device. */
