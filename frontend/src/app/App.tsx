@@ -10,7 +10,7 @@ import { ErrorCard } from "../parts/states";
 import { clip } from "../text/formats";
 import { CompareView } from "../views/compare/CompareView";
 import { FindingsView } from "../views/findings/FindingsView";
-import { BackwardView } from "../views/modules/ModulesView";
+import { ModulesView } from "../views/modules/ModulesView";
 import { SummaryView } from "../views/summary/SummaryView";
 import { SyncsView } from "../views/syncs/SyncsView";
 import { TimelineView } from "../views/timeline/TimelineView";
@@ -30,7 +30,7 @@ interface PageProps {
 
 const PAGES: Readonly<Record<View, (props: PageProps) => ReactElement>> = {
   summary: SummaryView,
-  backward: BackwardView,
+  backward: ModulesView,
   syncs: SyncsView,
   timeline: TimelineView,
   findings: FindingsView,

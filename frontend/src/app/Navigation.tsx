@@ -5,7 +5,7 @@ import type { WireReport } from "../api/types";
 import { usePlace, useServices } from "../parts/services";
 import { headline } from "../report/headline";
 import { stepsLength } from "../report/measures";
-import { avoidable, deservesLook } from "../report/syncs";
+import { avoidable, isHighlighted } from "../report/syncs";
 import { count, NOTHING } from "../text/formats";
 
 interface Entry {
@@ -59,7 +59,7 @@ function entries(report: WireReport | null): Entry[] {
       view: "syncs",
       title: "Syncs",
       badge: report === null ? NOTHING : count(report.syncs.length),
-      look: deservesLook(blocked, step),
+      look: isHighlighted(blocked, step),
     },
     { view: "timeline", title: "Timeline", badge: "", look: false },
     {

@@ -3,7 +3,7 @@ import charts from "../components/charts.css?inline";
 import compare from "../views/compare/compare.css?inline";
 import findings from "../views/findings/findings.css?inline";
 import frame from "./frame.css?inline";
-import moment from "../parts/moment.css?inline";
+import syncTimeline from "../parts/syncTimeline.css?inline";
 import modules from "../views/modules/modules.css?inline";
 import panel from "../parts/panel.css?inline";
 import states from "../parts/states.css?inline";
@@ -31,7 +31,7 @@ export function adoptStyles(document: Document): void {
       modules,
       panel,
       states,
-      moment,
+      syncTimeline,
       syncs,
       findings,
       charts,

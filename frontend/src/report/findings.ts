@@ -25,13 +25,13 @@ export function findingsOfSync(report: WireReport, sync: WireSync): WireFinding[
   return exact.length > 0 ? exact : fitting;
 }
 
-/** What the report advises about several waits, dearest first as the report has them. */
+/** What the report advises about several waits, most expensive first as the report has them. */
 export function findingsOfSyncs(report: WireReport, syncs: readonly WireSync[]): WireFinding[] {
   const found = new Set(syncs.flatMap((sync) => findingsOfSync(report, sync)));
   return report.findings.filter((finding) => found.has(finding));
 }
 
-/** What the report advises about a module itself, dearest first as the report has them. */
+/** What the report advises about a module itself, most expensive first as the report has them. */
 export function findingsOfModule(report: WireReport, path: string): WireFinding[] {
   return report.findings.filter((finding) => finding.module === path);
 }

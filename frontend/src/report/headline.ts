@@ -73,7 +73,7 @@ function phaseSum(report: WireReport, phase: "forward_us" | "backward_us"): numb
 
 type Part = [name: string, us: number];
 
-/** Why time is not attributed, dearest first. */
+/** Why time is not attributed, most expensive first. */
 export function reasonsOf(report: WireReport): Part[] {
   return parts(report.coverage.unattributed_by_reason);
 }

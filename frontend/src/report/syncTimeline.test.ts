@@ -3,7 +3,13 @@ import { expect, test } from "vitest";
 import type { WireBlocks, WireLane, WireTimeline, WireWindow } from "../api/timeline";
 import type { WireSync } from "../api/types";
 import { sync as made } from "../testing/report";
-import { laneIds, momentLanes, momentOf, momentSpan, type Moment } from "./syncTimeline";
+import {
+  laneIds,
+  syncTimelineLanes,
+  syncTimelineOf,
+  syncTimelineSpan,
+  type SyncTimelineData,
+} from "./syncTimeline";
 import type { SyncRow } from "./syncs";
 
 const lane = (id: string, kind: WireLane["kind"], rest: Partial<WireLane> = {}): WireLane => ({
@@ -76,27 +82,25 @@ const row = (rest: Partial<WireSync> = {}): SyncRow => ({
   }),
 });
 
-function picture(lanes: WireBlocks[], of: SyncRow = row()): Moment {
+function picture(lanes: WireBlocks[], of: SyncRow = row()): SyncTimelineData {
   const window: WireWindow = { start: 50, end: 150, names: ["a"], lanes, curves: [] };
-  return momentOf(of, timeline, momentLanes(timeline, of.sync), window);
+  return syncTimelineOf(of, timeline, syncTimelineLanes(timeline, of.sync), window);
 }
 
 test("the lanes of a wait are its thread's, and its device's streams and idle time", () => {
-  expect(laneIds(momentLanes(timeline, row().sync))).toEqual(["2", "5", "6", "8"]);
-  expect(laneIds(momentLanes(timeline, made({ thread: " thread 2", waited_for: null })))).toEqual([
-    "4",
-    "5",
-    "6",
-    "7",
-    "8",
-    "9",
-  ]);
+  expect(laneIds(syncTimelineLanes(timeline, row().sync))).toEqual(["2", "5", "6", "8"]);
+  expect(
+    laneIds(syncTimelineLanes(timeline, made({ thread: " thread 2", waited_for: null }))),
+  ).toEqual(["4", "5", "6", "7", "8", "9"]);
 });
 
 test("what is around a wait is shown, and all of the idle time behind it", () => {
-  expect(momentSpan(row())).toEqual({ from: 50, to: 130 });
-  expect(momentSpan(row({ device_idle_us: null }))).toEqual({ from: 50, to: 110 });
-  expect(momentSpan(row({ duration_us: 0, device_idle_us: 0 }))).toEqual({ from: 59, to: 61 });
+  expect(syncTimelineSpan(row())).toEqual({ from: 50, to: 130 });
+  expect(syncTimelineSpan(row({ device_idle_us: null }))).toEqual({ from: 50, to: 110 });
+  expect(syncTimelineSpan(row({ duration_us: 0, device_idle_us: 0 }))).toEqual({
+    from: 59,
+    to: 61,
+  });
 });
 
 test("the host's rows are those around the call, blocks cut at the edges", () => {
@@ -175,8 +179,8 @@ test("of many streams the busiest are drawn, the others counted", () => {
     lanes: many.lanes.map(({ id }, at) => blocks(id, [[60, at + 1, 0, FORWARD]])),
     curves: [],
   };
-  const moment = momentOf(row(), many, momentLanes(many, row().sync), window);
-  expect(moment.streams.map(({ title }) => title)).toEqual(["s2", "s3", "s4", "s5"]);
-  expect(moment.moreStreams).toBe(2);
-  expect(moment.host).toBeNull();
+  const data = syncTimelineOf(row(), many, syncTimelineLanes(many, row().sync), window);
+  expect(data.streams.map(({ title }) => title)).toEqual(["s2", "s3", "s4", "s5"]);
+  expect(data.moreStreams).toBe(2);
+  expect(data.host).toBeNull();
 });

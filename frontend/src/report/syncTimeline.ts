@@ -16,14 +16,14 @@ const MOST_STREAMS = 4;
 const ROUNDING = 1e-6;
 
 /** Lanes of the timeline that a wait is seen in. */
-export interface MomentLanes {
+export interface SyncTimelineLanes {
   host: readonly WireLane[];
   streams: readonly WireLane[];
   idle: readonly WireLane[];
 }
 
 /** A block of a track; `from` and `width` are fractions of the picture. */
-export interface MomentBlock {
+export interface SyncTimelineBlock {
   readonly from: number;
   readonly width: number;
   readonly row: number;
@@ -33,33 +33,33 @@ export interface MomentBlock {
   readonly count: number;
 }
 
-export interface MomentTrack {
+export interface SyncTimelineTrack {
   readonly title: string;
   readonly rows: number;
-  readonly blocks: readonly MomentBlock[];
+  readonly blocks: readonly SyncTimelineBlock[];
 }
 
-export interface MomentPart {
+export interface SyncTimelinePart {
   readonly from: number;
   readonly width: number;
 }
 
 /** A wait and what host and device did around it. */
-export interface Moment {
+export interface SyncTimelineData {
   readonly span: Span;
-  readonly host: MomentTrack | null;
-  readonly streams: readonly MomentTrack[];
+  readonly host: SyncTimelineTrack | null;
+  readonly streams: readonly SyncTimelineTrack[];
   /** Streams with work in this time that are not drawn. */
   readonly moreStreams: number;
-  readonly wait: MomentPart;
+  readonly wait: SyncTimelinePart;
   /** Where the device had nothing to do because of a wait. */
-  readonly gaps: readonly MomentPart[];
+  readonly gaps: readonly SyncTimelinePart[];
   /** What the colours in it stand for, in the order of the timeline's words. */
   readonly colours: readonly string[];
 }
 
 /** The blocked thread, the streams of the device it waited for, and that device's idle time. */
-export function momentLanes(timeline: WireTimeline, sync: WireSync): MomentLanes {
+export function syncTimelineLanes(timeline: WireTimeline, sync: WireSync): SyncTimelineLanes {
   const of = (kind: WireLane["kind"]): WireLane[] =>
     timeline.lanes.filter((lane) => lane.kind === kind);
   const group = sync.waited_for === null ? null : `Device ${sync.waited_for.device}`;
@@ -71,12 +71,12 @@ export function momentLanes(timeline: WireTimeline, sync: WireSync): MomentLanes
   };
 }
 
-export function laneIds(lanes: MomentLanes): string[] {
+export function laneIds(lanes: SyncTimelineLanes): string[] {
   return [...lanes.host, ...lanes.streams, ...lanes.idle].map(({ id }) => id);
 }
 
 /** What to look at: the wait, some time around it, and all of the idle time it caused. */
-export function momentSpan({ start, sync }: SyncRow): Span {
+export function syncTimelineSpan({ start, sync }: SyncRow): Span {
   const around = Math.max(sync.duration_us * AROUND, 1);
   const idle = sync.device_idle_us ?? 0;
   const end = start + sync.duration_us;
@@ -85,12 +85,12 @@ export function momentSpan({ start, sync }: SyncRow): Span {
 }
 
 /** The picture of a wait out of a window of the timeline. */
-export function momentOf(
+export function syncTimelineOf(
   row: SyncRow,
   timeline: WireTimeline,
-  lanes: MomentLanes,
+  lanes: SyncTimelineLanes,
   window: WireWindow,
-): Moment {
+): SyncTimelineData {
   const span = { from: window.start, to: window.end };
   const blocks = new Map(window.lanes.map((lane) => [lane.id, lane]));
   const draw = (lane: WireLane): Drawn => drawn(lane, blocks.get(lane.id), window, timeline);
@@ -110,7 +110,7 @@ export function momentOf(
   };
 }
 
-type Drawn = MomentTrack;
+type Drawn = SyncTimelineTrack;
 
 function drawn(
   lane: WireLane,
@@ -119,7 +119,7 @@ function drawn(
   timeline: WireTimeline,
 ): Drawn {
   const span = { from: window.start, to: window.end };
-  const blocks = (found?.start ?? []).map((start, at): MomentBlock => {
+  const blocks = (found?.start ?? []).map((start, at): SyncTimelineBlock => {
     const name = found?.name[at] ?? -1;
     const count = found?.count[at] ?? 1;
     return {
@@ -134,7 +134,7 @@ function drawn(
 }
 
 /** The thread on which the wait is, cut to the rows around it. */
-function hostTrack(tracks: readonly Drawn[], row: SyncRow, span: Span): MomentTrack | null {
+function hostTrack(tracks: readonly Drawn[], row: SyncRow, span: Span): SyncTimelineTrack | null {
   const wait = partOf(span, row.start, row.sync.duration_us);
   const middle = wait.from + wait.width / 2;
   const depthOf = (track: Drawn): number | null => {
@@ -157,11 +157,11 @@ function hostTrack(tracks: readonly Drawn[], row: SyncRow, span: Span): MomentTr
 }
 
 /** Idle time of waits from this one's start on, until it is all that this one caused. */
-function gapsOf(track: Drawn, { start, sync }: SyncRow, span: Span): MomentPart[] {
+function gapsOf(track: Drawn, { start, sync }: SyncRow, span: Span): SyncTimelinePart[] {
   const idle = sync.device_idle_us ?? 0;
   const { from } = partOf(span, start, 0);
   let rest = idle / (span.to - span.from);
-  const gaps: MomentPart[] = [];
+  const gaps: SyncTimelinePart[] = [];
   for (const block of track.blocks) {
     if (block.colour !== "wait" || block.from + block.width <= from) continue;
     if (rest <= ROUNDING) break;
@@ -171,13 +171,13 @@ function gapsOf(track: Drawn, { start, sync }: SyncRow, span: Span): MomentPart[
   return gaps;
 }
 
-function coloursOf(tracks: readonly MomentTrack[], timeline: WireTimeline): string[] {
+function coloursOf(tracks: readonly SyncTimelineTrack[], timeline: WireTimeline): string[] {
   const present = new Set(tracks.flatMap(({ blocks }) => blocks.map(({ colour }) => colour)));
   return timeline.colours.filter((colour) => present.has(colour) && colour !== "wait");
 }
 
 /** A stretch of time as a part of the picture, cut at its edges. */
-function partOf(span: Span, start: number, length: number): MomentPart {
+function partOf(span: Span, start: number, length: number): SyncTimelinePart {
   const whole = span.to - span.from;
   const from = clamp((start - span.from) / whole);
   return { from, width: clamp((start + length - span.from) / whole) - from };

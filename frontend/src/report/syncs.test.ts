@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { report, sync } from "../testing/report";
 import {
   avoidable,
-  deservesLook,
+  isHighlighted,
   filterSyncs,
   stepTally,
   summarizeSyncs,
@@ -55,10 +55,10 @@ test("sums know nothing of an idle time that no call has", () => {
 
 test("crimson is for avoidable waits of a hundredth of the step", () => {
   expect(avoidable([sync(), sync({ cause: "profiler" })])).toHaveLength(1);
-  expect(deservesLook(1, 100)).toBe(true);
-  expect(deservesLook(0.9, 100)).toBe(false);
-  expect(deservesLook(0, 0)).toBe(false);
-  expect(deservesLook(null, 100)).toBe(false);
+  expect(isHighlighted(1, 100)).toBe(true);
+  expect(isHighlighted(0.9, 100)).toBe(false);
+  expect(isHighlighted(0, 0)).toBe(false);
+  expect(isHighlighted(null, 100)).toBe(false);
 });
 
 test("steps are in their order, however many waits they have", () => {

@@ -87,14 +87,14 @@ export function summarizeSyncs(syncs: readonly WireSync[]): SyncSummary {
 }
 
 /** A host wait of this share of the step is where someone should look; below, it stays quiet. */
-export const WAIT_SHARE = 0.01;
+export const HIGHLIGHT_THRESHOLD = 0.01;
 
 /** The waits that somebody could do without. */
 export function avoidable<T extends { cause: string }>(syncs: readonly T[]): T[] {
   return syncs.filter((sync) => !isProfiler(sync.cause));
 }
 
-/** Whether a wait deserves crimson, given the length of what it is measured against. */
-export function deservesLook(waitUs: number | null, wholeUs: number): boolean {
-  return waitUs !== null && waitUs > 0 && wholeUs > 0 && waitUs >= WAIT_SHARE * wholeUs;
+/** Whether a wait is highlighted, given the length of what it is measured against. */
+export function isHighlighted(waitUs: number | null, wholeUs: number): boolean {
+  return waitUs !== null && waitUs > 0 && wholeUs > 0 && waitUs >= HIGHLIGHT_THRESHOLD * wholeUs;
 }

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WirePair } from "../../api/compare";
-import { deservesLook } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { count, duration } from "../../text/formats";
 import { changeOf, countChange } from "./changes";
@@ -28,7 +28,7 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
           from={duration(pair.base)}
           to={duration(pair.other)}
           change={changeOf(pair.change)}
-          look={pair === comparison.sync_blocked_us && deservesLook(pair.change, whole)}
+          look={pair === comparison.sync_blocked_us && isHighlighted(pair.change, whole)}
         />
       ))}
       <Total

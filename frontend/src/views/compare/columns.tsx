@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
-import { deservesLook } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationScale, scaledDuration, type DurationScale } from "../../text/formats";
 import type { CompareTable } from "./address";
@@ -46,7 +46,7 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
     ),
   );
   const most = largest((row) => row.change);
-  const looks = (us: number | null): boolean => table === "syncs" && deservesLook(us, step);
+  const looks = (us: number | null): boolean => table === "syncs" && isHighlighted(us, step);
   const code = table !== "findings";
   return [
     text("name", NAMES[table], 0, (row) => (
@@ -83,7 +83,7 @@ function extra(key: ExtraKey, rows: readonly CompareRow[], step: number): Column
   const scale = durationScale(largest);
   return extraColumn(key, 100, (row) => {
     const us = row.extras[key] ?? null;
-    return changed(us, scale, WAITS.has(key) && deservesLook(us, step));
+    return changed(us, scale, WAITS.has(key) && isHighlighted(us, step));
   });
 }
 

@@ -5,7 +5,7 @@ import type { WireReport } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { Remedy } from "../../parts/Remedy";
-import { MomentPicture } from "../../parts/SyncTimeline";
+import { SyncTimeline } from "../../parts/SyncTimeline";
 import { countedStep } from "../../report/findings";
 import { CostBar } from "./CostBar";
 import { Examples, longestWait } from "./Examples";
@@ -73,7 +73,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
         {wait !== null && (
           <section aria-label="The moment">
             <h3>The longest of its waits shown here</h3>
-            <MomentPicture target={target} row={wait} />
+            <SyncTimeline target={target} row={wait} />
           </section>
         )}
         <Examples report={report} row={row} />

@@ -16,10 +16,10 @@ interface FindingFiguresProps {
   rules: readonly WireRule[] | null;
 }
 
-/** How many findings there are, of what weight, and what the dearest costs. */
+/** How many findings there are, of what weight, and what the most expensive costs. */
 export function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElement {
-  const [dearest] = sortFindings(rows, { key: "cost", descending: true });
-  const [cost, costUnit] = durationParts(dearest?.finding.cost_us_per_step);
+  const [mostExpensive] = sortFindings(rows, { key: "cost", descending: true });
+  const [cost, costUnit] = durationParts(mostExpensive?.finding.cost_us_per_step);
   const [step, stepUnit] = durationParts(countedStep(report));
   const severities = tallyOf(rows.map(({ finding }) => finding.severity));
   const of = rules === null ? "" : `of ${countRules(rules).visible} rules`;
@@ -34,10 +34,12 @@ export function FindingFigures({ report, rows, rules }: FindingFiguresProps): Re
         />
       ))}
       <Figure
-        definition={D.dearest}
+        definition={D.mostExpensive}
         number={cost}
         unit={costUnit}
-        note={dearest?.costShare == null ? "" : `${percent(dearest.costShare)} of the step`}
+        note={
+          mostExpensive?.costShare == null ? "" : `${percent(mostExpensive.costShare)} of the step`
+        }
       />
       <Figure
         definition={D.step}

@@ -11,20 +11,20 @@ import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";
 import { FindingToolbar } from "./FindingToolbar";
 import { findingsMarkdown } from "./findingText";
-import { DEAREST_FIRST, filterFindings, findingRows, sortFindings } from "./findings";
+import { MOST_EXPENSIVE_FIRST, filterFindings, findingRows, sortFindings } from "./findings";
 
 interface FindingsViewProps {
   report: WireReport;
   target: Target;
 }
 
-/** Everything the rules found, dearest first, with what proves it and what to do. */
+/** Everything the rules found, most expensive first, with what proves it and what to do. */
 export function FindingsView({ report, target }: FindingsViewProps): ReactElement {
   const [place] = usePlace();
   const rules = useRules();
   const source = useRef<HTMLDivElement>(null);
   const { search, severity, confidence, rule, phase, about } = place;
-  const sort = place.sort ?? DEAREST_FIRST;
+  const sort = place.sort ?? MOST_EXPENSIVE_FIRST;
   const { key, descending } = sort;
   const all = useMemo(() => findingRows(report), [report]);
   const rows = useMemo(

@@ -30,7 +30,7 @@ export const FINDING_DEFINITIONS = {
     "Mean length of the steps that count: of several all but the first, which warms up.",
     "us",
   ),
-  dearest: define("dearest", "The cost of the dearest finding in a step.", "us"),
+  mostExpensive: define("dearest", "The cost of the dearest finding in a step.", "us"),
 } as const;
 
 /** How surely the events prove a finding's cause. */

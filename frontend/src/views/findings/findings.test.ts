@@ -128,7 +128,7 @@ test("an example leads to its time on the timeline, a wait to all of it", () => 
   });
 });
 
-test("dearest first, unknown last either way, and counted", () => {
+test("most expensive first, unknown last either way, and counted", () => {
   const rows = findingRows(several());
   expect(wheres(sortFindings(rows, { key: "cost", descending: true }))).toEqual([
     "c",

@@ -18,7 +18,7 @@ export const OUTSIDE = "-";
 
 export type FindingSortKey = "cost" | "gain";
 
-export const DEAREST_FIRST: Sort<FindingSortKey> = { key: "cost", descending: true };
+export const MOST_EXPENSIVE_FIRST: Sort<FindingSortKey> = { key: "cost", descending: true };
 
 /** A finding with what the rest of the report says of it. */
 export interface FindingRow {
@@ -86,7 +86,7 @@ export function filterFindings(rows: readonly FindingRow[], filter: FindingFilte
   );
 }
 
-/** Dearest first, or the other way; what is unknown comes last either way. */
+/** Most expensive first, or the other way; what is unknown comes last either way. */
 export function sortFindings(rows: readonly FindingRow[], sort: Sort): FindingRow[] {
   const sign = sort.descending ? -1 : 1;
   return [...rows].sort(

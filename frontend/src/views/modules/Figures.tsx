@@ -4,7 +4,7 @@ import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
 import type { Averaging } from "../../report/measures";
-import { deservesLook } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import { durationParts, NOTHING } from "../../text/formats";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
 
@@ -22,7 +22,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
   const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
-  const look = deservesLook(head.blocked, whole);
+  const look = isHighlighted(head.blocked, whole);
   const per = head.steps > 1 && averaging === "mean" ? "/step" : "";
   const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
   const none = head.ratio === null || head.ratio === 0;

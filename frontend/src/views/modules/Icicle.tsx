@@ -1,12 +1,12 @@
 import { useMemo, type CSSProperties, type ReactElement } from "react";
 
 import { useWidth } from "../../components/browser";
-import { deservesLook } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import { clip, count, duration } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { layoutIcicle, type Block } from "./icicleLayout";
 import { lineage } from "./moduleTree";
-import type { Bond, Modules } from "./useModules";
+import type { SharedSelection, Modules } from "./useModules";
 
 const LEVEL_HEIGHT = 27;
 const MOST_LEVELS = 5;
@@ -22,7 +22,7 @@ interface IcicleProps {
   zoom: number | null;
   /** Whether each block shows the forward too. */
   beside: boolean;
-  bond: Bond;
+  shared: SharedSelection;
   onPick: (index: number) => void;
 }
 
@@ -49,10 +49,10 @@ export function Icicle(props: IcicleProps): ReactElement {
       ref={frame}
       className="icicle"
       role="img"
-      aria-label={`Modules by ${modules.lens.quantity} time; the table below holds the same numbers.`}
+      aria-label={`Modules by ${modules.chosen.quantity} time; the table below holds the same numbers.`}
       style={{ height: levels * LEVEL_HEIGHT }}
       onMouseLeave={() => {
-        props.bond.onHover(null);
+        props.shared.onHover(null);
       }}
     >
       {blocks.map((block) => (
@@ -73,7 +73,7 @@ interface BlockViewProps extends IcicleProps {
 }
 
 function BlockView(props: BlockViewProps): ReactElement {
-  const { block, modules, bond, onPick } = props;
+  const { block, modules, shared, onPick } = props;
   const { module } = block;
   return (
     <div
@@ -88,7 +88,7 @@ function BlockView(props: BlockViewProps): ReactElement {
         } as CSSProperties
       }
       onMouseEnter={() => {
-        bond.onHover(module);
+        shared.onHover(module);
       }}
       onClick={() => {
         if (module !== null) onPick(module);
@@ -114,9 +114,9 @@ function classOf(props: BlockViewProps): string {
   const names = ["block", block.kind];
   if (block.module !== null) {
     const wait = modules.numbers[block.module]?.ownWait ?? 0;
-    if (deservesLook(wait, step)) names.push("look");
-    if (block.module === props.bond.selected) names.push("selected");
-    if (block.module === props.bond.hovered) names.push("hovered");
+    if (isHighlighted(wait, step)) names.push("look");
+    if (block.module === props.shared.selected) names.push("selected");
+    if (block.module === props.shared.hovered) names.push("hovered");
     if (modules.search !== null && !modules.search.kept.has(block.module)) names.push("faded");
   }
   return names.join(" ");

@@ -19,44 +19,44 @@ import { over, ratio } from "../../text/numbers";
 import { moduleRowId, type ModuleRow } from "./ModuleCell";
 import { useBars } from "./Spark";
 import { Bar, moduleColumns, totalScale } from "./columns";
-import { callMeasure, restOf, wholeOf, type Lens } from "./quantity";
+import { callMeasure, restOf, wholeOf, type ChosenQuantity } from "./quantity";
 import { visibleRows } from "./treeRows";
-import { DEAREST_FIRST, type Bond, type Folds, type Modules } from "./useModules";
+import { MOST_EXPENSIVE_FIRST, type SharedSelection, type Folds, type Modules } from "./useModules";
 
 interface ModuleTableProps {
   report: WireReport;
   target: Target;
   modules: Modules;
   folds: Folds;
-  bond: Bond;
+  shared: SharedSelection;
   onSelect: (index: number) => void;
 }
 
 export function ModuleTable(props: ModuleTableProps): ReactElement {
-  const { report, target, modules, bond } = props;
-  const { lens, grouping, numbers } = modules;
+  const { report, target, modules, shared } = props;
+  const { chosen, grouping, numbers } = modules;
   const [{ search, beside, sort }, go] = usePlace();
   const { expanded, fold } = props.folds;
-  const bars = useBars(target, callMeasure(lens));
+  const bars = useBars(target, callMeasure(chosen));
   const rows = useRows(modules, expanded);
-  const rest = over(restOf(report, lens), divisor(report, lens.averaging));
+  const rest = over(restOf(report, chosen), divisor(report, chosen.averaging));
   const scale = useMemo(() => totalScale(numbers, rest), [numbers, rest]);
   const columns = useMemo(() => {
-    const by = divisor(report, lens.averaging);
+    const by = divisor(report, chosen.averaging);
     return moduleColumns({
-      lens,
+      chosen,
       grouping,
       beside,
       bars,
       numbers,
-      whole: (wholeOf(report, lens) ?? 0) / by,
+      whole: (wholeOf(report, chosen) ?? 0) / by,
       scale,
       waits: report.syncs.length > 0,
       step: stepsLength(report) / by,
       search,
       onFold: fold,
     });
-  }, [report, lens, grouping, beside, bars, numbers, search, fold, scale]);
+  }, [report, chosen, grouping, beside, bars, numbers, search, fold, scale]);
   const idOf = (index: number | null): string | null => (index === null ? null : String(index));
   return (
     <DataTable
@@ -64,17 +64,17 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       columns={columns}
       rows={rows}
       rowId={moduleRowId}
-      sort={sort ?? DEAREST_FIRST}
+      sort={sort ?? MOST_EXPENSIVE_FIRST}
       onSort={(next) => {
         go({ sort: next }, true);
       }}
-      selected={idOf(bond.selected)}
+      selected={idOf(shared.selected)}
       onSelect={(id) => {
         props.onSelect(Number(id));
       }}
-      hovered={idOf(bond.hovered)}
+      hovered={idOf(shared.hovered)}
       onHover={(id) => {
-        bond.onHover(id === null ? null : Number(id));
+        shared.onHover(id === null ? null : Number(id));
       }}
       branch={(row) => ({ level: row.node.depth + 1, open: row.open })}
       onFold={(id, open) => {
@@ -83,7 +83,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       footer={(shown) => (
         <NotAttributed
           report={report}
-          lens={lens}
+          chosen={chosen}
           columns={shown}
           scale={scale}
           rowIndex={rows.length + 2}
@@ -115,7 +115,7 @@ function useRows(modules: Modules, expanded: ReadonlySet<number>): ModuleRow[] {
 
 interface NotAttributedProps {
   report: WireReport;
-  lens: Lens;
+  chosen: ChosenQuantity;
   columns: Column<ModuleRow>[];
   scale: DurationScale;
   rowIndex: number;
@@ -137,15 +137,19 @@ function NotAttributed(props: NotAttributedProps): ReactElement {
   );
 }
 
-function cellsOf({ report, lens, scale }: NotAttributedProps): Partial<Record<string, ReactNode>> {
-  const by = divisor(report, lens.averaging);
-  const whole = over(wholeOf(report, lens), by);
-  const lost = over(restOf(report, lens), by);
+function cellsOf({
+  report,
+  chosen,
+  scale,
+}: NotAttributedProps): Partial<Record<string, ReactNode>> {
+  const by = divisor(report, chosen.averaging);
+  const whole = over(wholeOf(report, chosen), by);
+  const lost = over(restOf(report, chosen), by);
   const syncs = report.syncs.filter((sync) => sync.module === null);
   const wait = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
   const share = ratio(lost, whole);
   const text = scaledDuration(lost, scale);
-  const reasons = whyNot(report, lens, by);
+  const reasons = whyNot(report, chosen, by);
   return {
     module: (
       <span className="module-cell" title={reasons}>
@@ -158,7 +162,9 @@ function cellsOf({ report, lens, scale }: NotAttributedProps): Partial<Record<st
     self: <Bar text={text} part={share ?? 0} />,
     share: percent(share),
     host:
-      lens.quantity === "backward" ? duration(report.coverage.unattributed_host_us / by) : NOTHING,
+      chosen.quantity === "backward"
+        ? duration(report.coverage.unattributed_host_us / by)
+        : NOTHING,
     wait:
       syncs.length === 0 ? (
         NOTHING
@@ -169,7 +175,7 @@ function cellsOf({ report, lens, scale }: NotAttributedProps): Partial<Record<st
 }
 
 /** Reasons are known for the backward, in the report's own measure. */
-function whyNot(report: WireReport, { quantity, clock }: Lens, by: number): string {
+function whyNot(report: WireReport, { quantity, clock }: ChosenQuantity, by: number): string {
   if (quantity === "backward" && clock === measureOf(report)) {
     return reasonsOf(report)
       .map(([reason, us]) => `${reason} ${duration(us / by)}`)

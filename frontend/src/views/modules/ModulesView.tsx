@@ -8,38 +8,44 @@ import { Figures } from "./Figures";
 import { ModuleTable } from "./ModuleTable";
 import { HostNotice, NoBackward, NoModules } from "./Notices";
 import { Picture } from "./Picture";
-import { Lenses } from "./QuantityPicker";
+import { QuantityPicker } from "./QuantityPicker";
 import { Toolbar, useKernelSearch, type KernelSearch } from "./Toolbar";
 import { indexOfGroup } from "./groups";
 import { indexOfPath } from "./moduleTree";
 import { GroupPanel } from "./panel/GroupPanel";
 import { ModulePanel } from "./panel/ModulePanel";
 import { holds } from "./quantity";
-import { DEAREST_FIRST, useFolds, useModules, type Bond, type Modules } from "./useModules";
+import {
+  MOST_EXPENSIVE_FIRST,
+  useFolds,
+  useModules,
+  type SharedSelection,
+  type Modules,
+} from "./useModules";
 
-interface BackwardViewProps {
+interface ModulesViewProps {
   report: WireReport;
   target: Target;
 }
 
-export function BackwardView({ report, target }: BackwardViewProps): ReactElement {
+export function ModulesView({ report, target }: ModulesViewProps): ReactElement {
   const [place] = usePlace();
-  const sort = place.sort ?? DEAREST_FIRST;
+  const sort = place.sort ?? MOST_EXPENSIVE_FIRST;
   const kernels = useKernelSearch(target, place.search);
   const modules = useModules(report, place, sort, place.search, kernels.paths);
-  const { base, lens } = modules;
+  const { base, chosen } = modules;
   const selected = indexOfPath(base, place.module);
   const picked = indexOfGroup(modules.tree, place.picked);
   const backward = holds(report, "backward");
   return (
-    <div className={`view tone-${lens.quantity}`}>
+    <div className={`view tone-${chosen.quantity}`}>
       <div className="view-main">
         <Figures report={report} averaging={place.averaging} />
         {base.nodes.length === 0 ? (
           <NoModules report={report} />
         ) : (
           <>
-            <Lenses report={report} lens={lens} />
+            <QuantityPicker report={report} chosen={chosen} />
             {!backward && <NoBackward />}
           </>
         )}
@@ -68,7 +74,7 @@ export function BackwardView({ report, target }: BackwardViewProps): ReactElemen
   );
 }
 
-interface RowsProps extends BackwardViewProps {
+interface RowsProps extends ModulesViewProps {
   modules: Modules;
   kernels: KernelSearch["state"];
 }
@@ -80,7 +86,7 @@ function Rows({ report, target, modules, kernels }: RowsProps): ReactElement {
   const folds = useFolds(tree, place.module);
   const [hovered, setHovered] = useState<number | null>(null);
   const selected = indexOfPath(tree, place.module) ?? indexOfGroup(tree, place.picked);
-  const bond: Bond = { selected, hovered, onHover: setHovered };
+  const shared: SharedSelection = { selected, hovered, onHover: setHovered };
   return (
     <>
       {tree.nodes.length > 0 && (
@@ -95,7 +101,7 @@ function Rows({ report, target, modules, kernels }: RowsProps): ReactElement {
             levels={tree.levels}
             onLevels={folds.toLevel}
           />
-          <Picture report={report} modules={modules} bond={bond} folds={folds} />
+          <Picture report={report} modules={modules} shared={shared} folds={folds} />
         </>
       )}
       <ModuleTable
@@ -103,7 +109,7 @@ function Rows({ report, target, modules, kernels }: RowsProps): ReactElement {
         target={target}
         modules={modules}
         folds={folds}
-        bond={bond}
+        shared={shared}
         onSelect={(index) => {
           const node = tree.nodes[index];
           if (node === undefined) return;

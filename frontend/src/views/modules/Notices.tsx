@@ -28,7 +28,7 @@ const MOST_NODES = 8;
 
 /** A trace without module names still has its autograd nodes. */
 export function NoModules({ report }: { report: WireReport }): ReactElement {
-  const dearest = [...report.nodes]
+  const mostExpensive = [...report.nodes]
     .sort((a, b) => (b.device_us ?? b.host_us) - (a.device_us ?? a.host_us))
     .slice(0, MOST_NODES);
   return (
@@ -43,7 +43,7 @@ export function NoModules({ report }: { report: WireReport }): ReactElement {
         </p>
         <RecordSnippet />
       </div>
-      {dearest.length > 0 && (
+      {mostExpensive.length > 0 && (
         <div>
           <h2>Dearest autograd nodes</h2>
           <table className="small-table">
@@ -56,7 +56,7 @@ export function NoModules({ report }: { report: WireReport }): ReactElement {
               </tr>
             </thead>
             <tbody>
-              {dearest.map((node) => (
+              {mostExpensive.map((node) => (
                 <tr key={node.name}>
                   <th scope="row">
                     <Name text={node.name} className="code" />

@@ -8,23 +8,23 @@ import { over } from "../../text/numbers";
 import { Icicle } from "./Icicle";
 import { indexOfPath, lineage } from "./moduleTree";
 import { restOf } from "./quantity";
-import type { Bond, Folds, Modules } from "./useModules";
+import type { SharedSelection, Folds, Modules } from "./useModules";
 
 interface PictureProps {
   report: WireReport;
   modules: Modules;
-  bond: Bond;
+  shared: SharedSelection;
   folds: Folds;
 }
 
 /** The icicle and the way back out of a subtree. */
-export function Picture({ report, modules, bond, folds }: PictureProps): ReactElement {
+export function Picture({ report, modules, shared, folds }: PictureProps): ReactElement {
   const [place, go] = usePlace();
-  const { tree, lens, grouping } = modules;
-  const by = divisor(report, lens.averaging);
+  const { tree, chosen, grouping } = modules;
+  const by = divisor(report, chosen.averaging);
   const zoom = grouping === "instance" ? indexOfPath(tree, place.zoom) : null;
   // A group's block is as wide as own times: no scale for the forward with those below.
-  const beside = place.beside && lens.quantity !== "forward" && grouping === "instance";
+  const beside = place.beside && chosen.quantity !== "forward" && grouping === "instance";
   const pick = (index: number): void => {
     const node = tree.nodes[index];
     if (node === undefined) return;
@@ -47,11 +47,11 @@ export function Picture({ report, modules, bond, folds }: PictureProps): ReactEl
       />
       <Icicle
         modules={modules}
-        rest={over(restOf(report, lens), by) ?? 0}
+        rest={over(restOf(report, chosen), by) ?? 0}
         step={stepsLength(report) / by}
         zoom={zoom}
         beside={beside}
-        bond={bond}
+        shared={shared}
         onPick={pick}
       />
     </section>

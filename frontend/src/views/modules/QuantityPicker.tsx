@@ -6,7 +6,7 @@ import { usePlace } from "../../parts/services";
 import type { Measure } from "../../report/measures";
 import { GROUPINGS, QUANTITIES, type Grouping } from "./address";
 import { timeDefinitions } from "./definitions";
-import { clocksOf, holds, type Lens } from "./quantity";
+import { clocksOf, holds, type ChosenQuantity } from "./quantity";
 
 const GROUP_TITLES: Readonly<Record<Grouping, string>> = {
   instance: "One row for each module, below the module that holds it.",
@@ -20,11 +20,17 @@ const CLOCKS: Readonly<Record<Measure, string>> = {
 };
 
 /** What is shown: which part of the work, whose time, in which groups, beside what. */
-export function Lenses({ report, lens }: { report: WireReport; lens: Lens }): ReactElement {
+export function QuantityPicker({
+  report,
+  chosen,
+}: {
+  report: WireReport;
+  chosen: ChosenQuantity;
+}): ReactElement {
   const [place, go] = usePlace();
-  const clocks = clocksOf(report, lens.quantity);
+  const clocks = clocksOf(report, chosen.quantity);
   return (
-    <div className="lenses">
+    <div className="quantities">
       <Segments
         label="Measure"
         toned
@@ -33,14 +39,14 @@ export function Lenses({ report, lens }: { report: WireReport; lens: Lens }): Re
           title: value,
           tooltip: holds(report, value)
             ? timeDefinitions({
-                ...lens,
+                ...chosen,
                 quantity: value,
                 clock: clocksOf(report, value)[0] ?? "host",
               }).total.text
             : `This trace holds no ${value} of modules.`,
-          disabled: !holds(report, value) && value !== lens.quantity,
+          disabled: !holds(report, value) && value !== chosen.quantity,
         }))}
-        chosen={lens.quantity}
+        chosen={chosen.quantity}
         onChoose={(quantity) => {
           go({ quantity });
         }}
@@ -53,7 +59,7 @@ export function Lenses({ report, lens }: { report: WireReport; lens: Lens }): Re
           tooltip: CLOCKS[value],
           disabled: !clocks.includes(value),
         }))}
-        chosen={lens.clock}
+        chosen={chosen.clock}
         onChoose={(clock) => {
           go({ clock });
         }}
@@ -66,7 +72,7 @@ export function Lenses({ report, lens }: { report: WireReport; lens: Lens }): Re
           go({ group, zoom: null, picked: null });
         }}
       />
-      {lens.quantity !== "forward" && (
+      {chosen.quantity !== "forward" && (
         <label className="check" title="Each row's forward, drawn to the same scale.">
           <input
             type="checkbox"

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Column } from "../../components/table/props";
-import { deservesLook } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import {
   count,
@@ -17,14 +17,14 @@ import { Spark, type Bars } from "./Spark";
 import type { Grouping } from "./address";
 import { MODULE_DEFINITIONS as D, timeDefinitions } from "./definitions";
 import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
-import type { Lens } from "./quantity";
+import type { ChosenQuantity } from "./quantity";
 
 /** In what order columns give way: pictures first, what says where the time goes never. */
 const YIELDS = { overTime: 1, share: 2, host: 3, kernels: 4, calls: 5 } as const;
 
 /** What the cells need beyond their row. */
 export interface CellSettings {
-  lens: Lens;
+  chosen: ChosenQuantity;
   grouping: Grouping;
   /** Whether the forward has a column of its own. */
   beside: boolean;
@@ -46,16 +46,16 @@ type Render = (numbers: ModuleNumbers) => ReactElement | string;
 
 /** The columns, as far as the quantity has such numbers. */
 export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
-  const { lens, numbers } = settings;
-  const device = lens.clock === "device";
-  const time = timeDefinitions(lens);
+  const { chosen, numbers } = settings;
+  const device = chosen.clock === "device";
+  const time = timeDefinitions(chosen);
   const bar = (key: "total" | "self"): Render => barCell(key, settings.scale, settings.whole);
   const columns = [
     moduleColumn(settings),
     column("calls", D.calls, 44, (n) => count(n.calls), YIELDS.calls),
     column("total", time.total, 102, bar("total")),
   ];
-  if (settings.beside && lens.quantity !== "forward") {
+  if (settings.beside && chosen.quantity !== "forward") {
     columns.push(
       column("forward", D.forward, 86, barCell("forward", settings.scale, settings.whole)),
     );
@@ -64,7 +64,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     column("self", time.self, 86, bar("self")),
     column("share", D.share, 54, (n) => <Heat share={n.share} />, YIELDS.share),
   );
-  const worked = lens.quantity !== "communication";
+  const worked = chosen.quantity !== "communication";
   if (device && worked) {
     columns.push(column("host", D.host, 66, plainDuration(settings, "host"), YIELDS.host));
   }
@@ -83,7 +83,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     const cell: Render = (n) => (n.communication === 0 ? "—" : render(n));
     columns.push(column("communication", D.communication, 78, cell));
   }
-  if (lens.quantity === "forward" || lens.quantity === "backward") {
+  if (chosen.quantity === "forward" || chosen.quantity === "backward") {
     columns.push(overTimeColumn(settings));
   }
   return columns;
@@ -197,7 +197,7 @@ function waitCell(settings: CellSettings, key: "wait" | "idle"): Render {
     // No wait is worth no ink, and an idle time without a wait is not one of these.
     if (n.syncs === 0) return "—";
     const text = scaledDuration(value, scale);
-    const look = deservesLook(value, settings.step);
+    const look = isHighlighted(value, settings.step);
     return (
       <span className={look ? "wait look" : "wait"} title={counted(n.syncs ?? 0, "sync")}>
         {text}

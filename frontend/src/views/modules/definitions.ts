@@ -4,7 +4,7 @@
  */
 
 import { define, type Definition } from "../../text/definitions";
-import type { Lens } from "./quantity";
+import type { ChosenQuantity } from "./quantity";
 
 /** Figures above the fold. */
 export const FIGURE_DEFINITIONS = {
@@ -77,7 +77,7 @@ export const MODULE_TIME_DEFINITIONS = {
   ),
 } as const;
 
-type TimeKey = `${Lens["quantity"]}${"Device" | "Host"}${"Total" | "Self"}`;
+type TimeKey = `${ChosenQuantity["quantity"]}${"Device" | "Host"}${"Total" | "Self"}`;
 
 /** The other columns of the table of modules. */
 export const MODULE_DEFINITIONS = {
@@ -164,8 +164,8 @@ export const MODULE_PANEL_DEFINITIONS = {
   shapes: define("shapes", "Input shapes of the first operator of each call, most frequent first."),
 } as const;
 
-/** What the columns of total and own time mean through a lens. */
-export function timeDefinitions({ quantity, clock }: Lens): {
+/** What the columns of total and own time mean for a chosen quantity. */
+export function timeDefinitions({ quantity, clock }: ChosenQuantity): {
   total: Definition;
   self: Definition;
 } {

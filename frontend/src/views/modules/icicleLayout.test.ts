@@ -8,7 +8,7 @@ import { moduleNumbers } from "./moduleNumbers";
 import { buildTree } from "./moduleTree";
 import { orderTree } from "./treeRows";
 
-const lens = { quantity: "backward", clock: "device", averaging: "total" } as const;
+const chosen = { quantity: "backward", clock: "device", averaging: "total" } as const;
 
 function input(
   given = report(),
@@ -17,7 +17,7 @@ function input(
 ): IcicleInput {
   const base = buildTree(given.modules);
   const tree = groupTree(base, by);
-  const numbers = moduleNumbers(given, base, tree, lens);
+  const numbers = moduleNumbers(given, base, tree, chosen);
   const order = orderTree(tree, numbers, { key: "total", descending: true });
   return { tree, order, numbers, zoom: null, rest: 1, levels: 9, least: 0, ...rest };
 }

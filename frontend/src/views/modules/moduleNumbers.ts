@@ -2,9 +2,9 @@ import type { WireModule, WireReport } from "../../api/types";
 import { divisor } from "../../report/measures";
 import { over, ratio, sumOf, without } from "../../text/numbers";
 import type { ModuleNode, ModuleTree } from "./moduleTree";
-import { totalOf, wholeOf, workOf, type Lens } from "./quantity";
+import { totalOf, wholeOf, workOf, type ChosenQuantity } from "./quantity";
 
-/** The numbers of one row, through a lens; null: not in the trace. */
+/** The numbers of one row, for a chosen quantity; null: not in the trace. */
 export interface ModuleNumbers {
   calls: number | null;
   total: number | null;
@@ -39,24 +39,24 @@ export function moduleNumbers(
   report: WireReport,
   base: ModuleTree,
   tree: ModuleTree,
-  lens: Lens,
+  chosen: ChosenQuantity,
 ): ModuleNumbers[] {
-  const whole = wholeOf(report, lens);
-  const by = divisor(report, lens.averaging);
+  const whole = wholeOf(report, chosen);
+  const by = divisor(report, chosen.averaging);
   const below = (index: number, pick: (module: WireModule) => number | null): number =>
     sumOf((base.nodes[index]?.children ?? []).map((child) => at(report, child, pick))) ?? 0;
   const own = report.modules.map((module, index): Own => {
-    const communicates = lens.quantity === "communication";
+    const communicates = chosen.quantity === "communication";
     const self = communicates
       ? without(
-          totalOf(module, lens),
-          below(index, (child) => totalOf(child, lens)),
+          totalOf(module, chosen),
+          below(index, (child) => totalOf(child, chosen)),
         )
-      : selfOf(module, lens);
+      : selfOf(module, chosen);
     const wait = module.sync.blocked_us - below(index, (child) => child.sync.blocked_us);
     return { self, wait: Math.max(0, wait) };
   });
-  return tree.nodes.map((node) => rowOf({ report, tree, lens, own, by, whole }, node));
+  return tree.nodes.map((node) => rowOf({ report, tree, chosen, own, by, whole }, node));
 }
 
 interface Own {
@@ -67,22 +67,22 @@ interface Own {
 interface Context {
   report: WireReport;
   tree: ModuleTree;
-  lens: Lens;
+  chosen: ChosenQuantity;
   own: readonly Own[];
   by: number;
   whole: number | null;
 }
 
 function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
-  const { report, lens, own, by, whole } = context;
+  const { report, chosen, own, by, whole } = context;
   const members = membersOf(context.tree, node);
   const sum = (pick: (module: WireModule) => number | null): number | null =>
     sumOf(node.tops.map((top) => at(report, top, pick)));
-  const total = sum((module) => totalOf(module, lens));
+  const total = sum((module) => totalOf(module, chosen));
   const self = sumOf(members.map((member) => own[member]?.self ?? null));
-  const { quantity, clock } = lens;
-  const backward = sum((module) => totalOf(module, { ...lens, quantity: "backward" }));
-  const forward = sum((module) => totalOf(module, { ...lens, quantity: "forward" }));
+  const { quantity, clock } = chosen;
+  const backward = sum((module) => totalOf(module, { ...chosen, quantity: "backward" }));
+  const forward = sum((module) => totalOf(module, { ...chosen, quantity: "forward" }));
   const communication =
     clock === "host" ? null : sum((module) => communicationOf(module, "backward"));
   return {
@@ -133,10 +133,10 @@ export function communicationOf(
   return kinds === null ? null : (kinds.communication ?? 0);
 }
 
-function selfOf(module: WireModule, lens: Lens): number | null {
-  const work = workOf(module, lens.quantity);
+function selfOf(module: WireModule, chosen: ChosenQuantity): number | null {
+  const work = workOf(module, chosen.quantity);
   if (work === null) return null;
-  return lens.clock === "device" ? work.self_device_us : work.self_host_us;
+  return chosen.clock === "device" ? work.self_device_us : work.self_host_us;
 }
 
 function at(

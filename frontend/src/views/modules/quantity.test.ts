@@ -14,7 +14,7 @@ import type { Grouping, Quantity } from "./address";
 import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
 import { buildTree } from "./moduleTree";
-import { lensOf, restOf, wholeOf } from "./quantity";
+import { chooseQuantity, restOf, wholeOf } from "./quantity";
 
 interface Asked {
   averaging?: Averaging;
@@ -30,7 +30,7 @@ function numbersOf(given: WireReport, asked: Asked = {}): ModuleNumbers[] {
     given,
     base,
     groupTree(base, by),
-    lensOf(given, { quantity, clock, averaging }),
+    chooseQuantity(given, { quantity, clock, averaging }),
   );
 }
 
@@ -130,9 +130,9 @@ test("each quantity has its own totals, whole and rest", () => {
     ],
   });
   const told = (quantity: Quantity): unknown => {
-    const lens = lensOf(given, { quantity, clock: null, averaging: "total" });
+    const chosen = chooseQuantity(given, { quantity, clock: null, averaging: "total" });
     const rows = numbersOf(given, { quantity }).map((n) => [n.total, n.self]);
-    return [...rows, wholeOf(given, lens), restOf(given, lens)];
+    return [...rows, wholeOf(given, chosen), restOf(given, chosen)];
   };
   expect(told("forward")).toEqual([[5, 1], [4, 4], 5, 0]);
   expect(told("backward")).toEqual([[9, 3], [6, 6], 10, 1]);
@@ -142,17 +142,17 @@ test("each quantity has its own totals, whole and rest", () => {
 
 test("the host's time is shown where it is asked for, communication has none", () => {
   const given = report();
-  const lens = (quantity: Quantity): unknown =>
-    lensOf(given, { quantity, clock: "host", averaging: "mean" });
-  expect(lens("backward")).toEqual({ quantity: "backward", clock: "host", averaging: "mean" });
-  expect(lens("communication")).toMatchObject({ clock: "device" });
+  const chosen = (quantity: Quantity): unknown =>
+    chooseQuantity(given, { quantity, clock: "host", averaging: "mean" });
+  expect(chosen("backward")).toEqual({ quantity: "backward", clock: "host", averaging: "mean" });
+  expect(chosen("communication")).toMatchObject({ clock: "device" });
 });
 
 test("without a backward the forward is shown", () => {
   const none = { ...report().coverage, backward_device_us: 0, backward_host_us: 0 };
   const given = report({ coverage: { ...none, measure: "host" } });
   const wanted = { quantity: null, clock: null, averaging: "mean" } as const;
-  expect(lensOf(given, wanted)).toMatchObject({ quantity: "forward", clock: "device" });
+  expect(chooseQuantity(given, wanted)).toMatchObject({ quantity: "forward", clock: "device" });
 });
 
 test("a group's total counts nothing twice, its own time is that of all in it", () => {

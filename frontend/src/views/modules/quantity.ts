@@ -11,7 +11,7 @@ import { sumOf } from "../../text/numbers";
 import type { Quantity } from "./address";
 
 /** Which of the report's numbers the page shows. */
-export interface Lens {
+export interface ChosenQuantity {
   readonly quantity: Quantity;
   readonly clock: Measure;
   readonly averaging: Averaging;
@@ -24,13 +24,13 @@ export interface Wanted {
   averaging: Averaging;
 }
 
-/** Which number of a call the lens shows; of what has no calls of its own, the backward's. */
-export function callMeasure({ quantity, clock }: Lens): CallMeasure {
+/** Which number of a call is shown; of what has no calls of its own, the backward's. */
+export function callMeasure({ quantity, clock }: ChosenQuantity): CallMeasure {
   return `${quantity === "forward" ? "forward" : "backward"}_${clock}_us`;
 }
 
 /** What is shown: as it was asked for, as far as the trace holds it. */
-export function lensOf(report: WireReport, wanted: Wanted): Lens {
+export function chooseQuantity(report: WireReport, wanted: Wanted): ChosenQuantity {
   const quantity = wanted.quantity ?? ((backwardTotal(report) ?? 0) > 0 ? "backward" : "forward");
   const clocks = clocksOf(report, quantity);
   const asked = clocks.find((clock) => clock === wanted.clock);
@@ -61,17 +61,17 @@ export function workOf(module: WireModule, quantity: Quantity): WireWork | null 
 }
 
 /** Time of a module and those below it, microseconds; null where there is none to tell. */
-export function totalOf(module: WireModule, lens: Lens): number | null {
-  if (lens.quantity === "communication") return communication(module);
-  const work = workOf(module, lens.quantity);
+export function totalOf(module: WireModule, chosen: ChosenQuantity): number | null {
+  if (chosen.quantity === "communication") return communication(module);
+  const work = workOf(module, chosen.quantity);
   if (work === null) return null;
-  return lens.clock === "device" ? work.device_us : work.host_us;
+  return chosen.clock === "device" ? work.device_us : work.host_us;
 }
 
 /** Time of everything: what shares are of; null where the report does not tell. */
-export function wholeOf(report: WireReport, lens: Lens): number | null {
-  const { quantity, clock } = lens;
-  const roots = rootTotal(report, lens);
+export function wholeOf(report: WireReport, chosen: ChosenQuantity): number | null {
+  const { quantity, clock } = chosen;
+  const roots = rootTotal(report, chosen);
   if (quantity === "backward") {
     return clock === "device" ? backwardTotal(report) : report.coverage.backward_host_us;
   }
@@ -85,19 +85,19 @@ export function wholeOf(report: WireReport, lens: Lens): number | null {
 }
 
 /** What of it belongs to no module; null where the report does not tell. */
-export function restOf(report: WireReport, lens: Lens): number | null {
-  const { quantity, clock } = lens;
+export function restOf(report: WireReport, chosen: ChosenQuantity): number | null {
+  const { quantity, clock } = chosen;
   if (quantity === "backward") {
     return clock === "device" ? unattributedTotal(report) : report.coverage.unattributed_host_us;
   }
   if (quantity === "recompute" || clock === "host") return null;
-  const whole = wholeOf(report, lens);
-  return whole === null ? null : whole - (rootTotal(report, lens) ?? 0);
+  const whole = wholeOf(report, chosen);
+  return whole === null ? null : whole - (rootTotal(report, chosen) ?? 0);
 }
 
-function rootTotal(report: WireReport, lens: Lens): number | null {
+function rootTotal(report: WireReport, chosen: ChosenQuantity): number | null {
   return sumOf(
-    report.modules.filter((module) => module.parent === null).map((m) => totalOf(m, lens)),
+    report.modules.filter((module) => module.parent === null).map((m) => totalOf(m, chosen)),
   );
 }
 

@@ -7,11 +7,11 @@ import { moduleNumbers } from "./moduleNumbers";
 import { buildTree, type ModuleTree } from "./moduleTree";
 import { expandedToLevel, fittingLevel, orderTree, searchTree, visibleRows } from "./treeRows";
 
-const lens = { quantity: "backward", clock: "device", averaging: "total" } as const;
+const chosen = { quantity: "backward", clock: "device", averaging: "total" } as const;
 const given = report();
 const tree = buildTree(given.modules);
-const numbers = moduleNumbers(given, tree, tree, lens);
-const dearest: Sort = { key: "total", descending: true };
+const numbers = moduleNumbers(given, tree, tree, chosen);
+const byTotal: Sort = { key: "total", descending: true };
 
 function paths(of: ModuleTree, rows: number[]): string[] {
   return rows.map((index) => of.nodes[index]?.path ?? "?");
@@ -23,7 +23,7 @@ function shown(sort: Sort, expanded: ReadonlySet<number>, text = ""): string[] {
 
 test("siblings are sorted within their parent, the tree stays", () => {
   const all = expandedToLevel(tree, 9);
-  expect(shown(dearest, all)).toEqual(["", "blocks", "blocks.1", "blocks.0", "head"]);
+  expect(shown(byTotal, all)).toEqual(["", "blocks", "blocks.1", "blocks.0", "head"]);
   expect(shown({ key: "total", descending: false }, all)).toEqual([
     "",
     "head",
@@ -58,7 +58,7 @@ test("missing numbers come last either way", () => {
     ],
   });
   const flat = buildTree(rows.modules);
-  const values = moduleNumbers(rows, flat, flat, lens);
+  const values = moduleNumbers(rows, flat, flat, chosen);
   const roots = (descending: boolean): string[] =>
     paths(flat, [...orderTree(flat, values, { key: "total", descending }).roots]);
   expect(roots(true)).toEqual(["much", "little", "none"]);
@@ -67,15 +67,15 @@ test("missing numbers come last either way", () => {
 });
 
 test("what is folded is not shown", () => {
-  expect(shown(dearest, new Set())).toEqual([""]);
-  expect(shown(dearest, new Set([0]))).toEqual(["", "blocks", "head"]);
+  expect(shown(byTotal, new Set())).toEqual([""]);
+  expect(shown(byTotal, new Set([0]))).toEqual(["", "blocks", "head"]);
 });
 
 test("a search shows what fits path or class, and all above it, folded or not", () => {
-  expect(shown(dearest, new Set(), "BLOCKS.1")).toEqual(["", "blocks", "blocks.1"]);
-  expect(shown(dearest, new Set(), "block")).toEqual(["", "blocks", "blocks.1", "blocks.0"]);
-  expect(shown(dearest, new Set(), "linear")).toEqual(["", "head"]);
-  expect(shown(dearest, new Set(), "nowhere")).toEqual([]);
+  expect(shown(byTotal, new Set(), "BLOCKS.1")).toEqual(["", "blocks", "blocks.1"]);
+  expect(shown(byTotal, new Set(), "block")).toEqual(["", "blocks", "blocks.1", "blocks.0"]);
+  expect(shown(byTotal, new Set(), "linear")).toEqual(["", "head"]);
+  expect(shown(byTotal, new Set(), "nowhere")).toEqual([]);
   expect(searchTree(tree, "  ")).toBeNull();
 });
 

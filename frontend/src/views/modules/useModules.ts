@@ -6,7 +6,7 @@ import type { Grouping } from "./address";
 import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
 import { buildTree, indexOfPath, lineage, type ModuleTree } from "./moduleTree";
-import { lensOf, type Lens, type Wanted } from "./quantity";
+import { chooseQuantity, type ChosenQuantity, type Wanted } from "./quantity";
 import {
   expandedToLevel,
   fittingLevel,
@@ -16,11 +16,11 @@ import {
   type TreeOrder,
 } from "./treeRows";
 
-export const DEAREST_FIRST: Sort = { key: "total", descending: true };
+export const MOST_EXPENSIVE_FIRST: Sort = { key: "total", descending: true };
 
-/** The report's modules through a lens, ready for icicle, table and panel. */
+/** The report's modules for a chosen quantity, ready for icicle, table and panel. */
 export interface Modules {
-  lens: Lens;
+  chosen: ChosenQuantity;
   grouping: Grouping;
   /** The tree of instances, whose rows are the report's. */
   base: ModuleTree;
@@ -39,15 +39,15 @@ export function useModules(
   byKernel: ReadonlySet<string>,
 ): Modules {
   const { quantity, clock, averaging, group } = wanted;
-  const lens = useMemo(
-    () => lensOf(report, { quantity, clock, averaging }),
+  const chosen = useMemo(
+    () => chooseQuantity(report, { quantity, clock, averaging }),
     [report, quantity, clock, averaging],
   );
   const base = useMemo(() => buildTree(report.modules), [report]);
   const tree = useMemo(() => groupTree(base, group), [base, group]);
   const numbers = useMemo(
-    () => moduleNumbers(report, base, tree, lens),
-    [report, base, tree, lens],
+    () => moduleNumbers(report, base, tree, chosen),
+    [report, base, tree, chosen],
   );
   const { key, descending } = sort;
   const order = useMemo(
@@ -55,7 +55,7 @@ export function useModules(
     [tree, numbers, key, descending],
   );
   const search = useMemo(() => searchTree(tree, text, byKernel), [tree, text, byKernel]);
-  return { lens, grouping: group, base, tree, numbers, order, search };
+  return { chosen, grouping: group, base, tree, numbers, order, search };
 }
 
 const ROWS_AT_FIRST = 40;
@@ -102,7 +102,7 @@ function withLineage(open: ReadonlySet<number>, tree: ModuleTree, index: number)
 }
 
 /** What binds icicle and table: the same module selected and hovered in both. */
-export interface Bond {
+export interface SharedSelection {
   selected: number | null;
   hovered: number | null;
   onHover: (index: number | null) => void;

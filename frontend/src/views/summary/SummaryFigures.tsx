@@ -5,7 +5,7 @@ import type { WireReport } from "../../api/types";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { attributedShare } from "../../report/headline";
 import { stepsLength } from "../../report/measures";
-import { avoidable, deservesLook } from "../../report/syncs";
+import { avoidable, isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationParts, NOTHING, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
@@ -115,7 +115,7 @@ export function summaryFigures(report: WireReport): SummaryNumbers {
     busy: busyShare(report),
     backward: backward > 0 ? ratio(backward, length) : null,
     blocked: report.trace.devices.length === 0 && blocked === 0 ? null : blocked / steps,
-    blockedLooks: deservesLook(blocked, length),
+    blockedLooks: isHighlighted(blocked, length),
     attributed: attributedShare(report),
   };
 }

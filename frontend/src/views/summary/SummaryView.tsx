@@ -8,8 +8,8 @@ import { Devices } from "./Devices";
 import { Coverage, DataQuality, TraceBlock } from "./Quality";
 import { StepsChart } from "./StepsChart";
 import { SummaryFigures, summaryFigures } from "./SummaryFigures";
-import { DearFindings } from "./TopFindings";
-import { DearModules } from "./TopModules";
+import { TopFindings } from "./TopFindings";
+import { TopModules } from "./TopModules";
 import { kindRows } from "./tables";
 
 interface SummaryViewProps {
@@ -29,9 +29,9 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
         </div>
         <StepsChart whole={whole} />
         <div className="summary-first">
-          <DearFindings report={report} />
+          <TopFindings report={report} />
           <div className="facets">
-            <DearModules report={report} />
+            <TopModules report={report} />
             <Devices report={report} />
           </div>
         </div>
@@ -74,7 +74,7 @@ export function verdict(report: WireReport): string {
   if (idle < IDLE_WORTH_SAYING) {
     return `${pass}The device is busy for ${percent(busy)} of a step${kindText(report)}.`;
   }
-  const [cause, share] = dearestIdle(report, step);
+  const [cause, share] = largestIdle(report, step);
   return `${pass}The device is idle for ${percent(idle)} of a step, ${percent(share)} ${BECAUSE[cause]}.`;
 }
 
@@ -85,7 +85,7 @@ function kindText(report: WireReport): string {
   return `; ${percent(most.share)} of its work is ${most.key}`;
 }
 
-function dearestIdle(
+function largestIdle(
   report: WireReport,
   step: number,
 ): [cause: Exclude<DevicePart, "busy">, share: number] {

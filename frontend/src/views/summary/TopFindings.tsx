@@ -7,12 +7,12 @@ import { countedStep, findingId, priceText } from "../../report/findings";
 
 const MOST = 3;
 
-/** What to change first: the dearest findings, each with its price and its remedy. */
-export function DearFindings({ report }: { report: WireReport }): ReactElement {
+/** What to change first: the most expensive findings, each with its price and its remedy. */
+export function TopFindings({ report }: { report: WireReport }): ReactElement {
   const { findings } = report;
   const step = countedStep(report);
   return (
-    <section className="facet dear-findings" aria-label="Dearest findings">
+    <section className="facet top-findings" aria-label="Dearest findings">
       <header>
         <h2>What to change first</h2>
         <PlaceLink to={{ view: "findings", finding: null, search: "", sort: null }}>
@@ -26,30 +26,30 @@ export function DearFindings({ report }: { report: WireReport }): ReactElement {
       )}
       <ol>
         {findings.slice(0, MOST).map((finding) => (
-          <DearFinding key={findingId(finding)} finding={finding} step={step} />
+          <TopFinding key={findingId(finding)} finding={finding} step={step} />
         ))}
       </ol>
     </section>
   );
 }
 
-function DearFinding(props: { finding: WireFinding; step: number | null }): ReactElement {
+function TopFinding(props: { finding: WireFinding; step: number | null }): ReactElement {
   const { finding, step } = props;
   return (
     <li>
       <PlaceLink
         to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}
-        className="dear-title"
+        className="top-title"
         title={finding.evidence}
       >
         <Name text={finding.title} className="wrap" />
       </PlaceLink>
-      <p className="dear-where">
+      <p className="top-where">
         <Name text={finding.where} className="code" />
         <span className="muted">confidence {finding.confidence}</span>
       </p>
-      <p className="dear-price">{priceText(finding, step)}</p>
-      <p className="dear-fix" title={finding.fix}>
+      <p className="top-price">{priceText(finding, step)}</p>
+      <p className="top-fix" title={finding.fix}>
         {finding.fix}
       </p>
     </li>

@@ -6,7 +6,7 @@ import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { measureOf, stepsLength, type Measure } from "../../report/measures";
-import { deservesLook } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import {
   countOrNothing,
   duration,
@@ -20,28 +20,28 @@ import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
 
 const MOST = 5;
 
-/** Which module to open: those whose own backward is dearest. */
-export function DearModules({ report }: { report: WireReport }): ReactElement {
-  const dear = useMemo(() => dearestModules(report, MOST), [report]);
+/** Which module to open: those whose own backward is most expensive. */
+export function TopModules({ report }: { report: WireReport }): ReactElement {
+  const top = useMemo(() => topModules(report, MOST), [report]);
   const length = stepsLength(report) / Math.max(1, report.steps.length);
-  const waits = dear.rows.some((row) => row.wait > 0);
-  const scale = durationScale(dear.rows[0]?.self ?? 0);
+  const waits = top.rows.some((row) => row.wait > 0);
+  const scale = durationScale(top.rows[0]?.self ?? 0);
   return (
-    <section className="facet dear-modules" aria-label="Dearest modules">
+    <section className="facet top-modules" aria-label="Dearest modules">
       <header>
         <h2>
           Which module to open{" "}
-          {dear.rows.length > 0 && (
+          {top.rows.length > 0 && (
             <span className="muted">
-              by own {dear.pass}, {dear.measure}
+              by own {top.pass}, {top.measure}
             </span>
           )}
         </h2>
         <PlaceLink to={{ view: "backward", module: null, zoom: null, search: "", sort: null }}>
-          {dear.pass === "backward" ? "Backward" : "All modules"}
+          {top.pass === "backward" ? "Backward" : "All modules"}
         </PlaceLink>
       </header>
-      {dear.rows.length === 0 ? (
+      {top.rows.length === 0 ? (
         <p className="muted">{nothingText(report)}</p>
       ) : (
         <table className="small-table">
@@ -61,20 +61,20 @@ export function DearModules({ report }: { report: WireReport }): ReactElement {
               )}
             </tr>
           </thead>
-          <tbody className={dear.pass}>
-            {dear.rows.map((row) => (
+          <tbody className={top.pass}>
+            {top.rows.map((row) => (
               <Row
                 key={row.module.path}
                 row={row}
                 own={scaledDuration(row.self, scale)}
                 waits={waits}
-                look={deservesLook(row.wait, length)}
+                look={isHighlighted(row.wait, length)}
               />
             ))}
           </tbody>
         </table>
       )}
-      <Rest dear={dear} />
+      <Rest top={top} />
     </section>
   );
 }
@@ -111,11 +111,11 @@ function Row({ row, own, waits, look }: RowProps): ReactElement {
   );
 }
 
-function Rest({ dear }: { dear: TopModuleRows }): ReactElement | null {
-  if (dear.rest === null || dear.rest <= 0) return null;
+function Rest({ top }: { top: TopModuleRows }): ReactElement | null {
+  if (top.rest === null || top.rest <= 0) return null;
   return (
     <p className="muted">
-      {duration(dear.rest)} a step of the {dear.pass} belongs to no known module.
+      {duration(top.rest)} a step of the {top.pass} belongs to no known module.
     </p>
   );
 }
@@ -127,7 +127,7 @@ function nothingText(report: WireReport): string {
   return "No module did any work of its own in these steps.";
 }
 
-/** One of the dearest modules, microseconds a step. */
+/** One of the most expensive modules, microseconds a step. */
 interface TopModuleRow {
   readonly module: WireModule;
   readonly self: number;
@@ -144,8 +144,8 @@ interface TopModuleRows {
   readonly rest: number | null;
 }
 
-/** The modules whose own backward is dearest; of a trace without backward, whose own forward is. */
-export function dearestModules(report: WireReport, most: number): TopModuleRows {
+/** The modules whose own backward is most expensive; of a trace without backward, whose own forward is. */
+export function topModules(report: WireReport, most: number): TopModuleRows {
   const pass = report.steps.some((step) => step.backward_us > 0) ? "backward" : "forward";
   const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
   const by = Math.max(1, report.steps.length);

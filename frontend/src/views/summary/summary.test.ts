@@ -13,7 +13,7 @@ import { module, random, report, step, sync, work } from "../../testing/report";
 import { classBeside, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
 import { verdict } from "./SummaryView";
-import { dearestModules } from "./TopModules";
+import { topModules } from "./TopModules";
 import { breakdownRows, deviceRows, kindRows, traceFacts } from "./tables";
 
 const NO_IDLE: WireIdle = {
@@ -141,13 +141,13 @@ test("legend entries say share and time; the smallest are left to the tooltip", 
   expect(toldDevice([]).length).toBe(0);
 });
 
-test("the dearest modules are those whose own backward is dearest", () => {
-  const dear = dearestModules(report(), 2);
-  expect(dear.pass).toBe("backward");
-  expect(dear.rows.map(({ module: { path } }) => path)).toEqual(["blocks.1", "blocks.0"]);
-  expect(dear.rows[0]).toMatchObject({ self: 4, share: 0.4 });
-  expect(dear.rest).toBe(1);
-  const all = dearestModules(report(), 99).rows;
+test("the top modules are those whose own backward is most expensive", () => {
+  const top = topModules(report(), 2);
+  expect(top.pass).toBe("backward");
+  expect(top.rows.map(({ module: { path } }) => path)).toEqual(["blocks.1", "blocks.0"]);
+  expect(top.rows[0]).toMatchObject({ self: 4, share: 0.4 });
+  expect(top.rest).toBe(1);
+  const all = topModules(report(), 99).rows;
   expect(all.reduce((whole, { share }) => whole + (share ?? 0), 0)).toBeCloseTo(0.9);
 });
 
@@ -156,9 +156,9 @@ test("without a backward the forward counts", () => {
     steps: [step("a", { backward_us: 0 })],
     modules: [module("a", null, { forward: work(7), backward: work(null) }), module("b", null)],
   });
-  const dear = dearestModules(forward, 5);
-  expect([dear.pass, dear.measure, dear.rest]).toEqual(["forward", "device", null]);
-  expect(dear.rows.map(({ self }) => self)).toEqual([7, 1]);
+  const top = topModules(forward, 5);
+  expect([top.pass, top.measure, top.rest]).toEqual(["forward", "device", null]);
+  expect(top.rows.map(({ self }) => self)).toEqual([7, 1]);
 });
 
 test("a stack's label says its class", () => {

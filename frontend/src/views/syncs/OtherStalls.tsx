@@ -3,13 +3,13 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { count, counted, duration } from "../../text/formats";
-import { NO_WAIT_DEFINITIONS as D } from "./definitions";
+import { OTHER_STALL_DEFINITIONS as D } from "./definitions";
 
 /** What resembles a host wait and is none, told apart from the waits. */
-export function NoWaits({ report }: { report: WireReport }): ReactElement {
-  const { deviceWaits, queueFull, queueFullUs, calls, blocked, idle } = noWaits(report);
+export function OtherStalls({ report }: { report: WireReport }): ReactElement {
+  const { deviceWaits, queueFull, queueFullUs, calls, blocked, idle } = otherStalls(report);
   return (
-    <section className="no-waits" aria-label="Not host waits">
+    <section className="other-stalls" aria-label="Not host waits">
       <span className="muted">Not host waits:</span>
       <span title={D.deviceWaits.text}>
         <strong>{count(deviceWaits)}</strong> {D.deviceWaits.title}
@@ -78,7 +78,7 @@ export interface OtherStallTotals {
   idle: number | null;
 }
 
-export function noWaits(report: Pick<WireReport, "totals" | "allocations">): OtherStallTotals {
+export function otherStalls(report: Pick<WireReport, "totals" | "allocations">): OtherStallTotals {
   const { totals, allocations } = report;
   const idle = allocations.flatMap(({ device_idle_us: us }) => (us === null ? [] : [us]));
   return {
@@ -92,7 +92,7 @@ export function noWaits(report: Pick<WireReport, "totals" | "allocations">): Oth
 }
 
 /** Why there is no wait to list: none happened, or there is no device to wait for. */
-export function whyNoWaits({ totals }: Pick<WireReport, "totals">): string {
+export function whyNoSyncs({ totals }: Pick<WireReport, "totals">): string {
   return Object.values(totals.device_busy_us).some((us) => us > 0)
     ? "The host never waits for the device in these steps."
     : "The trace holds no device work in these steps, so the host waits for none.";

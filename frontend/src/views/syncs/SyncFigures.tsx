@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
 import { stepsLength } from "../../report/measures";
-import { avoidable, deservesLook, summarizeSyncs, type SyncRow } from "../../report/syncs";
+import { avoidable, isHighlighted, summarizeSyncs, type SyncRow } from "../../report/syncs";
 import { count, durationParts } from "../../text/formats";
 import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
 
@@ -25,7 +25,7 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   const steps = report.steps.length > 1 ? `in ${report.steps.length} steps` : "";
   const note = filtered ? "of those shown" : steps;
   const tone = (us: number | null): "look" | "plain" =>
-    deservesLook(us, whole) ? "look" : "plain";
+    isHighlighted(us, whole) ? "look" : "plain";
   return (
     <dl className="figures">
       <Figure definition={D.count} number={count(rows.length)} note={note} />

@@ -8,7 +8,7 @@ import { Name } from "../../components/Name";
 import { Chain } from "../../parts/Chain";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { Remedy } from "../../parts/Remedy";
-import { MomentPicture } from "../../parts/SyncTimeline";
+import { SyncTimeline } from "../../parts/SyncTimeline";
 import { usePlace } from "../../parts/services";
 import { countedStep, findingId, findingsOfSyncs } from "../../report/findings";
 import { counted } from "../../text/formats";
@@ -58,7 +58,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
       </p>
       <WaitFacts report={report} node={node} />
       <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
-      <MomentPicture target={target} row={row} />
+      <SyncTimeline target={target} row={row} />
       <WaitedFor {...row} />
       <Remedies {...props} />
       <div className="links">

@@ -8,7 +8,7 @@ import { usePlace, useRules } from "../../parts/services";
 import { stepTally, tally } from "../../report/syncs";
 import { stepLabel } from "../../text/names";
 import type { Sort } from "../../text/numbers";
-import { NoWaits, whyNoWaits } from "./OtherStalls";
+import { OtherStalls, whyNoSyncs } from "./OtherStalls";
 import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
 import { WaitStrip } from "./WaitStrip";
@@ -72,9 +72,9 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           }}
           branch={branchOf}
           onFold={fold}
-          empty={waits.all.length === 0 ? whyNoWaits(report) : "No call fits search and filters."}
+          empty={waits.all.length === 0 ? whyNoSyncs(report) : "No call fits search and filters."}
         />
-        <NoWaits report={report} />
+        <OtherStalls report={report} />
       </div>
       {selected !== null && (
         <SyncPanel

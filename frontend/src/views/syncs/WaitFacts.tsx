@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { stepsLength } from "../../report/measures";
-import { avoidable, deservesLook, type SyncRow } from "../../report/syncs";
+import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { counted, duration } from "../../text/formats";
 import { WAIT_DEFINITIONS as D } from "./definitions";
@@ -29,13 +29,13 @@ export function WaitFacts({ report, node }: WaitFactsProps): ReactElement {
           definition={D.blocked}
           us={sum.blocked}
           whole={sum.blocked}
-          className={look && deservesLook(sum.blocked, whole) ? "blocked look" : "blocked"}
+          className={look && isHighlighted(sum.blocked, whole) ? "blocked look" : "blocked"}
         />
         <Amount
           definition={D.idle}
           us={sum.idle}
           whole={sum.blocked}
-          className={look && deservesLook(sum.idle, whole) ? "idle look" : "idle"}
+          className={look && isHighlighted(sum.idle, whole) ? "idle look" : "idle"}
         />
       </dl>
       {!single && (

@@ -2,7 +2,7 @@ import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { stepsLength } from "../../report/measures";
-import { avoidable, deservesLook, type SyncRow } from "../../report/syncs";
+import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
 import { counted, duration } from "../../text/formats";
 import { stepLabel } from "../../text/names";
 import type { Span } from "../../text/span";
@@ -144,7 +144,7 @@ export function stripBins(
       rows: slice.rows,
       longest: slice.rows.reduce((a, b) => (b.sync.duration_us > a.sync.duration_us ? b : a)),
       look: slice.rows.some(
-        ({ sync }) => avoidable([sync]).length > 0 && deservesLook(sync.duration_us, step),
+        ({ sync }) => avoidable([sync]).length > 0 && isHighlighted(sync.duration_us, step),
       ),
     }));
 }

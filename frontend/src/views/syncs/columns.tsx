@@ -5,7 +5,7 @@ import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
 import { stepsLength } from "../../report/measures";
-import { avoidable, deservesLook } from "../../report/syncs";
+import { avoidable, isHighlighted } from "../../report/syncs";
 import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
 import { causeTitle, stepLabel } from "../../text/names";
 import { SYNC_DEFINITIONS as D } from "./definitions";
@@ -50,7 +50,7 @@ export function syncColumns({
   const step = whole / Math.max(1, report.steps.length);
   const deserves = (node: SyncNode, us: number | null): boolean =>
     avoidable(node.rows.map(({ sync }) => sync)).length > 0 &&
-    deservesLook(us, node.kind === "event" ? step : whole);
+    isHighlighted(us, node.kind === "event" ? step : whole);
   const waited = (node: SyncNode, us: number | null): ReactNode => {
     const text = scaledDuration(us, time);
     return deserves(node, us) ? <strong className="look">{text}</strong> : text;

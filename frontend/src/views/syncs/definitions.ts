@@ -53,7 +53,7 @@ export const WAIT_DEFINITIONS = {
 } as const;
 
 /** What resembles a wait and is none. */
-export const NO_WAIT_DEFINITIONS = {
+export const OTHER_STALL_DEFINITIONS = {
   deviceWaits: define(
     "device-side waits",
     "Calls that make a stream wait for an event: the device waits, the host goes on.",

@@ -33,7 +33,7 @@ export function RangePanel({ loaded, onClose }: RangePanelProps): ReactElement {
       <div className="selection-columns">
         <Sums statistics={value} length={length} />
         {rankings(value).map((ranking) => (
-          <Dearest key={ranking.title} ranking={ranking} />
+          <TopNames key={ranking.title} ranking={ranking} />
         ))}
       </div>
     </>
@@ -98,10 +98,10 @@ function Fact({ definition, look = false, children }: FactProps): ReactElement {
   );
 }
 
-function Dearest({ ranking }: { ranking: Ranking }): ReactElement {
+function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
   const withSelf = ranking.rows.some(({ self_us }) => self_us !== null);
   return (
-    <div className="dearest">
+    <div className="top-names">
       <table className="small-table">
         <thead>
           <tr>

@@ -17,7 +17,7 @@ const TITLES = new Map<string, string>([
 /** Rows of each ranking on show. */
 const MOST_ROWS = 8;
 
-/** The dearest names by kind; device work first, since that is what one waits for. */
+/** The most expensive names by kind; device work first, since that is what one waits for. */
 export function rankings(statistics: Pick<WireStatistics, "top">): Ranking[] {
   return [...TITLES].flatMap(([kind, title]) => {
     const rows = statistics.top.filter((row) => row.kind === kind).slice(0, MOST_ROWS);

@@ -154,10 +154,10 @@ function CallRow({ report, call, clock }: CallRowProps): ReactElement {
   );
 }
 
-/** The dearest call of each direction, wherever it is. */
+/** The most expensive call of each direction, wherever it is. */
 function Slowest({ report, calls, clock }: CallChartProps): ReactElement | null {
   if (calls.count < 2) return null;
-  const dearest = (["forward", "backward"] as const).map((side) => {
+  const mostExpensive = (["forward", "backward"] as const).map((side) => {
     const measure: CallMeasure = `${side}_${clock}_us`;
     const call = calls.slowest[measure];
     const place =
@@ -171,7 +171,7 @@ function Slowest({ report, calls, clock }: CallChartProps): ReactElement | null 
   return (
     <p className="slowest">
       <span className="muted">slowest </span>
-      {dearest.map(
+      {mostExpensive.map(
         ({ side, place, us }) =>
           place !== null && (
             <PlaceLink key={side} to={place}>

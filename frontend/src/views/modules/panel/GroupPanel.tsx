@@ -23,11 +23,11 @@ interface GroupPanelProps {
 /** What a class or a level costs in all, and which of its modules to open. */
 export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactElement | null {
   const [, go] = usePlace();
-  const { tree, numbers, lens } = modules;
+  const { tree, numbers, chosen } = modules;
   const node = tree.nodes[index];
   const sums = numbers[index];
   if (node === undefined || sums === undefined) return null;
-  const per = lens.averaging === "mean" && report.steps.length > 1 ? " a step" : "";
+  const per = chosen.averaging === "mean" && report.steps.length > 1 ? " a step" : "";
   const close = (): void => {
     go({ picked: null });
   };
@@ -59,11 +59,11 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
 }
 
 function Totals({ sums, modules }: { sums: ModuleNumbers; modules: Modules }): ReactElement {
-  const { lens } = modules;
-  const time = timeDefinitions(lens);
+  const { chosen } = modules;
+  const time = timeDefinitions(chosen);
   const facts = [
-    [`${lens.quantity}, ${time.total.title}`, time.total.text, duration(sums.total)],
-    [`${lens.quantity}, ${time.self.title}`, time.self.text, duration(sums.self)],
+    [`${chosen.quantity}, ${time.total.title}`, time.total.text, duration(sums.total)],
+    [`${chosen.quantity}, ${time.self.title}`, time.self.text, duration(sums.self)],
     [D.share.title, D.share.text, percent(sums.share)],
     [D.forward.title, D.forward.text, duration(sums.forward)],
     [D.ratio.title, D.ratio.text, times(sums.ratio)],
@@ -91,7 +91,7 @@ function Members({ modules, index }: Omit<GroupPanelProps, "report">): ReactElem
   const most = members[0]?.self ?? 0;
   return (
     <section aria-label="Modules of the group">
-      <h3>Modules by their own {modules.lens.quantity}</h3>
+      <h3>Modules by their own {modules.chosen.quantity}</h3>
       <ul className="amounts">
         {shown.map(({ node, self }) => (
           <li key={node.index}>

@@ -37,7 +37,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   );
   const detail = useLoad(load);
   if (module === undefined) return null;
-  const by = divisor(report, modules.lens.averaging);
+  const by = divisor(report, modules.chosen.averaging);
   const step = stepsLength(report) / Math.max(1, report.steps.length);
   const remedies = findingsOfModule(report, path).map((finding) => (
     <Remedy key={`${finding.rule} ${finding.where}`} finding={finding} stepUs={step} />
@@ -73,8 +73,8 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
         module={module}
         detail={detail}
         by={by}
-        clock={modules.lens.clock}
-        forward={modules.lens.quantity === "forward"}
+        clock={modules.chosen.clock}
+        forward={modules.chosen.quantity === "forward"}
       />
       <ModuleFacts
         module={module}
@@ -87,12 +87,12 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
 function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement | null {
   const { report, modules, index } = props;
   const [place, go] = usePlace();
-  const { base, lens } = modules;
+  const { base, chosen } = modules;
   const node = base.nodes[index];
   const module = report.modules[index];
   if (node === undefined || module === undefined) return null;
   const below = countBelow(base, index);
-  const per = lens.averaging === "mean" && report.steps.length > 1 ? " a step" : "";
+  const per = chosen.averaging === "mean" && report.steps.length > 1 ? " a step" : "";
   const zoomed = place.zoom === node.path;
   return (
     <>
@@ -107,7 +107,7 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
       <p className="muted">
         <Name text={module.class} className="inline" />
         {" · "}
-        {counted(module.calls / divisor(report, lens.averaging), "call")}
+        {counted(module.calls / divisor(report, chosen.averaging), "call")}
         {per}
         {below > 0 && ` · ${counted(below, "module")} below`}
       </p>

@@ -6,7 +6,7 @@ import type { WireModule, WireReport } from "../../../api/types";
 import { Name } from "../../../components/Name";
 import { Chain } from "../../../parts/Chain";
 import { PlaceLink } from "../../../parts/PlaceLink";
-import { MomentPicture } from "../../../parts/SyncTimeline";
+import { SyncTimeline } from "../../../parts/SyncTimeline";
 import { syncRows, type SyncRow } from "../../../report/syncs";
 import { counted, duration } from "../../../text/formats";
 
@@ -39,7 +39,7 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
       {longest !== undefined && (
         <>
           <Chain report={report} row={longest} />
-          <MomentPicture target={target} row={longest} />
+          <SyncTimeline target={target} row={longest} />
           <p>
             <PlaceLink to={inTimeline(report, longest.sync.start_us, longest.sync.duration_us)}>
               Show in timeline

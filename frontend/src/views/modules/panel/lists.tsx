@@ -14,7 +14,7 @@ interface KernelListProps {
   by: number;
 }
 
-/** The device work of one direction by name, dearest first. */
+/** The device work of one direction by name, most expensive first. */
 export function KernelList({ detail, side, scope, by }: KernelListProps): ReactElement {
   const rows = kernelRows(detail, side, scope);
   const [shown, more] = useMore(rows);

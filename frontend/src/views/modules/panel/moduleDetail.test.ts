@@ -61,7 +61,7 @@ const detail = {
   kernels_omitted: { names: 2, forward: amount(0), backward: amount(2, 2), recompute: amount(0) },
 } as unknown as WireModuleDetail;
 
-test("kernels of a side, dearest first, their share of all with what is left out", () => {
+test("kernels of a side, most expensive first, their share of all with what is left out", () => {
   const rows = (side: "forward" | "backward", scope: "self" | "below"): unknown =>
     kernelRows(detail, side, scope).map((row) => [row.kernel.name, row.us, row.share]);
   expect(rows("backward", "below")).toEqual([
@@ -90,7 +90,7 @@ test("nodes of the module alone leave out those of the modules below", () => {
   expect(nodeRows(nodes, "self")).toEqual([{ name: "Add", count: 1, host: 3, device: null }]);
 });
 
-test("kinds of work of both directions, dearest first", () => {
+test("kinds of work of both directions, most expensive first", () => {
   const given = module("a", null, {
     forward: { ...work(3), by_kind: { matrix: 1, copy: 2 } },
     backward: { ...work(5), by_kind: { matrix: 5 } },

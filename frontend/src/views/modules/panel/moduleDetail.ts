@@ -26,7 +26,7 @@ export interface KernelRow {
   share: number;
 }
 
-/** The kernels of one side and scope, dearest first. */
+/** The kernels of one side and scope, most expensive first. */
 export function kernelRows(detail: WireModuleDetail, side: Side, scope: Scope): KernelRow[] {
   const { kernels, kernels_omitted: omitted } = detail;
   const amounts = kernels.map((kernel) => amountOf(kernel[side], scope));
@@ -54,7 +54,7 @@ export interface NodeRow {
   device: number | null;
 }
 
-/** The autograd nodes of a scope, dearest on the device first, then on the host. */
+/** The autograd nodes of a scope, most expensive on the device first, then on the host. */
 export function nodeRows(nodes: readonly WireNodeUse[], scope: Scope): NodeRow[] {
   const rows = nodes.map((node): NodeRow => {
     const { name } = node;
@@ -73,7 +73,7 @@ export interface KindRow {
   backward: number;
 }
 
-/** Device time by kind of work, dearest first; empty where the trace holds none. */
+/** Device time by kind of work, most expensive first; empty where the trace holds none. */
 export function kindRows(module: WireModule): KindRow[] {
   const forward = module.forward.by_kind ?? {};
   const backward = module.backward.by_kind ?? {};
@@ -90,7 +90,7 @@ export function tensorCoreShare(work: WireWork): number | null {
   return device === null || cores === null || device <= 0 ? null : cores / device;
 }
 
-/** One call of the chart; heights are against the dearest, 0 to 1. */
+/** One call of the chart; heights are against the most expensive, 0 to 1. */
 export interface CallBar {
   call: WireCall;
   /** First and last number of the calls it stands for, from 1. */

@@ -1,6 +1,6 @@
 import type { WireReport } from "../../../api/types";
 import { stepsLength } from "../../../report/measures";
-import { avoidable, deservesLook } from "../../../report/syncs";
+import { avoidable, isHighlighted } from "../../../report/syncs";
 import { lengthOf, type Span } from "../../../text/span";
 
 /** A time in which the host waited for the device. */
@@ -18,7 +18,7 @@ export function waitsOf(report: WireReport): Wait[] {
   return avoidable(report.syncs)
     .map((sync): Wait => {
       const from = sync.start_us - report.trace.start_us;
-      return { from, to: from + sync.duration_us, look: deservesLook(sync.duration_us, step) };
+      return { from, to: from + sync.duration_us, look: isHighlighted(sync.duration_us, step) };
     })
     .sort((a, b) => a.from - b.from);
 }
