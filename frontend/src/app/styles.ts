@@ -1,5 +1,6 @@
 import base from "../theme/base.css?inline";
 import charts from "../components/charts.css?inline";
+import controls from "../components/controls.css?inline";
 import compare from "../views/compare/compare.css?inline";
 import findings from "../views/findings/findings.css?inline";
 import frame from "./frame.css?inline";
@@ -28,6 +29,7 @@ export function adoptStyles(document: Document): void {
       frame,
       view,
       table,
+      controls,
       modules,
       panel,
       states,

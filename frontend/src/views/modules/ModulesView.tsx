@@ -7,10 +7,10 @@ import { measureOf } from "../../report/measures";
 import { Figures } from "./Figures";
 import { ModuleTable } from "./ModuleTable";
 import { HostNotice, NoBackward, NoModules } from "./Notices";
-import { Picture } from "./Picture";
 import { QuantityPicker } from "./QuantityPicker";
 import { Toolbar, useKernelSearch, type KernelSearch } from "./Toolbar";
 import { indexOfGroup } from "./groups";
+import { Picture } from "./icicle/Picture";
 import { indexOfPath } from "./moduleTree";
 import { GroupPanel } from "./panel/GroupPanel";
 import { ModulePanel } from "./panel/ModulePanel";
@@ -19,8 +19,8 @@ import {
   MOST_EXPENSIVE_FIRST,
   useFolds,
   useModules,
-  type SharedSelection,
   type Modules,
+  type SharedSelection,
 } from "./useModules";
 
 interface ModulesViewProps {

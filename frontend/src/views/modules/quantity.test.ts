@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
 import type { WireReport } from "../../api/types";
-import { headline } from "../../report/headline";
 import {
   backwardTotal,
   measureOf,
@@ -9,7 +8,7 @@ import {
   type Averaging,
   type Measure,
 } from "../../report/measures";
-import { module, report, step, sync, work } from "../../testing/report";
+import { module, report, step, work } from "../../testing/report";
 import type { Grouping, Quantity } from "./address";
 import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
@@ -82,28 +81,6 @@ test("a module's own wait leaves out those of the modules below", () => {
   });
   const own = numbersOf(given).map((n) => n.ownWait);
   expect(own).toEqual([3, 7]);
-});
-
-test("the figures above the fold", () => {
-  const syncs = [sync(), sync({ duration_us: 7 }), sync({ phase: "other", duration_us: 50 })];
-  const head = headline(report({ steps: twoSteps, syncs }), "mean");
-  expect(head).toEqual({
-    measure: "device",
-    steps: 2,
-    step: 200,
-    backward: 5,
-    ratio: 2,
-    backwardSyncs: 1,
-    blocked: 6,
-    idle: 12,
-    attributed: 0.9,
-    stepShare: 0.3,
-  });
-});
-
-test("no backward work is nothing, not all attributed", () => {
-  const coverage = { ...report().coverage, backward_device_us: 0, unattributed_us: 0 };
-  expect(headline(report({ coverage, steps: [] }), "mean").attributed).toBeNull();
 });
 
 test("communication is a part of the total, and none of the ratio", () => {

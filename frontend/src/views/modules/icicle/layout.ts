@@ -1,9 +1,9 @@
 import { hierarchy, partition, type HierarchyRectangularNode } from "d3-hierarchy";
 import { scaleSqrt } from "d3-scale";
 
-import type { ModuleNumbers } from "./moduleNumbers";
-import type { ModuleTree } from "./moduleTree";
-import type { TreeOrder } from "./treeRows";
+import type { ModuleNumbers } from "../moduleNumbers";
+import type { ModuleTree } from "../moduleTree";
+import type { TreeOrder } from "../treeRows";
 
 /**
  * One block of the icicle. Horizontal extents are fractions of the width, so that resizing needs

@@ -1,12 +1,12 @@
 import { useMemo, type CSSProperties, type ReactElement } from "react";
 
-import { useWidth } from "../../components/browser";
-import { isHighlighted } from "../../report/syncs";
-import { clip, count, duration } from "../../text/formats";
-import { pathText } from "../../text/names";
-import { layoutIcicle, type Block } from "./icicleLayout";
-import { lineage } from "./moduleTree";
-import type { SharedSelection, Modules } from "./useModules";
+import { useWidth } from "../../../components/browser";
+import { isHighlighted } from "../../../report/syncs";
+import { clip, count, duration } from "../../../text/formats";
+import { pathText } from "../../../text/names";
+import { lineage } from "../moduleTree";
+import type { Modules, SharedSelection } from "../useModules";
+import { layoutIcicle, type Block } from "./layout";
 
 const LEVEL_HEIGHT = 27;
 const MOST_LEVELS = 5;

@@ -1,14 +1,14 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
-import { Name } from "../../components/Name";
-import { usePlace } from "../../parts/services";
-import { divisor, stepsLength } from "../../report/measures";
-import { over } from "../../text/numbers";
+import type { WireReport } from "../../../api/types";
+import { Name } from "../../../components/Name";
+import { usePlace } from "../../../parts/services";
+import { divisor, stepsLength } from "../../../report/measures";
+import { over } from "../../../text/numbers";
+import { indexOfPath, lineage } from "../moduleTree";
+import { restOf } from "../quantity";
+import type { Folds, Modules, SharedSelection } from "../useModules";
 import { Icicle } from "./Icicle";
-import { indexOfPath, lineage } from "./moduleTree";
-import { restOf } from "./quantity";
-import type { SharedSelection, Folds, Modules } from "./useModules";
 
 interface PictureProps {
   report: WireReport;
