@@ -6,9 +6,8 @@ import { Figure } from "../../components/Figure";
 import { countedStep } from "../../report/findings";
 import { tallyOf } from "../../report/syncs";
 import { count, durationParts, percent } from "../../text/formats";
-import { countRules } from "./FindingsView";
 import { FINDING_DEFINITIONS as D } from "./definitions";
-import { sortFindings, type FindingRow } from "./findings";
+import { countRules, sortFindings, type FindingRow } from "./findings";
 
 interface FindingFiguresProps {
   report: WireReport;

@@ -11,7 +11,14 @@ import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";
 import { FindingToolbar } from "./FindingToolbar";
 import { findingsMarkdown } from "./findingText";
-import { MOST_EXPENSIVE_FIRST, filterFindings, findingRows, sortFindings } from "./findings";
+import {
+  countRules,
+  filterFindings,
+  findingRows,
+  MOST_EXPENSIVE_FIRST,
+  ruleFamilies,
+  sortFindings,
+} from "./findings";
 
 interface FindingsViewProps {
   report: WireReport;
@@ -136,21 +143,4 @@ function Checked({ rules, open = false }: CheckedProps): ReactElement {
       </div>
     </details>
   );
-}
-
-/** How many rules a trace was held against, and those only a person can look at. */
-export function countRules(rules: readonly WireRule[]): { visible: number; unseen: number } {
-  const visible = rules.filter((rule) => rule.visible).length;
-  return { visible, unseen: rules.length - visible };
-}
-
-/** Rules by family, in the order of the list. */
-export function ruleFamilies(rules: readonly WireRule[]): [family: string, rules: WireRule[]][] {
-  const families = new Map<string, WireRule[]>();
-  for (const rule of rules) {
-    const family = families.get(rule.family);
-    if (family === undefined) families.set(rule.family, [rule]);
-    else family.push(rule);
-  }
-  return [...families];
 }

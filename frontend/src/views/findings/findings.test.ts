@@ -10,12 +10,13 @@ import {
 } from "../../report/findings";
 import { finding, report, step, sync } from "../../testing/report";
 import { exampleInTimeline, longestWait } from "./Examples";
-import { countRules, ruleFamilies } from "./FindingsView";
 import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
 import {
+  countRules,
   filterFindings,
   findingRows,
   OUTSIDE,
+  ruleFamilies,
   sortFindings,
   unknownAmounts,
   type FindingRow,

@@ -1,3 +1,4 @@
+import type { WireRule } from "../../api/tables";
 import type { WireFinding, WireReport, WireStep } from "../../api/types";
 import { countedStep, findingId } from "../../report/findings";
 import { syncRows, type SyncRow } from "../../report/syncs";
@@ -129,4 +130,21 @@ function endOf(step: WireStep | null): number {
 function haystack(finding: WireFinding): string[] {
   const { rule, title, where, evidence, fix } = finding;
   return [rule, title, where, evidence, fix];
+}
+
+/** How many rules a trace was held against, and those only a person can look at. */
+export function countRules(rules: readonly WireRule[]): { visible: number; unseen: number } {
+  const visible = rules.filter((rule) => rule.visible).length;
+  return { visible, unseen: rules.length - visible };
+}
+
+/** Rules by family, in the order of the list. */
+export function ruleFamilies(rules: readonly WireRule[]): [family: string, rules: WireRule[]][] {
+  const families = new Map<string, WireRule[]>();
+  for (const rule of rules) {
+    const family = families.get(rule.family);
+    if (family === undefined) families.set(rule.family, [rule]);
+    else family.push(rule);
+  }
+  return [...families];
 }
