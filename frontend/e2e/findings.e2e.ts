@@ -33,7 +33,7 @@ async function serious(): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
 }
 
-test("the dearest is open, with evidence, remedy, reference, price and examples", async () => {
+test("the most expensive is open, with evidence, remedy, reference, price and examples", async () => {
   const costs = await page.locator(".finding .number:nth-of-type(5)").allTextContents();
   expect(costs.length).toBeGreaterThan(1);
   expect(await opened().count()).toBe(1);
@@ -60,9 +60,9 @@ test("the list says what the report says", async () => {
     findings: { where: string; cost_us_per_step: number }[];
   };
   expect(new Set(await wheres())).toEqual(new Set(report.findings.map(({ where }) => where)));
-  const dearest = report.findings.map((f) => f.cost_us_per_step).sort((a, b) => b - a);
+  const mostExpensive = report.findings.map((f) => f.cost_us_per_step).sort((a, b) => b - a);
   const byPlace = new Map(report.findings.map((f) => [f.where, f.cost_us_per_step]));
-  expect((await wheres()).map((where) => byPlace.get(where))).toEqual(dearest);
+  expect((await wheres()).map((where) => byPlace.get(where))).toEqual(mostExpensive);
 });
 
 test("one opens and closes another, and the address says which", async () => {
@@ -112,7 +112,7 @@ test("the moment of a wait is drawn from the timeline", async () => {
   await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
   const moment = opened().getByRole("region", { name: "The moment" });
   await moment.getByText("waits 500.0 µs").waitFor();
-  expect(await moment.locator(".moment-block").count()).toBeGreaterThan(2);
+  expect(await moment.locator(".sync-timeline-block").count()).toBeGreaterThan(2);
 });
 
 test("one and all can be copied as Markdown", async () => {
@@ -138,7 +138,7 @@ test("no finding says what was looked for", async () => {
 test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {
   await page.emulateMedia({ colorScheme: mode });
   await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
-  await page.locator(".moment-block").first().waitFor();
+  await page.locator(".sync-timeline-block").first().waitFor();
   expect(await serious()).toEqual([]);
   const size = await page.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement;
@@ -150,7 +150,7 @@ test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode"
 test("hostile names stay text, and within the page", async () => {
   await page.goto(`${server.url}#/findings?run=hostile&rule=sync-scalar-item`);
   await expect.poll(() => findings().count()).toBe(2);
-  await opened().locator(".moment-block").first().waitFor();
+  await opened().locator(".sync-timeline-block").first().waitFor();
   expect(await page.locator("img").count()).toBe(0);
   expect((await wheres()).join()).toContain("<img src=x onerror=alert(1)>");
   const size = await page.evaluate(() => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { VIEWS } from "../src/model/place";
+import { VIEWS } from "../src/address/place";
 import { open } from "./browser";
 import { browser, server, serving } from "./scene";
 

@@ -3,7 +3,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { VIEWS } from "../src/model/place";
+import { VIEWS } from "../src/address/place";
 import { PALETTES } from "../src/theme/colours";
 import { open, type Watched } from "./browser";
 import { browser, server, serving } from "./scene";

@@ -69,7 +69,7 @@ test("modules are grouped by class and by level, with their instances below", as
   expect(page.url()).toContain("group=depth");
 });
 
-test("a group opens with its totals and its modules, dearest first", async () => {
+test("a group opens with its totals and its modules, most expensive first", async () => {
   await press("Group by", "class");
   await row(page, "Linear").first().click();
   const group = page.getByRole("complementary", { name: "Group" });

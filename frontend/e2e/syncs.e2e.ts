@@ -97,7 +97,7 @@ test("a selected wait shows its chain, which can be copied", async () => {
 
 test("a selected wait shows its moment, with the device's gap where it caused one", async () => {
   await waits().first().click();
-  const moment = panel().locator(".moment");
+  const moment = panel().locator(".sync-timeline");
   await moment.getByText("waits 500.0 µs").waitFor();
   await moment.getByText("aten::item").first().waitFor();
   await moment.getByText("stream 7").waitFor();
@@ -109,8 +109,8 @@ test("a selected wait shows its moment, with the device's gap where it caused on
   expect(idle).toBeGreaterThan(0);
   await moment.getByText(`idle ${idle.toFixed(1)} µs`).waitFor();
   const [gap, wait] = await Promise.all([
-    moment.locator(".moment-gap").boundingBox(),
-    moment.locator(".moment-wait").boundingBox(),
+    moment.locator(".sync-timeline-gap").boundingBox(),
+    moment.locator(".sync-timeline-wait").boundingBox(),
   ]);
   if (gap === null || wait === null) throw new Error("not drawn");
   expect(gap.width / wait.width).toBeCloseTo(idle / 500, 1);
@@ -163,7 +163,7 @@ test("a trace without waits says so", async () => {
 test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {
   await page.emulateMedia({ colorScheme: mode });
   await waits().first().click();
-  await panel().locator(".moment-block").first().waitFor();
+  await panel().locator(".sync-timeline-block").first().waitFor();
   const { violations } = await new AxeBuilder({ page }).analyze();
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   expect(
@@ -177,7 +177,7 @@ test("hostile names stay text, and within the page", async () => {
   const chains: string[] = [];
   for (const index of [0, 1]) {
     await waits().nth(index).click();
-    await panel().locator(".moment-block").first().waitFor();
+    await panel().locator(".sync-timeline-block").first().waitFor();
     chains.push(await panel().locator("pre").innerText());
   }
   expect(await page.locator("img").count()).toBe(0);

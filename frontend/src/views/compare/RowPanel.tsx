@@ -1,18 +1,16 @@
 import { useMemo, type ReactElement } from "react";
 
+import type { Place } from "../../address/place";
 import type { CompareSide } from "../../api/compare";
 import type { WireReport } from "../../api/types";
-import { changeOf } from "../../model/compare/changes";
-import { rowPlace } from "../../model/compare/rowPlace";
-import type { CompareTable } from "../../model/compare/place";
-import type { CompareRow, RowPlace } from "../../model/compare/rows";
-import { waitPlace, waitsAt } from "../../model/compare/waits";
-import { duration } from "../../model/formats";
-import type { Place } from "../../model/place";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { useLoad, useServices } from "../../parts/services";
+import { duration } from "../../text/formats";
+import type { CompareTable } from "./address";
+import { changeOf } from "./changes";
+import { rowPlace, waitPlace, waitsAt } from "./links";
+import type { CompareRow, RowPlace } from "./rows";
 
 interface RowPanelProps {
   row: CompareRow;

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
-import type { FindingRow } from "../../model/findings";
-import { duration, percent } from "../../model/formats";
+import { duration, percent } from "../../text/formats";
+import type { FindingRow } from "./findings";
 
 interface CostBarProps {
   row: FindingRow;

@@ -1,11 +1,13 @@
 import { useState, type ReactElement } from "react";
 
+import { inTimeline } from "../../address/links";
+import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import { exampleInTimeline } from "../../model/findingExamples";
-import type { FindingRow } from "../../model/findings";
-import { counted, duration, instant, NOTHING } from "../../model/formats";
-import { shortStep } from "../../model/syncText";
-import { PlaceLink } from "../PlaceLink";
+import { PlaceLink } from "../../parts/PlaceLink";
+import type { SyncRow } from "../../report/syncs";
+import { counted, duration, instant, NOTHING } from "../../text/formats";
+import { stepLabel } from "../../text/names";
+import type { FindingExample, FindingRow } from "./findings";
 
 const FIRST = 5;
 
@@ -42,7 +44,7 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
               <tr key={example.start_us}>
                 <th scope="row">{instant(example.start)}</th>
                 <td>
-                  <bdi>{example.step === null ? NOTHING : shortStep(example.step)}</bdi>
+                  <bdi>{example.step === null ? NOTHING : stepLabel(example.step)}</bdi>
                 </td>
                 <td>{duration(example.wait?.sync.duration_us)}</td>
                 <td>
@@ -84,4 +86,33 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
       )}
     </section>
   );
+}
+
+/** How much of the timeline is shown around a moment of no known length. */
+const AROUND_US = 500;
+
+/** The longest wait among a finding's examples; null where they are no waits. */
+export function longestWait(row: FindingRow): SyncRow | null {
+  return row.examples.reduce<SyncRow | null>(
+    (most, { wait }) =>
+      wait !== null && (most === null || wait.sync.duration_us > most.sync.duration_us)
+        ? wait
+        : most,
+    null,
+  );
+}
+
+/** Where the timeline shows an example: the whole of a wait, the surroundings of anything else. */
+export function exampleInTimeline(
+  report: Pick<WireReport, "trace">,
+  example: FindingExample,
+): Partial<Place> {
+  if (example.wait !== null) {
+    return inTimeline(report, example.start_us, example.wait.sync.duration_us);
+  }
+  const { start } = example;
+  return {
+    ...inTimeline(report, example.start_us, 0),
+    shown: { from: start - AROUND_US, to: start + AROUND_US },
+  };
 }

@@ -1,17 +1,17 @@
 import { useRef, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { confidenceDefinition } from "../../model/definitionsFindings";
-import { countedStep, type FindingRow } from "../../model/findings";
-import { findingMarkdown, sentence } from "../../model/findingText";
-import { longestWait } from "../../model/findingExamples";
-import { CopyButton } from "../CopyButton";
-import { MomentPicture } from "../moment/MomentPicture";
-import { PlaceLink } from "../PlaceLink";
-import { Remedy } from "../Remedy";
+import { CopyButton } from "../../components/CopyButton";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { Remedy } from "../../parts/Remedy";
+import { SyncTimeline } from "../../parts/SyncTimeline";
+import { countedStep } from "../../report/findings";
 import { CostBar } from "./CostBar";
-import { Examples } from "./Examples";
+import { Examples, longestWait } from "./Examples";
+import { confidenceDefinition } from "./definitions";
+import { findingMarkdown, sentence } from "./findingText";
+import type { FindingRow } from "./findings";
 
 interface FindingDetailProps {
   report: WireReport;
@@ -73,7 +73,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
         {wait !== null && (
           <section aria-label="The moment">
             <h3>The longest of its waits shown here</h3>
-            <MomentPicture target={target} row={wait} />
+            <SyncTimeline target={target} row={wait} />
           </section>
         )}
         <Examples report={report} row={row} />

@@ -1,11 +1,10 @@
 import type { ReactElement } from "react";
 
-import { OUTSIDE, type FindingRow } from "../../model/findings";
-import { pathText } from "../../model/moduleTree";
-import { tallyOf } from "../../model/syncs";
-import { SearchBox } from "../SearchBox";
-import { usePlace } from "../state/context";
-import { FilterSelect } from "../syncs/FilterSelect";
+import { FilterSelect, SearchBox } from "../../components/controls";
+import { usePlace } from "../../parts/services";
+import { tallyOf } from "../../report/syncs";
+import { pathText } from "../../text/names";
+import { OUTSIDE, type FindingRow } from "./findings";
 
 interface FindingToolbarProps {
   rows: readonly FindingRow[];

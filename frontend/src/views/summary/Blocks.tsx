@@ -1,16 +1,13 @@
 import type { ReactElement, ReactNode } from "react";
 
 import type { WireReport } from "../../api/types";
-import type { Definition } from "../../model/definitions";
-import { duration, NOTHING, percent } from "../../model/formats";
-import {
-  BREAKDOWN_DEFINITIONS,
-  SUMMARY_TABLE_DEFINITIONS as T,
-} from "../../model/summary/definitions";
-import { breakdownRows, kindRows, type ShareRow } from "../../model/summary/tables";
-import { ShareBar } from "../charts/ShareBar";
-import { PlaceLink } from "../PlaceLink";
-import { Term } from "../Tip";
+import { Term } from "../../components/Tip";
+import { ShareBar } from "../../components/charts";
+import { PlaceLink } from "../../parts/PlaceLink";
+import type { Definition } from "../../text/definitions";
+import { duration, NOTHING, percent } from "../../text/formats";
+import { BREAKDOWN_DEFINITIONS, SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
+import { breakdownRows, kindRows, type ShareRow } from "./tables";
 
 interface BlockProps {
   title: string;

@@ -1,11 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { NOTHING, percent, written } from "../../model/formats";
-import { DEVICE_DEFINITIONS as D } from "../../model/summary/definitions";
-import { deviceRows, type DeviceRow } from "../../model/summary/tables";
-import { Name } from "../Name";
-import { Term } from "../Tip";
+import { NOTHING, percent, written } from "../../text/formats";
+import { DEVICE_DEFINITIONS as D } from "./definitions";
+import { deviceRows, type DeviceRow } from "./tables";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
 import { Block } from "./Blocks";
 
 /** How well each device is used. */

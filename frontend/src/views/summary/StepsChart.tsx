@@ -1,24 +1,23 @@
 import { useMemo, type ReactElement } from "react";
 
+import { devicePlace, inTimeline, phasePlace } from "../../address/links";
 import type { WireReport } from "../../api/types";
-import { counted, duration, percent } from "../../model/formats";
+import { Name } from "../../components/Name";
+import { StackedBar } from "../../components/charts";
+import { Legend, PlaceLink } from "../../parts/PlaceLink";
+import { usePlace } from "../../parts/services";
 import {
-  devicePlace,
   partsText,
-  phasePlace,
+  stepBars,
   toldDevice,
   toldPhases,
   worthAWord,
+  type StepBars,
   type ToldPart,
-} from "../../model/summary/legend";
-import { stepBars, stepLabel, type StepBars } from "../../model/summary/steps";
-import { inTimeline } from "../../model/timeline/link";
+} from "../../report/stepBars";
+import { counted, duration, percent } from "../../text/formats";
+import { stepLabel } from "../../text/names";
 import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
-import { Legend } from "../charts/Legend";
-import { StackedBar } from "../charts/StackedBar";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { usePlace } from "../state/context";
 
 const HEIGHT = 14;
 /** Steps drawn; a trace of thousands would only be slow. */

@@ -1,21 +1,20 @@
 import type { ReactElement } from "react";
 
-import type { Target } from "../../api/client";
-import type { WireRule } from "../../api/rules";
+import { inTimeline } from "../../address/links";
+import type { Target } from "../../api/request";
+import type { WireRule } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import { countedStep, findingId, findingsOfSyncs } from "../../model/findings";
-import { counted } from "../../model/formats";
-import { causeTitle, isProfiler } from "../../model/syncText";
-import { longestOf, whatText, type SyncNode } from "../../model/syncTree";
-import { inTimeline } from "../../model/timeline/link";
-import { MomentPicture } from "../moment/MomentPicture";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { Remedy } from "../Remedy";
-import { usePlace } from "../state/context";
-import { Chain } from "./Chain";
-import { RuleRemedy } from "./RuleRemedy";
+import { Name } from "../../components/Name";
+import { Chain } from "../../parts/Chain";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { Remedy } from "../../parts/Remedy";
+import { SyncTimeline } from "../../parts/SyncTimeline";
+import { usePlace } from "../../parts/services";
+import { countedStep, findingId, findingsOfSyncs } from "../../report/findings";
+import { counted } from "../../text/formats";
+import { causeTitle, isProfiler } from "../../text/names";
 import { WaitedFor, WaitFacts } from "./WaitFacts";
+import { longestOf, whatText, type SyncNode } from "./syncTree";
 
 interface SyncPanelProps {
   report: WireReport;
@@ -59,7 +58,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
       </p>
       <WaitFacts report={report} node={node} />
       <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
-      <MomentPicture target={target} row={row} />
+      <SyncTimeline target={target} row={row} />
       <WaitedFor {...row} />
       <Remedies {...props} />
       <div className="links">
@@ -127,5 +126,23 @@ function Remedies({ report, node, rules }: SyncPanelProps): ReactElement {
         </p>
       )}
     </>
+  );
+}
+
+interface RuleRemedyProps {
+  cause: string;
+  rules: readonly WireRule[] | null;
+}
+
+/** What a rule advises where no finding holds the waits: in the first of several steps, say. */
+function RuleRemedy({ cause, rules }: RuleRemedyProps): ReactElement | null {
+  const rule = rules?.find(({ id }) => id === cause);
+  if (rule === undefined) return null;
+  return (
+    <section className="remedy" aria-label="Remedy">
+      <p>{rule.fix}</p>
+      <p className="muted">No price: no finding holds these waits.</p>
+      <p className="muted">Reference: {rule.reference}</p>
+    </section>
   );
 }

@@ -1,22 +1,19 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { whyNoWaits } from "../../model/noWaits";
-import { stepTally, tally } from "../../model/syncs";
-import { shortStep } from "../../model/syncText";
-import type { Sort } from "../../model/treeRows";
-import { SearchBox } from "../SearchBox";
-import { usePlace } from "../state/context";
-import { useRules } from "../state/useRules";
-import { DataTable } from "../table/DataTable";
-import { syncColumns, type SyncTableRow } from "./columns";
-import { FilterSelect } from "./FilterSelect";
-import { NoWaits } from "./NoWaits";
+import { FilterSelect, SearchBox } from "../../components/controls";
+import { DataTable } from "../../components/table/DataTable";
+import { usePlace, useRules } from "../../parts/services";
+import { stepTally, tally } from "../../report/syncs";
+import { stepLabel } from "../../text/names";
+import type { Sort } from "../../text/numbers";
+import { OtherStalls, whyNoSyncs } from "./OtherStalls";
 import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
-import { useSyncTree, type SyncTree } from "./useSyncTree";
 import { WaitStrip } from "./WaitStrip";
+import { syncColumns, type SyncTableRow } from "./columns";
+import { useSyncTree, type SyncTree } from "./useSyncTree";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
@@ -75,9 +72,9 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           }}
           branch={branchOf}
           onFold={fold}
-          empty={waits.all.length === 0 ? whyNoWaits(report) : "No call fits search and filters."}
+          empty={waits.all.length === 0 ? whyNoSyncs(report) : "No call fits search and filters."}
         />
-        <NoWaits report={report} />
+        <OtherStalls report={report} />
       </div>
       {selected !== null && (
         <SyncPanel
@@ -126,7 +123,7 @@ function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
         label="step"
         value={step}
         options={stepTally(all)}
-        text={shortStep}
+        text={stepLabel}
         onChange={(value) => {
           go({ step: value });
         }}

@@ -1,14 +1,13 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../model/attention";
-import type { Definition } from "../../model/definitions";
-import { WAIT_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { counted, duration } from "../../model/formats";
-import { stepsLength } from "../../model/measures";
-import type { SyncRow } from "../../model/syncs";
-import { common, type SyncNode } from "../../model/syncTree";
-import { Name } from "../Name";
+import { Name } from "../../components/Name";
+import { stepsLength } from "../../report/measures";
+import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
+import type { Definition } from "../../text/definitions";
+import { counted, duration } from "../../text/formats";
+import { WAIT_DEFINITIONS as D } from "./definitions";
+import { common, type SyncNode } from "./syncTree";
 
 interface WaitFactsProps {
   report: WireReport;
@@ -30,13 +29,13 @@ export function WaitFacts({ report, node }: WaitFactsProps): ReactElement {
           definition={D.blocked}
           us={sum.blocked}
           whole={sum.blocked}
-          className={look && deservesLook(sum.blocked, whole) ? "blocked look" : "blocked"}
+          className={look && isHighlighted(sum.blocked, whole) ? "blocked look" : "blocked"}
         />
         <Amount
           definition={D.idle}
           us={sum.idle}
           whole={sum.blocked}
-          className={look && deservesLook(sum.idle, whole) ? "idle look" : "idle"}
+          className={look && isHighlighted(sum.idle, whole) ? "idle look" : "idle"}
         />
       </dl>
       {!single && (

@@ -1,18 +1,11 @@
 import { useCallback, useMemo, useState } from "react";
 
+import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import type { Place } from "../../model/place";
-import { filterSyncs, syncRows, type SyncRow } from "../../model/syncs";
-import {
-  findNode,
-  nodesAbove,
-  sortTree,
-  syncTree,
-  visibleNodes,
-  type SyncNode,
-} from "../../model/syncTree";
-import type { Sort } from "../../model/treeRows";
+import { filterSyncs, syncRows, type SyncRow } from "../../report/syncs";
+import type { Sort } from "../../text/numbers";
 import type { SyncTableRow } from "./columns";
+import { findNode, nodesAbove, sortTree, syncTree, visibleNodes, type SyncNode } from "./syncTree";
 
 /** Up to so many waits everything is open at first. */
 const FEW = 16;

@@ -1,12 +1,11 @@
 import { Fragment, type ReactElement } from "react";
 
 import type { WireStatistics } from "../../api/timeline";
-import type { Definition } from "../../model/definitions";
-import { STRETCH_DEFINITIONS as D } from "../../model/definitionsTimeline";
-import { count, duration, percent } from "../../model/formats";
-import { causeText, partsOf, rankings, type Ranking } from "../../model/timeline/stretch";
-import { Name } from "../Name";
-import type { Loaded } from "../state/useLoad";
+import { Name } from "../../components/Name";
+import type { Loaded } from "../../parts/services";
+import type { Definition } from "../../text/definitions";
+import { count, duration, percent } from "../../text/formats";
+import { causeText, partsOf, rankings, STRETCH_DEFINITIONS as D, type Ranking } from "./range";
 
 interface RangePanelProps {
   loaded: Loaded<WireStatistics>;
@@ -34,7 +33,7 @@ export function RangePanel({ loaded, onClose }: RangePanelProps): ReactElement {
       <div className="selection-columns">
         <Sums statistics={value} length={length} />
         {rankings(value).map((ranking) => (
-          <Dearest key={ranking.title} ranking={ranking} />
+          <TopNames key={ranking.title} ranking={ranking} />
         ))}
       </div>
     </>
@@ -99,10 +98,10 @@ function Fact({ definition, look = false, children }: FactProps): ReactElement {
   );
 }
 
-function Dearest({ ranking }: { ranking: Ranking }): ReactElement {
+function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
   const withSelf = ranking.rows.some(({ self_us }) => self_us !== null);
   return (
-    <div className="dearest">
+    <div className="top-names">
       <table className="small-table">
         <thead>
           <tr>

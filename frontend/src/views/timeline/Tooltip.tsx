@@ -1,9 +1,9 @@
 import { useEffect, useState, type ReactElement } from "react";
 
-import { count, counted, duration } from "../../model/formats";
-import type { Block } from "../../model/timeline/hits";
-import { lengthOf } from "../../model/timeline/span";
-import { Name } from "../Name";
+import { count, counted, duration } from "../../text/formats";
+import type { Block } from "./data/hits";
+import { lengthOf } from "../../text/span";
+import { Name } from "../../components/Name";
 
 export interface Hovered {
   block: Block;

@@ -1,14 +1,14 @@
-import { useMemo } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 
 import type { WireTimeline } from "../../api/timeline";
 import type { WireReport } from "../../api/types";
-import type { LaneBox } from "../../model/timeline/lanes";
-import { waitsOf } from "../../model/timeline/waits";
-import { usePlace } from "../state/context";
-import { coloursOf, inkOf, textsOf } from "./chart/ink";
+import { usePlace } from "../../parts/services";
+import { PALETTES, type Palette } from "../../theme/colours";
 import type { Decor } from "./chart/scene";
+import { coloursOf, inkOf, textsOf } from "./chart/shades";
+import type { LaneBox } from "./data/lanes";
+import { waitsOf } from "./data/waits";
 import type { Hits } from "./useHits";
-import { usePalette } from "./usePalette";
 import { spotOf, type Selection } from "./useSelection";
 
 /** What is drawn upon the trace, the same object while nothing of it changes. */
@@ -44,4 +44,20 @@ export function useDecor(
     }),
     [boxes, palette, ink, colours, texts, waits, spot, links, hits, density, range, mark],
   );
+}
+
+function subscribe(listener: () => void): () => void {
+  const observer = new MutationObserver(listener);
+  observer.observe(document.documentElement, { attributeFilter: ["data-mode"] });
+  return () => {
+    observer.disconnect();
+  };
+}
+
+const current = (): Palette =>
+  PALETTES[document.documentElement.dataset.mode === "dark" ? "dark" : "light"];
+
+/** The colours that hold now, for what no style sheet reaches. */
+function usePalette(): Palette {
+  return useSyncExternalStore(subscribe, current);
 }

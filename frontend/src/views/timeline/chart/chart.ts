@@ -1,24 +1,16 @@
 import type { WireTimeline } from "../../../api/timeline";
-import {
-  blockAt,
-  eventBeside,
-  sameBlock,
-  type Block,
-  type Direction,
-} from "../../../model/timeline/hits";
-import { heightOf, rowTop } from "../../../model/timeline/lanes";
-import { measureBy, type Measure } from "../../../model/timeline/labels";
-import { lengthOf, type Span } from "../../../model/timeline/span";
-import { piecesFor, tilesInView, tilesWanted } from "../../../model/timeline/tiles";
-import { between, clampSpan, sameSpan } from "../../../model/timeline/viewport";
+import { lengthOf, type Span } from "../../../text/span";
+import { blockAt, eventBeside, sameBlock, type Block, type Direction } from "../data/hits";
+import { heightOf, rowTop } from "../data/lanes";
+import type { TileStore } from "../data/tileStore";
+import { piecesFor, tilesInView, tilesWanted } from "../data/tiles";
+import { between, clampSpan, sameSpan } from "../data/viewport";
 import { AXIS_HEIGHT, drawAxis } from "./axis";
-import { drawLabels } from "./labels";
+import { drawLabels, measureBy, type Measure } from "./labels";
 import { LanesPicture } from "./lanesPicture";
 import { Minimap } from "./minimap";
 import { drawOverlay } from "./overlay";
-import { LABEL_FONT, type Decor, type Scene, type Spot } from "./scene";
-import { Surface } from "./surface";
-import type { TileStore } from "./tileStore";
+import { LABEL_FONT, Surface, type Decor, type Scene, type Spot } from "./scene";
 
 export interface Canvases {
   lanes: HTMLCanvasElement;

@@ -1,8 +1,7 @@
 import type { WireTimeline } from "../../../api/timeline";
-import type { Span } from "../../../model/timeline/span";
-import { waitMarks } from "../../../model/timeline/waits";
-import { toX, type Scene } from "./scene";
-import { Surface } from "./surface";
+import type { Span } from "../../../text/span";
+import { waitMarks } from "../data/waits";
+import { Surface, toX, type Scene } from "./scene";
 
 const MINIMAP_HEIGHT = 34;
 

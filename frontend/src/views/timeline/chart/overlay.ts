@@ -1,6 +1,6 @@
-import { rowTop, type LaneBox } from "../../../model/timeline/lanes";
-import { lowerBound, type Curve } from "../../../model/timeline/blocks";
-import { waitMarks } from "../../../model/timeline/waits";
+import { rowTop, type LaneBox } from "../data/lanes";
+import { lowerBound, type Curve } from "../data/blocks";
+import { waitMarks } from "../data/waits";
 import { toX, type Scene, type Spot } from "./scene";
 
 const MANY_LINKS = 3;
