@@ -34,6 +34,11 @@ class Nodes(Struct, frozen=True, dict=True):
     """Forest position of the forward operator found by sequence number, -1 for none."""
     by_flow: Int
     """The same, found by a forward-backward arrow."""
+    by_earlier_number: Int
+    """Where no operator has a node's number: the last to start with a lower one, else -1.
+
+    A node that torch makes in the middle of an operator has such a number: views that change.
+    """
     of_row: Int
     """Index of the innermost evaluation around each forest row, shape (n,); -1 for none."""
 
@@ -56,12 +61,14 @@ def find_nodes(host: HostRows) -> Nodes:
         node = _indices(host.call_tree, position)
     around = lookup(node, host.call_tree.parent[position])
     arrows = _arrows(host)
+    by_sequence, by_earlier_number = _by_sequence(host, position, arrows)
     return Nodes(
         row=position,
         self_host=self_time(host.call_tree.start[position], host.call_tree.end[position], around),
         around=around,
-        by_sequence=_by_sequence(host, position, arrows),
+        by_sequence=by_sequence,
         by_flow=_by_flow(node, len(position), arrows),
+        by_earlier_number=by_earlier_number,
         of_row=node,
     )
 
@@ -97,19 +104,22 @@ def _by_flow(node: Int, count: int, arrows: Arrows) -> Int:
     return found
 
 
-def _by_sequence(host: HostRows, position: Int, arrows: Arrows) -> Int:
+def _by_sequence(host: HostRows, position: Int, arrows: Arrows) -> tuple[Int, Int]:
     sequence, number = host.sequence, host.forward_thread
     forward = np.flatnonzero((sequence >= 0) & (number <= 0))
     numbered = np.flatnonzero((number[position] > 0) & (sequence[position] >= 0))
     process = _process(host.trace)[host.call_tree.thread]
     groups = pair_key(process[position[numbered]], number[position[numbered]])
     found = np.full(len(position), -1, np.int64)
+    earlier = found.copy()
     members = {int(group): numbered[groups == group] for group in unique(groups)}
     nodes = {group: position[rows] for group, rows in members.items()}
     links = Links(host, forward, process, arrows)
     for group, thread in forward_threads(links, nodes).items():
         found[members[group]] = links.forward_ops(nodes[group], thread)
-    return found
+        without = members[group][found[members[group]] < 0]
+        earlier[without] = links.ops_before(position[without], thread)
+    return found, earlier
 
 
 def _process(trace: Trace) -> Int:

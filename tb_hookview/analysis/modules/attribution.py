@@ -3,7 +3,8 @@
 Evidence, strongest first; what none explains is unattributed, with a reason:
 
 1. `sequence`: the node's sequence number leads to the operator that made it, which ran inside a
-   forward range of our recorder.
+   forward range of our recorder. Weakest of those by number: no operator has the number itself, and
+   the last one with a lower number was under way.
 2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter),
    then `backward_mark`: the node, if an operator made it, ran between its marks before and after
    a module's backward.
@@ -16,7 +17,8 @@ Evidence, strongest first; what none explains is unattributed, with a reason:
 
 Device work launched inside a module's forward range *within* a node is recomputation (activation
 checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node. Forward
-operators within a node, outside every such range, are recomputation of the node's own module.
+operators within a node, outside every such range, are recomputation of the node's own module, and
+so are the nodes that they make (`recompute`, in traces of our recorder).
 """
 
 from __future__ import annotations
@@ -84,6 +86,9 @@ def attribute(
     node_module, node_evidence = _first_evidence(
         len(nodes), _candidates(host, nodes, row_node, modules, ranges)
     )
+    rerun = _recomputed(host, nodes, row_node, node_module)
+    node_evidence[(node_module < 0) & (rerun >= 0)] = RECOMPUTE
+    node_module = np.where(node_module < 0, rerun, node_module)
     follows = _followed(host, nodes, node_module)
     node_module = np.where(follows >= 0, follows, node_module)
     node_evidence[follows >= 0] = EVIDENCE.index("follows")
@@ -120,7 +125,7 @@ def _candidates(
     yield "mark", _marked(host, len(nodes), row_node, modules)
     # What was made outside of every module runs between a module's marks too, if it flows into it:
     # another's gradient, a weight computed elsewhere. An operator inside a node is recomputation.
-    sink = _named(host, nodes, "AccumulateGrad", "GraphRoot")
+    sink = _sinks(host, nodes)
     elsewhere = sink | ((made_by >= 0) & (lookup(row_node, made_by) < 0))
     between = module_between_marks(host, modules, nodes.row)
     yield "backward_mark", np.where(elsewhere, -1, between)
@@ -129,6 +134,7 @@ def _candidates(
     # No operator made a sink, though torch may draw an arrow to one, by another node's number.
     pointed = np.where((made_by < 0) & ~sink, nodes.by_flow, -1)
     yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(host.call_tree), pointed))
+    yield "sequence", around(np.where(sink, -1, nodes.by_earlier_number), Role.FORWARD_MARK)
     yield "annotation", around(made_by, Role.LABEL)
 
 
@@ -140,6 +146,23 @@ def _first_evidence(count: int, candidates: Iterable[tuple[str, Int]]) -> tuple[
         module[new] = candidate[new]
         evidence[new] = EVIDENCE.index(name)
     return module, evidence
+
+
+def _recomputed(host: HostRows, nodes: Nodes, row_node: Int, node_module: Int) -> Int:
+    """Module of the node in which a re-entrant checkpoint made and ran each node, -1 for others.
+
+    Only in traces of our recorder, whose ranges show that no module inside was called.
+    """
+    found = np.full(len(nodes), -1, np.int64)
+    if not isin(host.role, [int(Role.FORWARD_MARK)]).any():
+        return found
+    made_by = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_earlier_number)
+    made_by = np.where(_sinks(host, nodes), -1, made_by)
+    within = (nodes.around >= 0) & (lookup(row_node, made_by) == nodes.around)
+    for node in np.flatnonzero(within & (node_module < 0)).tolist():  # outer before inner
+        around = int(nodes.around[node])
+        found[node] = node_module[around] if node_module[around] >= 0 else found[around]
+    return found
 
 
 def _marked(host: HostRows, count: int, row_node: Int, modules: Modules) -> Int:
@@ -178,6 +201,11 @@ def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: Int) -
     if not len(modules):
         reason[:] = 3
     return np.where(node_module < 0, reason, -1)
+
+
+def _sinks(host: HostRows, nodes: Nodes) -> Bool:
+    """Say of each node whether no operator made it: no number of such a node means anything."""
+    return _named(host, nodes, "AccumulateGrad", "GraphRoot")
 
 
 def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:
