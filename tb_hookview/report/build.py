@@ -23,7 +23,9 @@ from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
+from tb_hookview.report.tables.keys import first_events
 from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
@@ -60,7 +62,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             syncs=syncs,
             allocations=allocation_rows(selection),
             coverage=_coverage(selection),
-            findings=diagnosis.findings,
+            findings=finding_rows(diagnosis.findings, syncs, analysis.modules.path),
             recorder=recorder_share(selection),
             kernels=kernels,
             kernels_omitted=omitted,
@@ -205,6 +207,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
     backward_idle = _backward_idle(analysis, windows)
     return [
         schema.Step(
+            id=step,
             name=name,
             start_us=microseconds(windows[i, 0]),
             duration_us=microseconds(duration[i]),
@@ -220,7 +223,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             queue_full_us=None if queue_full is None else microseconds(queue_full[i]),
             backward_idle_us=None if backward_idle is None else microseconds(backward_idle[i]),
         )
-        for i, name in enumerate(names)
+        for i, (step, name) in enumerate(zip(selection.steps, names, strict=True))
     ]
 
 
@@ -283,6 +286,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     if not len(nodes):
         return []
     strings = analysis.host.string[nodes.row]
+    first = first_events(strings, analysis.call_tree.event[nodes.row])
     distinct, group = unique_inverse(strings)
     count = np.bincount(group[selection.nodes], minlength=len(distinct))
     host = np.bincount(
@@ -295,6 +299,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     has_device = analysis.launches_known
     rows = [
         schema.Node(
+            id=int(first[string]),
             name=node_name(trace.strings[string]),
             count=int(count[i]),
             host_us=microseconds(host[i]),
