@@ -147,3 +147,11 @@ class Comparison(msgspec.Struct, frozen=True):
     kernels_omitted_us: Pair = Pair(None, None, None)
     """Device work of the names that a side's table of kernels leaves out."""
     findings: list[FindingChange] = []
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """What changed between two traces, with the names of all steps of each."""
+
+    comparison: Comparison
+    base_steps: list[str]
+    other_steps: list[str]

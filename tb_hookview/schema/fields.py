@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import sys
 import typing
 from functools import cache
@@ -78,7 +79,7 @@ def _docstrings(module: str) -> dict[str, dict[str, str]]:
 
 
 def _documented(body: list[ast.stmt]) -> typing.Iterator[tuple[str, str]]:
-    for field, text in zip(body, body[1:], strict=False):
+    for field, text in itertools.pairwise(body):
         if (
             isinstance(field, ast.AnnAssign)
             and isinstance(field.target, ast.Name)
