@@ -43,12 +43,11 @@ class Pauses(NamedTuple):
 def stream_rows(selection: Selection) -> list[schema.Stream]:
     """One row per stream that did any of the selected work, by device, then busiest first."""
     analysis, work = selection.analysis, selection.analysis.device_events
-    thread = analysis.trace.events.thread[work.event]
     chosen = selection.work
     rows = [
-        _row(analysis, device, stream, chosen & (thread == stream) & (work.device == device))
-        for stream in unique(thread[chosen]).tolist()
-        for device in unique(work.device[chosen & (thread == stream)]).tolist()
+        _row(analysis, device, stream, chosen & (work.stream == stream) & (work.device == device))
+        for stream in unique(work.stream[chosen]).tolist()
+        for device in unique(work.device[chosen & (work.stream == stream)]).tolist()
     ]
     return sorted(rows, key=lambda row: (int(row.device), -row.busy_us))
 
@@ -62,9 +61,9 @@ def _row(analysis: Analysis, device: int, thread: int, mine: Bool) -> schema.Str
     known = bool(len(queue.time))
     return schema.Stream(
         device=str(device),
-        stream=trace.threads[thread].tid.removeprefix("stream "),
+        stream=trace.threads[thread].stream,
         count=int(mine.sum()),
-        busy_us=intervals.length(intervals.of(work.start[mine], work.end[mine])) / 1000,
+        busy_us=intervals.length(work.time_of(mine)) / 1000,
         host_us=pauses.host / 1000 if known else None,
         kernel_us=pauses.kernel / 1000 if known else None,
         other_us=pauses.other / 1000 if known else None,

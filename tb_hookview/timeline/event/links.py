@@ -69,7 +69,7 @@ def _host_rows(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]
 
 def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
     gaps = timeline.analysis.gaps
-    work = gaps.work[gap : gap + 1]
+    work = gaps.device_event[gap : gap + 1]
     yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
     yield from _events(timeline, "ended by", timeline.analysis.device_events.event[work[work >= 0]])
 
@@ -77,20 +77,20 @@ def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
 def _of_work(timeline: Timeline, work: int) -> Iterator[Linked]:
     analysis = timeline.analysis
     yield from _host_rows(timeline, "launched by", analysis.device_events.launch[work : work + 1])
-    waits = np.flatnonzero(timeline.waited_for == work)
+    waits = np.flatnonzero(analysis.syncs.blocking_event == work)
     yield from _host_rows(timeline, "waited for by", analysis.syncs.row[waits])
 
 
 def _of_wait(timeline: Timeline, row: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    work = timeline.waited_for[analysis.syncs.row == row]
+    work = analysis.syncs.blocking_event[analysis.syncs.row == row]
     yield from _events(timeline, "waits for", analysis.device_events.event[work[work >= 0]])
 
 
 def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """From an operator to the nodes it made; from a node, or a row within, to what made it."""
     analysis = timeline.analysis
-    forward_ops = timeline.forward_ops
+    forward_ops = timeline.analysis.nodes.forward_op
     made = np.flatnonzero(forward_ops == subject.row)
     yield from _host_rows(timeline, "forward of", analysis.nodes.row[made])
     node = int(analysis.row_node[subject.row])
@@ -100,7 +100,7 @@ def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
 
 def _calls_of_stretch(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Calls of the module that made the nodes of one of its stretches."""
-    forward_ops = timeline.forward_ops[nodes_inside(timeline, subject)]
+    forward_ops = timeline.analysis.nodes.forward_op[nodes_inside(timeline, subject)]
     calls = _call_around(timeline, subject.module, forward_ops)
     yield from _sources(timeline, "backward of", "forward", unique(calls[calls >= 0]))
 
@@ -108,7 +108,7 @@ def _calls_of_stretch(timeline: Timeline, subject: EventRef) -> Iterator[Linked]
 def _stretches_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Stretches of a module whose nodes were made in one of its calls."""
     analysis = timeline.analysis
-    calls = _call_around(timeline, subject.module, timeline.forward_ops)
+    calls = _call_around(timeline, subject.module, timeline.analysis.nodes.forward_op)
     made = analysis.nodes.row[calls == subject.row]
     start, thread = analysis.call_tree.start[made], analysis.call_tree.thread[made]
     wanted = timeline.names.module + subject.module
