@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.analysis.syncs.blocking_event import waited_for
-from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.errors import NotFoundError
@@ -167,41 +163,12 @@ class Timeline:
         return found
 
     @cached_property
-    def busy(self) -> dict[int, Int]:
-        """Set of the time in which each device did any work."""
-        work = self.analysis.device_events
-        return {
-            device: intervals.of(work.start[work.device == device], work.end[work.device == device])
-            for device in unique(work.device).tolist()
-        }
-
-    @cached_property
-    def blocked(self) -> Int:
-        """Set of the time in which any host thread waited for a device."""
-        return intervals.of(self.analysis.syncs.start, self.analysis.syncs.end)
-
-    @cached_property
-    def operators(self) -> OperatorRows:
-        """Which host rows are calls of operators and annotations."""
-        return self.analysis.operators
-
-    @cached_property
-    def forward_ops(self) -> Int:
-        """Host row of the forward operator of each autograd node, -1 for none."""
-        return self.analysis.nodes.forward_op
-
-    @cached_property
-    def blocking_event(self) -> Int:
-        """Index of the device event that each sync waited for, -1 for none."""
-        return waited_for(self.analysis.call_tree, self.analysis.device_events, self.analysis.syncs)
-
-    @cached_property
     def culprit_of_gap(self) -> Int:
         """Host row of the call that left a device idle, of each gap; -1 where there is none.
 
         Where the next device event was launched in time, its launch is not one.
         """
         gaps = self.analysis.gaps
-        in_time = gaps.row == lookup(self.analysis.device_events.launch, gaps.work)
+        in_time = gaps.row == lookup(self.analysis.device_events.launch, gaps.device_event)
         in_time &= gaps.cause == Cause.COMMUNICATION
         return np.where(in_time | (gaps.cause == Cause.DEVICE), -1, gaps.row)

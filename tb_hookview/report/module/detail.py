@@ -202,40 +202,22 @@ def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
 
 
 def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:
-    manifest = analysis.trace.manifest or {}
+    manifest = analysis.trace.manifest
     below = frozenset(subtree.paths)
-    listed = {
-        entry["path"]: entry
-        for entry in _entries(manifest, "modules")
-        if isinstance(entry.get("path"), str) and entry["path"] in below
-    }
+    listed = {m.path: m for m in (manifest.modules if manifest else ()) if m.path in below}
     path = subtree.paths[0]
-    own = listed.get(path, {})
-    if "parameters" not in own:
+    own = listed.get(path)
+    if manifest is None or own is None or own.parameters is None:
         return None
     return Parameters(
-        count=sum(_number(entry, "parameters") for entry in listed.values()),
-        bytes=sum(_number(entry, "bytes") for entry in listed.values()),
-        self_count=_number(own, "parameters"),
-        self_bytes=_number(own, "bytes"),
-        trainable=own.get("trainable") is True,
+        count=sum(module.parameters or 0 for module in listed.values()),
+        bytes=sum(module.bytes for module in listed.values()),
+        self_count=own.parameters,
+        self_bytes=own.bytes,
+        trainable=own.trainable,
         shared=[
-            SharedParameter(*(str(entry.get(key, "")) for key in _SHARED))
-            for entry in _entries(manifest, "shared")
-            if entry.get("path") == path
+            SharedParameter(entry.parameter, entry.owner, entry.owner_parameter)
+            for entry in manifest.shared
+            if entry.path == path
         ],
     )
-
-
-_SHARED = ("parameter", "owner", "owner_parameter")
-
-
-def _entries(manifest: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """A list of the manifest, as far as it has the shape that we know."""
-    entries = manifest.get(key)
-    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
-
-
-def _number(entry: dict[str, Any], key: str) -> int:
-    value = entry.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

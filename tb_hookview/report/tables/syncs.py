@@ -11,7 +11,6 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.stacks import stacks_at
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.analysis.syncs.blocking_event import waited_for
 from tb_hookview.analysis.syncs.detection import operator_chain
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
@@ -23,7 +22,7 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
-    held_by = waited_for(analysis.call_tree, analysis.device_events, analysis.syncs)[chosen]
+    held_by = analysis.syncs.blocking_event[chosen]
     step = analysis.steps.at(analysis.syncs.start[chosen])
     numbers = (column.tolist() for column in (chosen, step, held_by))
     streams = stream_ids(analysis)
@@ -86,7 +85,7 @@ def _waited_for(analysis: Analysis, work: int, streams: Int) -> schema.WaitedFor
         name=trace.strings[int(trace.events.name[event])],
         device=str(done.device[work]),
         device_id=str(done.device[work]),
-        stream=trace.threads[int(trace.events.thread[event])].tid.removeprefix("stream "),
+        stream=trace.threads[int(done.stream[work])].stream,
         stream_id=int(streams[work]),
         duration_us=int(done.end[work] - done.start[work]) / 1000,
     )

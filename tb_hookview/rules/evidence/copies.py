@@ -94,7 +94,7 @@ def exposed(context: Context, copies: Int) -> Int:
         mine = work.device[copies] == device
         rows = np.flatnonzero(kernel & (work.device == device))
         windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
-        busy = intervals.of(work.start[rows], work.end[rows])
+        busy = work.time_of(rows)
         alone[mine] = windows[:, 1] - windows[:, 0] - intervals.lengths_within(busy, windows)
     return alone
 

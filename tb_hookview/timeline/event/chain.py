@@ -84,7 +84,7 @@ def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[ChainLin
     analysis = timeline.analysis
     if row >= 0:
         node = int(analysis.row_node[row])
-        forward_op = int(timeline.forward_ops[node]) if node >= 0 else -1
+        forward_op = int(timeline.analysis.nodes.forward_op[node]) if node >= 0 else -1
         asked = forward_op if forward_op >= 0 else row
         thread, moment = int(analysis.call_tree.thread[asked]), int(analysis.call_tree.start[asked])
         yield from _frames(timeline, thread, moment)

@@ -69,7 +69,7 @@ def _whereabouts(timeline: Timeline, subject: EventRef) -> _Whereabouts:
     moment, device, stream, thread = subject.start, None, None, None
     if subject.work >= 0:
         device = str(work.device[subject.work])
-        stream = threads[subject.thread].tid.removeprefix("stream ")
+        stream = threads[subject.thread].stream
         launch = int(work.launch[subject.work])
         moment = int(analysis.call_tree.start[launch]) if launch >= 0 else moment
     elif subject.gap >= 0:

@@ -70,7 +70,7 @@ def _host_rows(timeline: Timeline, relation: Relation, rows: Int) -> Iterator[Li
 
 def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
     gaps = timeline.analysis.gaps
-    work = gaps.work[gap : gap + 1]
+    work = gaps.device_event[gap : gap + 1]
     yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
     yield from _events(timeline, "ended by", timeline.analysis.device_events.event[work[work >= 0]])
 
@@ -78,20 +78,20 @@ def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
 def _of_device_event(timeline: Timeline, work: int) -> Iterator[Linked]:
     analysis = timeline.analysis
     yield from _host_rows(timeline, "launched by", analysis.device_events.launch[work : work + 1])
-    syncs = np.flatnonzero(timeline.blocking_event == work)
+    syncs = np.flatnonzero(analysis.syncs.blocking_event == work)
     yield from _host_rows(timeline, "waited for by", analysis.syncs.row[syncs])
 
 
 def _of_sync(timeline: Timeline, row: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    work = timeline.blocking_event[analysis.syncs.row == row]
+    work = analysis.syncs.blocking_event[analysis.syncs.row == row]
     yield from _events(timeline, "waits for", analysis.device_events.event[work[work >= 0]])
 
 
 def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """From an operator to the nodes it made; from a node, or a row within, to what made it."""
     analysis = timeline.analysis
-    forward_ops = timeline.forward_ops
+    forward_ops = timeline.analysis.nodes.forward_op
     made = np.flatnonzero(forward_ops == subject.row)
     yield from _host_rows(timeline, "forward of", analysis.nodes.row[made])
     node = int(analysis.row_node[subject.row])
@@ -101,7 +101,7 @@ def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
 
 def _calls_of_span(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Calls of the module that made the nodes of one of its spans."""
-    forward_ops = timeline.forward_ops[nodes_inside(timeline, subject)]
+    forward_ops = timeline.analysis.nodes.forward_op[nodes_inside(timeline, subject)]
     calls = _call_around(timeline, subject.module, forward_ops)
     yield from _sources(timeline, "backward of", "forward", unique(calls[calls >= 0]))
 
@@ -109,7 +109,7 @@ def _calls_of_span(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
 def _spans_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """Spans of a module whose nodes were made in one of its calls."""
     analysis = timeline.analysis
-    calls = _call_around(timeline, subject.module, timeline.forward_ops)
+    calls = _call_around(timeline, subject.module, timeline.analysis.nodes.forward_op)
     made = analysis.nodes.row[calls == subject.row]
     start, thread = analysis.call_tree.start[made], analysis.call_tree.thread[made]
     wanted = timeline.names.module + subject.module

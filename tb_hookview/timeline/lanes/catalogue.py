@@ -115,15 +115,14 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
 def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entry]:
     work, threads = analysis.device_events, analysis.trace.threads
     labels = {device.id: device.name for device in analysis.trace.devices}
-    thread_of_work = analysis.trace.events.thread[work.event]
     devices = unique(work.device).tolist()
-    streams = {device: unique(thread_of_work[work.device == device]).tolist() for device in devices}
+    streams = {device: unique(work.stream[work.device == device]).tolist() for device in devices}
     shown: set[int] = set()
     for device, found in streams.items():
         for thread in sorted(found, key=lambda t: -rows.groups(RowGroup.DEVICE)[t]):
             if thread not in shown:
                 shown.add(thread)
-                stream = threads[thread].tid.removeprefix("stream ")
+                stream = threads[thread].stream
                 title = f"Device {device}"
                 lane = Entry("device", title, title, f"stream {stream}", device=str(device))
                 lane = _with_rows(lane, rows, thread, RowGroup.DEVICE)

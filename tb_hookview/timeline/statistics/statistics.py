@@ -25,7 +25,7 @@ def statistics(timeline: Timeline, start: int, end: int) -> WindowStatistics:
         start=start / 1000,
         end=end / 1000,
         events=_events(timeline, window),
-        host_blocked_us=_length_within(timeline.blocked, window) / 1000,
+        host_blocked_us=_length_within(timeline.analysis.syncs.blocked, window) / 1000,
         waits=len(inside.row),
         sync_blocked_us=int(inside.time.sum()) / 1000,
         phases=_phases(timeline, window),
@@ -68,7 +68,7 @@ def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:
     names = {device.id: device.name for device in timeline.analysis.trace.devices}
     inside = clip(gaps.start, gaps.end, window)
     found = []
-    for device, busy in timeline.busy.items():
+    for device, busy in timeline.analysis.device_events.busy.items():
         mine = gaps.device[inside.row] == device
         idle = sums(gaps.cause[inside.row][mine], inside.time[mine], len(Cause))
         found.append(

@@ -73,7 +73,7 @@ def _device_events(timeline: Timeline, window: Bounds) -> Ranking:
 
 
 def _operators(timeline: Timeline, window: Bounds) -> Ranking:
-    analysis, rows = timeline.analysis, timeline.operators
+    analysis, rows = timeline.analysis, timeline.analysis.operators
     host, size = analysis.host, len(analysis.trace.strings)
     inside = clip(analysis.call_tree.start, analysis.call_tree.end, window)
     own_time = inside.own_time(rows.above)
