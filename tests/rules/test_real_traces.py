@@ -26,6 +26,10 @@ ALIASES = {
     "bert": ("tracelens_h100_bert_small", "tracelens_mi300_bert_small"),
     "benchmarks": ("hta_a100_alexnet_sync_events", "hta_a100_overlaid_critical_path"),
     "graphs": ("hta_a100_cuda_graphs_rank0",),
+    "dlrm": ("hta_a100_dlrm_trace_diff_control",),
+    "df_index": ("hta_v100_df_index_resolver",),
+    "v100": ("hta_v100_training",),
+    "kineto_2020": ("kineto_2020_resnet50_list_root",),
     "resnet50": ("kineto_resnet50_num_workers_0", "kineto_resnet50_num_workers_4"),
     "resnet50_0": ("kineto_resnet50_num_workers_0",),
     "sampled": ("hta_sampled_rank-0", "hta_sampled_rank-1"),
@@ -36,42 +40,43 @@ ALIASES = {
 
 FIRES = """
     sync-bool-branch             bert qwen hta_a100_event_sync.
-    sync-d2h-copy                graphs sampled v100 sd35
-    sync-explicit                benchmarks vllm cupti mtia_inference
+    sync-d2h-copy                graphs sampled v100 sd35 dlrm owlv2 timesformer
+    sync-explicit                benchmarks vllm cupti mtia_inference piecewise
     sync-in-operator             cupti
     sync-nonzero-variable-shape  sd35
-    sync-scalar-item             sampled v100 sd35
+    sync-scalar-item             sampled v100 sd35 dlrm
 
-    loader-single-process        resnet50_0
+    loader-single-process        resnet50_0 kineto_2020 owlv2
 
     create-on-cpu-then-move      minitoy
-    device-layout-copies         graphs v100
-    h2d-pageable-blocking        resnet50 graphs sd35
-    pin-memory-inline            v100
+    device-layout-copies         graphs v100 dlrm
+    h2d-many-small               owlv2
+    h2d-pageable-blocking        resnet50 graphs sd35 kineto_2020 owlv2 timesformer
+    pin-memory-inline            v100 dlrm
 
-    memory-near-limit-or-idle    bert vllm_graph_capture
+    memory-near-limit-or-idle    bert vllm_graph_capture normalization owlv2 timesformer
     recompute-overhead           checkpointing
 
     graph-pause                  graphs
-    launch-queue-shallow         minitoy bert nccl b200 mtia_training sd35
+    launch-queue-shallow         minitoy bert nccl b200 mtia_training sd35 df_index
 
-    attention-unfused            sd35
+    attention-unfused            sd35 owlv2 timesformer
     conv-layout-transpose        mi210 nccl checkpointing
-    gpu-low-utilization          minitoy bert nccl b200
+    gpu-low-utilization          minitoy bert nccl b200 kineto_2020 normalization owlv2
     pointwise-unfused            qwen
-    tiny-kernels-launch-bound    bert b200
+    tiny-kernels-launch-bound    bert b200 df_index
 
-    optimizer-single-tensor      resnet50 mtia_training
-    zero-grad-fill               resnet50
+    optimizer-single-tensor      resnet50 mtia_training kineto_2020 df_index
+    zero-grad-fill               resnet50 kineto_2020 df_index
 
-    fp64-kernels                 graphs
-    matmul-misaligned            h100_bert sampled graphs
-    tensor-cores-unused          resnet50 v100
+    fp64-kernels                 graphs dlrm
+    matmul-misaligned            h100_bert sampled graphs dlrm owlv2
+    tensor-cores-unused          resnet50 v100 df_index
     tf32-disabled                benchmarks multi_stream
 
     eager-compile-candidate      bert qwen
 
-    comm-exposed                 sampled graphs checkpointing
+    comm-exposed                 sampled graphs checkpointing dlrm df_index
     ddp-bucket-or-unused         nccl checkpointing
     """
 """Rules, and parts of the names of the traces on which they fire; all others are silent there."""

@@ -57,18 +57,10 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
-        """Steps that count: those selected; of a whole trace all but the first, which warms up.
-
-        The rest of a loop behind the last step is often recorded as one more, in which nothing is
-        done; such steps do not count.
-        """
+        """Steps that count: those selected; of a whole trace `Steps.counted`."""
         if self.selection.chosen is not None:
             return self.selection.chosen
-        launch = self.analysis.device_events.launch
-        rows = launch[launch >= 0] if self.analysis.launches_known else slice(None)
-        used = unique(self.analysis.steps.at(self.call_tree.start[rows]))
-        steps = tuple(used[used >= 0].tolist())
-        return steps[1:] or steps
+        return tuple(np.flatnonzero(self.analysis.steps.counted).tolist())
 
     @cached_property
     def has_steps(self) -> bool:

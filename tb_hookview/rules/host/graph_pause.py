@@ -36,7 +36,7 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     gaps = context.gaps_of(Cause.LAUNCH)
     if not context.has_steps:
         gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
-    gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.work[gaps]) == 1]
+    gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.device_event[gaps]) == 1]
     time = context.per_step(context.analysis.gaps.duration[gaps].sum())
     if time > _SHARE * context.step_us > 0:
         yield Occurrence(
@@ -54,10 +54,10 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Pauses before work of graphs that had been launched by then; told, not billed."""
     table, work = context.analysis.gaps, context.analysis.device_events
     gaps = context.gaps_of(Cause.DEVICE)
-    gaps = gaps[lookup(replayed.astype(np.int64), table.work[gaps]) == 1]
+    gaps = gaps[lookup(replayed.astype(np.int64), table.device_event[gaps]) == 1]
     time = context.per_step(table.duration[gaps].sum())
     if time > _SHARE * context.step_us > 0:
-        launches = len(unique(work.launch[table.work[gaps]]))
+        launches = len(unique(work.launch[table.device_event[gaps]]))
         yield Occurrence(
             place="within graphs",
             everywhere=True,

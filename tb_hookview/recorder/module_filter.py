@@ -1,4 +1,4 @@
-"""Which modules of a tree are marked: the checked form of wrap's include, exclude and depth."""
+"""Filters the modules to mark, by the include, exclude and depth of `wrap`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ROOT = "."
 
 
 @dataclass(frozen=True)
-class Selection:
-    """The options of one `wrap` call, all of the right type."""
+class ModuleFilter:
+    """The checked options of one `wrap` call."""
 
     include: tuple[Pattern, ...] | None
     exclude: tuple[Pattern, ...]
@@ -30,7 +30,7 @@ class Selection:
     markers: Markers
 
     def admits(self, node: Node) -> bool:
-        """Say whether a module gets marks of its own."""
+        """Return whether a module gets marks of its own."""
         return (
             (self.depth is None or node.depth <= self.depth)
             and (self.include is None or any(_matches(p, node) for p in self.include))
@@ -44,13 +44,13 @@ class Selection:
                 raise UsageError(_no_match(pattern, nodes))
 
 
-def parse_selection(
+def parse_filter(
     include: Patterns | None,
     exclude: Patterns | None,
     depth: int | None,
     markers: str,
-) -> Selection:
-    """Check the options of `wrap`; raise UsageError for one that cannot be meant."""
+) -> ModuleFilter:
+    """Check the options of `wrap`; raise UsageError for a wrong one."""
     if markers not in get_args(Markers):
         known = ", ".join(repr(m) for m in get_args(Markers))
         raise UsageError(f"unknown markers {markers!r}; one of {known} is expected")
@@ -59,7 +59,7 @@ def parse_selection(
             f"depth is {depth!r}; a whole number of levels below the root, or None for all, "
             "is expected"
         )
-    return Selection(
+    return ModuleFilter(
         include=None if include is None else _patterns("include", include),
         exclude=() if exclude is None else _patterns("exclude", exclude),
         depth=depth,
