@@ -17,7 +17,7 @@ serving((logdir) => {
   logdir.addReal("tiny");
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addFile("broken/w.1.pt.trace.json", "{");
 });

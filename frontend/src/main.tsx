@@ -10,7 +10,7 @@ import { followMode } from "./theme/mode";
 
 /**
  * Show the page in this document. TensorBoard imports this module and calls it inside its own
- * frame; index.html does the same where the page stands alone. The interface is found beside this
+ * frame; index.html does the same where the page stands alone. The interface is found next to this
  * file, wherever that is served.
  */
 export function render(): void {

@@ -18,7 +18,7 @@ test("every part of a place survives its address", () => {
     quantity: "recompute",
     clock: "host",
     group: "class",
-    beside: true,
+    withForward: true,
     module: "",
     picked: "level 2",
     zoom: "blocks.<0>",

@@ -1,7 +1,7 @@
 import { placeFromHash, placeToHash, type Place } from "./place";
 
 /**
- * The place, kept in the hash of this document's address: shareable where the page stands alone,
+ * The place, stored in the hash of this document's address: shareable where the page stands alone,
  * and inside TensorBoard's frame at least back and forward work.
  */
 export class PlaceStore {

@@ -7,6 +7,7 @@ import type { WireReport, WireRuns } from "../api/types";
 import { readStored, store } from "../components/browser";
 import { usePlace } from "../parts/services";
 import { ErrorCard } from "../parts/states";
+import { modulesTitle } from "../report/measures";
 import { clip } from "../text/formats";
 import { CompareView } from "../views/compare/CompareView";
 import { FindingsView } from "../views/findings/FindingsView";
@@ -68,9 +69,10 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
   useEffect(() => {
     rememberRun(run);
   }, [run]);
-  usePageTitle(pageTitle(place.view, run));
   const reports = useReports(target, `${modified} ${bytes}`);
   const { whole, shown } = reports;
+  const title = modulesTitle(whole);
+  usePageTitle(pageTitle(place.view === "backward" ? title : place.view, run));
   const Page = PAGES[place.view];
   return (
     <div className="page">
@@ -78,7 +80,7 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
         <Refresh runs={runs} shown={{ run, worker, trace }} />
         <LeftOut listed={listed} />
       </TopBar>
-      <Navigation report={shown} />
+      <Navigation report={shown} title={title} />
       <main className="content">
         <TraceContent reports={reports} target={target} trace={choice.trace}>
           {(report) => (
@@ -106,9 +108,9 @@ function usePageTitle(title: string): void {
 const MOST = 80;
 
 /** The page's title, for tabs and history: which view of which run. */
-function pageTitle(view: View, run: string): string {
+function pageTitle(view: string, run: string): string {
   const name = view.charAt(0).toUpperCase() + view.slice(1);
-  // A run's name keeps its writing direction to itself.
+  // A run's writing direction is isolated.
   return `${name} · \u2068${clip(run, MOST)}\u2069 · HookView`;
 }
 

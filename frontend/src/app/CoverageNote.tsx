@@ -89,8 +89,8 @@ function TraceFacts({ report }: { report: WireReport }): ReactElement {
     ["events", count(trace.events)],
     ["length", duration(trace.duration_us)],
     ["devices", devices === "" ? "none" : devices],
-    ["torch", trace.torch_version ?? "not said"],
-    ["rank", trace.rank === null ? "not said" : `${trace.rank} of ${trace.world_size ?? "?"}`],
+    ["torch", trace.torch_version ?? "unknown"],
+    ["rank", trace.rank === null ? "unknown" : `${trace.rank} of ${trace.world_size ?? "?"}`],
   ];
   return (
     <>

@@ -16,13 +16,19 @@ interface Entry {
   look: boolean;
 }
 
+interface NavigationProps {
+  report: WireReport | null;
+  /** What the view of modules is called in this trace. */
+  title: "Backward" | "Modules";
+}
+
 /** The views, each with the one number that says whether to go there. */
-export function Navigation({ report }: { report: WireReport | null }): ReactElement {
+export function Navigation({ report, title }: NavigationProps): ReactElement {
   const [place, go] = usePlace();
   const { places } = useServices();
   return (
     <nav className="navigation" aria-label="Views">
-      {entries(report).map((entry) => (
+      {entries(report, title).map((entry) => (
         <a
           key={entry.view}
           href={places.href(change(place, entry.view))}
@@ -42,17 +48,16 @@ export function Navigation({ report }: { report: WireReport | null }): ReactElem
   );
 }
 
-function entries(report: WireReport | null): Entry[] {
-  const share = report === null ? null : headline(report, "mean").stepShare;
-  const waits = avoidable(report?.syncs ?? []);
-  const blocked = waits.reduce((sum, sync) => sum + sync.duration_us, 0);
+function entries(report: WireReport | null, title: NavigationProps["title"]): Entry[] {
+  const syncs = avoidable(report?.syncs ?? []);
+  const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0);
   const step = report === null ? 0 : stepsLength(report);
   return [
     { view: "summary", title: "Summary", badge: "", look: false },
     {
       view: "backward",
-      title: "Backward",
-      badge: share === null ? NOTHING : `${Math.round(share * 100)}%`,
+      title,
+      badge: modulesBadge(report, title),
       look: false,
     },
     {
@@ -70,6 +75,14 @@ function entries(report: WireReport | null): Entry[] {
     },
     { view: "compare", title: "Compare", badge: "", look: false },
   ];
+}
+
+/** The share of the backward pass in a step; without a backward pass, the number of modules. */
+function modulesBadge(report: WireReport | null, title: NavigationProps["title"]): string {
+  if (report === null) return NOTHING;
+  if (title === "Modules") return count(report.modules.length);
+  const share = headline(report, "mean").stepShare;
+  return share === null ? NOTHING : `${Math.round(share * 100)}%`;
 }
 
 /** Search, sort and these filters belong to the view one leaves. */

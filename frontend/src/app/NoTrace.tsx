@@ -46,7 +46,7 @@ export function Empty({ listed, onRetry }: EmptyProps): ReactElement {
   );
 }
 
-/** So many are named at first. */
+/** Names shown at first. */
 const FIRST = 20;
 
 /** The address names a run, worker or trace that is not there: offer those that are. */

@@ -19,7 +19,7 @@ test("nothing new is nothing new, also when a trace has gone", () => {
   expect(newTraces(before, runs({ vit: [trace("1", 1)] }))).toEqual({ count: 0, newest: null });
 });
 
-test("new runs, new traces and those written anew count; the newest is named", () => {
+test("new runs, new traces and those written again count; the newest is named", () => {
   const before = runs({ vit: [trace("1", 1)] });
   const after = runs({ vit: [trace("2", 5), trace("1", 9)], bert: [trace("1", 7)] });
   expect(newTraces(before, after)).toEqual({

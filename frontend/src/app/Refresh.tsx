@@ -84,7 +84,7 @@ export function useRuns(): Runs {
 
 /** What a later list of runs holds that an earlier one did not. */
 interface News {
-  /** Traces that are new, or written anew. */
+  /** Traces that are new, or written again. */
   count: number;
   /** Where the newest of these is, null without any. */
   newest: { run: string; worker: string; trace: string } | null;

@@ -24,7 +24,7 @@ interface TopBarProps {
   whole: WireReport | null;
   /** Report on show. */
   shown: WireReport | null;
-  /** What stands behind the selectors. */
+  /** What stands after the selectors. */
   children: ReactNode;
 }
 

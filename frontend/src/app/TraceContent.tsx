@@ -54,7 +54,7 @@ interface Reports {
 }
 
 /** A report, and of which trace it is. */
-interface Told {
+interface Shown {
   trace: string;
   report: WireReport;
 }
@@ -85,13 +85,13 @@ function useReport(
   target: Target,
   wanted: boolean,
   state: string,
-): { loaded: Loaded<Told>; report: WireReport | null } {
+): { loaded: Loaded<Shown>; report: WireReport | null } {
   const { api } = useServices();
   const trace = JSON.stringify([target.run, target.worker, target.trace]);
   const load = useMemo(
     () =>
       wanted
-        ? async (signal: AbortSignal): Promise<Told> => ({
+        ? async (signal: AbortSignal): Promise<Shown> => ({
             trace,
             report: await api.report(target, signal),
           })
@@ -100,6 +100,6 @@ function useReport(
     [api, target, trace, wanted, state],
   );
   const loaded = useLoad(load);
-  const told = loaded.status === "error" ? null : loaded.value;
-  return { loaded, report: told?.trace === trace ? told.report : null };
+  const shown = loaded.status === "error" ? null : loaded.value;
+  return { loaded, report: shown?.trace === trace ? shown.report : null };
 }

@@ -12,7 +12,7 @@ interface NameProps {
   mark?: string;
 }
 
-/** A name out of a trace: always text, its writing direction kept to itself, its length bounded. */
+/** A name out of a trace: always text, its writing direction isolated, its length bounded. */
 export function Name({ text, className, mark = "" }: NameProps): ReactElement {
   const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
   return (

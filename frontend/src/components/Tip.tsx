@@ -12,7 +12,7 @@ import {
 } from "react";
 import { createPortal } from "react-dom";
 
-/** The pointer rests this long before it is told something, and has this long to reach it. */
+/** The pointer rests this long before a tooltip opens, and has this long to reach it. */
 const REST_MS = 350;
 const REACH_MS = 120;
 const GAP = 6;

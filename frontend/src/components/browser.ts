@@ -54,7 +54,7 @@ export function store(key: string, value: string): void {
   }
 }
 
-/** An element's width in pixels, kept up to date. */
+/** An element's width in pixels, updated as it changes. */
 export function useWidth<T extends HTMLElement>(): [RefObject<T | null>, number] {
   const ref = useRef<T>(null);
   const [width, setWidth] = useState(0);

@@ -26,7 +26,7 @@ test("parts lie one after another, and none is larger than its share", () => {
   }
 });
 
-test("a bar never leaves its frame, and without a width there is none", () => {
+test("a bar never leaves its frame, and has no width without a share", () => {
   expect(
     stack(
       [

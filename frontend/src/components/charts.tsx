@@ -19,13 +19,13 @@ interface StackedBarProps {
 
 const fraction = (value: number): string => `${value * 100}%`;
 
-/** Parts of a whole beside one another; the words beside it say the same. */
+/** Parts of a whole in one bar; the words next to it say the same. */
 export function StackedBar({ parts, whole, height }: StackedBarProps): ReactElement {
-  const told = new Map(parts.map((part) => [part.key, part]));
+  const byKey = new Map(parts.map((part) => [part.key, part]));
   return (
     <svg className="stacked-bar" width="100%" height={height} aria-hidden="true">
       {stack(parts, whole).map(({ key, start, length }) => {
-        const part = told.get(key);
+        const part = byKey.get(key);
         return part === undefined ? null : (
           <rect
             key={key}
@@ -67,7 +67,7 @@ export function stack<Key>(
   return bars;
 }
 
-/** A share of a whole as a bar behind a number; the number says the same. */
+/** A share of a whole as a bar after a number; the number says the same. */
 export function ShareBar({ share }: { share: number | null }): ReactElement {
   const width = `${Math.min(1, Math.max(0, share ?? 0)) * 100}%`;
   return (

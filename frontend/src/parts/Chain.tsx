@@ -19,7 +19,7 @@ interface ChainProps {
   title?: ReactNode;
 }
 
-/** What led to a wait, from the call outwards, as text that can be copied. */
+/** What led to a sync, from the call outwards, as text that can be copied. */
 export function Chain({ report, row, title = "What happens" }: ChainProps): ReactElement {
   const source = useRef<HTMLPreElement>(null);
   const { sync } = row;

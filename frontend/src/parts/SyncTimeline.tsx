@@ -20,14 +20,20 @@ interface SyncTimelineProps {
   row: SyncRow;
 }
 
-/** The moment of a wait: the host's thread above, the device's streams below, the gap marked. */
+/** The moment of a sync: the host's thread above, the device's streams below, the gap marked. */
 export function SyncTimeline({ target, row }: SyncTimelineProps): ReactElement {
   const loaded = useSyncTimeline(target, row);
   if (loaded.status === "error") {
-    return <p className="muted">No picture of this moment: {loaded.error.message}.</p>;
+    return <p className="muted">No timeline of this sync: {loaded.error.message}.</p>;
   }
   if (loaded.value === null) {
-    return <div className="sync-timeline waiting" role="status" aria-label="Loading the picture" />;
+    return (
+      <div
+        className="sync-timeline waiting"
+        role="status"
+        aria-label="Loading the timeline of the sync"
+      />
+    );
   }
   return <Picture data={loaded.value} row={row} faded={loaded.status === "loading"} />;
 }
@@ -35,7 +41,7 @@ export function SyncTimeline({ target, row }: SyncTimelineProps): ReactElement {
 interface PictureProps {
   data: SyncTimelineData;
   row: SyncRow;
-  /** It is of the wait before: the new one is on its way. */
+  /** It is of the sync before: the new one is on its way. */
   faded: boolean;
 }
 
@@ -52,8 +58,8 @@ function Picture({ data, row, faded }: PictureProps): ReactElement {
       <div className="sync-timeline-tracks" role="img" aria-label={said(data, row)}>
         {data.host !== null && (
           <Track title="host" track={data.host} named>
-            <Mark part={data.wait} className="sync-timeline-wait">
-              waits {duration(sync.duration_us)}
+            <Mark part={data.sync} className="sync-timeline-sync">
+              sync {duration(sync.duration_us)}
             </Mark>
           </Track>
         )}
@@ -172,13 +178,13 @@ function said(data: SyncTimelineData, { sync }: SyncRow): string {
     sync.device_idle_us === null
       ? ""
       : `, device idle because of it ${duration(sync.device_idle_us)}`;
-  return `The host waits ${duration(sync.duration_us)}; ${device}${idle}.`;
+  return `The host is blocked for ${duration(sync.duration_us)}; ${device}${idle}.`;
 }
 
 /** Finer than the picture is wide, for screens with several dots to a pixel. */
 const WIDTH = 640;
 
-/** What host and device did around a wait, from the timeline of its trace. */
+/** What host and device did around a sync, from the timeline of its trace. */
 function useSyncTimeline(target: Target, row: SyncRow): Loaded<SyncTimelineData> {
   const { api } = useServices();
   const { run, worker, trace } = target;

@@ -42,7 +42,7 @@ export function chainText(sync: WireSync, classOf: (path: string) => string | nu
 
 const FRAME = /^(.*)\((\d+)\): (.*)$/s;
 
-/** The innermost line outside of torch: the one that can be changed; null where there is none. */
+/** The innermost line outside of torch: the one that can be changed; null without one. */
 export function ownFrame(stack: readonly string[]): string | null {
   return stack.find((frame) => !isLibrary(frame)) ?? null;
 }

@@ -14,7 +14,7 @@ export function countedStep(report: Pick<WireReport, "steps">): number | null {
 }
 
 /**
- * What the report advises about a wait: the finding that has it as an example; where none has,
+ * What the report advises about a sync: the finding that has it as an example; where none has,
  * as a finding holds its first examples only, those of its cause and module.
  */
 export function findingsOfSync(report: WireReport, sync: WireSync): WireFinding[] {
@@ -25,7 +25,7 @@ export function findingsOfSync(report: WireReport, sync: WireSync): WireFinding[
   return exact.length > 0 ? exact : fitting;
 }
 
-/** What the report advises about several waits, most expensive first as the report has them. */
+/** What the report advises about several syncs, most expensive first as the report has them. */
 export function findingsOfSyncs(report: WireReport, syncs: readonly WireSync[]): WireFinding[] {
   const found = new Set(syncs.flatMap((sync) => findingsOfSync(report, sync)));
   return report.findings.filter((finding) => found.has(finding));
@@ -36,18 +36,17 @@ export function findingsOfModule(report: WireReport, path: string): WireFinding[
   return report.findings.filter((finding) => finding.module === path);
 }
 
-/** What it costs and what its remedy saves, in a sentence. */
+/** What it costs and what its fix saves, in a sentence. */
 export function priceText(finding: WireFinding, stepUs: number | null): string {
   const { cost_us_per_step: cost, gain_us_per_step: gain } = finding;
   const of = (us: number): string => {
     const share = ratio(us, stepUs);
     return share === null ? duration(us) : `${duration(us)} (${percent(share)})`;
   };
-  if (cost === null) return "The trace does not tell what it costs.";
+  if (cost === null) return "The cost is unknown in this trace.";
   if (cost === 0) return "Costs no device time in this trace.";
-  if (gain === null)
-    return `Costs ${of(cost)} a step; the trace does not tell what the remedy saves.`;
+  if (gain === null) return `Costs ${of(cost)} a step; what the fix saves is unknown.`;
   return gain === cost
-    ? `Costs ${of(cost)} a step; the remedy saves that at most.`
-    : `Costs ${of(cost)} a step; the remedy saves ${of(gain)} at most.`;
+    ? `Costs ${of(cost)} a step; the fix saves at most as much.`
+    : `Costs ${of(cost)} a step; the fix saves at most ${of(gain)}.`;
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { report, step, sync } from "../testing/report";
 import { headline } from "./headline";
+import { modulesTitle } from "./measures";
 
 test("the figures above the fold", () => {
   const steps = [step("ProfilerStep#1"), step("ProfilerStep#2", { duration_us: 300 })];
@@ -19,6 +20,15 @@ test("the figures above the fold", () => {
     attributed: 0.9,
     stepShare: 0.3,
   });
+});
+
+test("the view of modules is named after the backward pass where there is one", () => {
+  const coverage = { ...report().coverage, backward_device_us: 0, backward_host_us: 0 };
+  const without = { coverage, steps: [step("a", { backward_us: 0 })] };
+  expect(modulesTitle(report())).toBe("Backward");
+  expect(modulesTitle(report({ ...without, steps: [step("a")] }))).toBe("Backward");
+  expect(modulesTitle(report(without))).toBe("Modules");
+  expect(modulesTitle(null)).toBe("Backward");
 });
 
 test("no backward work is nothing, not all attributed", () => {

@@ -63,12 +63,12 @@ function deviceParts(step: WireStep, devices: number): Part<DevicePart>[] | null
 }
 
 function meanOf(bars: readonly StepBars[]): StepBars {
-  const told = bars.map(({ device }) => device).filter((parts) => parts !== null);
+  const known = bars.map(({ device }) => device).filter((parts) => parts !== null);
   return {
     name: null,
     duration: bars.reduce((sum, { duration }) => sum + duration, 0) / bars.length,
     host: meanParts(bars.map(({ host }) => host)),
-    device: told.length === bars.length ? meanParts(told) : null,
+    device: known.length === bars.length ? meanParts(known) : null,
   };
 }
 
@@ -80,7 +80,7 @@ function meanParts<Key extends string>(bars: readonly (readonly Part<Key>[])[]):
 }
 
 /** A part of a bar with its words. */
-export interface ToldPart<Key extends string> extends Part<Key> {
+export interface LabelledPart<Key extends string> extends Part<Key> {
   readonly definition: Definition;
   readonly share: number;
   /** "backward 27.4 ms (18.0%)" */
@@ -90,31 +90,33 @@ export interface ToldPart<Key extends string> extends Part<Key> {
 /** Less than this share of a step is in the tooltip of the bar alone. */
 const WORTH_A_WORD = 0.001;
 
-export function toldPhases(parts: readonly Part<Phase>[]): ToldPart<Phase>[] {
-  return told(parts, HOST_PHASE_DEFINITIONS);
+export function labelledPhases(parts: readonly Part<Phase>[]): LabelledPart<Phase>[] {
+  return labelled(parts, HOST_PHASE_DEFINITIONS);
 }
 
-export function toldDevice(parts: readonly Part<DevicePart>[]): ToldPart<DevicePart>[] {
-  return told(parts, DEVICE_TIME_DEFINITIONS);
+export function labelledDevice(parts: readonly Part<DevicePart>[]): LabelledPart<DevicePart>[] {
+  return labelled(parts, DEVICE_TIME_DEFINITIONS);
 }
 
 /** What is large enough to be named in a legend. */
-export function worthAWord<Key extends string>(parts: readonly ToldPart<Key>[]): ToldPart<Key>[] {
+export function worthAWord<Key extends string>(
+  parts: readonly LabelledPart<Key>[],
+): LabelledPart<Key>[] {
   return parts.filter(({ share }) => share >= WORTH_A_WORD);
 }
 
 /** All parts that there are, as words. */
-export function partsText(parts: readonly ToldPart<string>[]): string {
+export function partsText(parts: readonly LabelledPart<string>[]): string {
   return parts
     .filter(({ us }) => us > 0)
     .map(({ title }) => title)
     .join(", ");
 }
 
-function told<Key extends string>(
+function labelled<Key extends string>(
   parts: readonly Part<Key>[],
   definitions: Readonly<Record<Key, Definition>>,
-): ToldPart<Key>[] {
+): LabelledPart<Key>[] {
   const whole = parts.reduce((sum, { us }) => sum + us, 0);
   return parts.map((part) => {
     const definition = definitions[part.key];
@@ -137,20 +139,24 @@ export const HOST_PHASE_DEFINITIONS = {
 export const DEVICE_TIME_DEFINITIONS = {
   busy: define("busy", "The device did any work: kernels, copies or sets.", "us"),
   sync: define(
-    "waits",
-    "Idle, as the host waited for the device and launched nothing behind that.",
+    "syncs",
+    "Idle because the host waited for the device and launched nothing after that.",
     "us",
   ),
   data_loading: define("data loading", "Idle while the host was in the data loader.", "us"),
   copy: define("copies", "Idle while the host was inside a copy of unpinned memory.", "us"),
-  allocator: define(
-    "allocator",
-    "Idle while the host took or gave back memory of the device.",
+  allocator: define("allocator", "Idle while the host allocated or freed device memory.", "us"),
+  launch: define(
+    "waiting for the host to launch",
+    "Idle because the host launched the next device event too late.",
     "us",
   ),
-  launch: define("late launches", "Idle, as the host launched the next work too late.", "us"),
-  communication: define("communication", "Idle in favour of communication.", "us"),
+  communication: define("communication", "Idle because of communication.", "us"),
   profiler: define("profiler", "Idle because of the profiler's own work.", "us"),
-  device: define("pauses", "Idle though the next work had been launched in time.", "us"),
-  unknown: define("unknown", "Idle, and the trace does not tell why.", "us"),
+  device: define(
+    "idle although work is queued",
+    "Idle although the next device event had been launched in time.",
+    "us",
+  ),
+  unknown: define("unknown", "Idle for a reason that is not in the trace.", "us"),
 } as const;

@@ -68,7 +68,7 @@ const waited: WireSync["waited_for"] = {
   duration_us: 30,
 };
 
-/** A wait of 40 us, 60 us into the trace. */
+/** A sync of 40 us, 60 us into the trace. */
 const row = (rest: Partial<WireSync> = {}): SyncRow => ({
   id: "1060",
   start: 60,
@@ -87,14 +87,14 @@ function picture(lanes: WireBlocks[], of: SyncRow = row()): SyncTimelineData {
   return syncTimelineOf(of, timeline, syncTimelineLanes(timeline, of.sync), window);
 }
 
-test("the lanes of a wait are its thread's, and its device's streams and idle time", () => {
+test("the lanes of a sync are its thread's, and its device's streams and idle time", () => {
   expect(laneIds(syncTimelineLanes(timeline, row().sync))).toEqual(["2", "5", "6", "8"]);
   expect(
     laneIds(syncTimelineLanes(timeline, made({ thread: " thread 2", waited_for: null }))),
   ).toEqual(["4", "5", "6", "7", "8", "9"]);
 });
 
-test("what is around a wait is shown, and all of the idle time behind it", () => {
+test("what is around a sync is shown, and all of the idle time after it", () => {
   expect(syncTimelineSpan(row())).toEqual({ from: 50, to: 130 });
   expect(syncTimelineSpan(row({ device_idle_us: null }))).toEqual({ from: 50, to: 110 });
   expect(syncTimelineSpan(row({ duration_us: 0, device_idle_us: 0 }))).toEqual({
@@ -104,7 +104,7 @@ test("what is around a wait is shown, and all of the idle time behind it", () =>
 });
 
 test("the host's rows are those around the call, blocks cut at the edges", () => {
-  const { host, wait } = picture([
+  const { host, sync } = picture([
     blocks("2", [
       [0, 300, 0, FORWARD],
       [10, 200, 1, FORWARD],
@@ -123,13 +123,13 @@ test("the host's rows are those around the call, blocks cut at the edges", () =>
     [3, "wait"],
     [0, "forward"],
   ]);
-  expect(wait.from).toBeCloseTo(0.1);
-  expect(wait.width).toBeCloseTo(0.4);
+  expect(sync.from).toBeCloseTo(0.1);
+  expect(sync.width).toBeCloseTo(0.4);
   const whole = picture([blocks("2", [[0, 300, 0, WAIT]])]).host?.blocks[0];
   expect([whole?.from, whole?.width]).toEqual([0, 1]);
 });
 
-test("the colours that are in the picture are told, but for the wait's own", () => {
+test("the colours that are in the picture are listed, but for the sync's own", () => {
   const { colours } = picture([
     blocks("2", [[60, 40, 0, WAIT]]),
     blocks("5", [
@@ -153,7 +153,7 @@ test("streams without work then are not drawn", () => {
   expect(streams.map(({ title }) => title)).toEqual(["stream 7"]);
 });
 
-test("the gap is the idle time of waits from this one's start on, as much as it caused", () => {
+test("the gap is the idle time of syncs from this one's start on, as much as it caused", () => {
   const idle = blocks("8", [
     [50, 5, 0, WAIT],
     [80, 5, 0, IDLE],

@@ -3,7 +3,7 @@ import type { WireSync } from "../api/types";
 import type { Span } from "../text/span";
 import type { SyncRow } from "./syncs";
 
-/** What is shown before and behind a wait, as a share of its length. */
+/** What is shown before and after a sync, as a share of its length. */
 const AROUND = 0.25;
 
 /** Rows of a host thread that are drawn: the call itself and the innermost of what is around it. */
@@ -15,7 +15,7 @@ const MOST_STREAMS = 4;
 /** Part of the picture that sums may be off by. */
 const ROUNDING = 1e-6;
 
-/** Lanes of the timeline that a wait is seen in. */
+/** Lanes of the timeline that a sync is seen in. */
 export interface SyncTimelineLanes {
   host: readonly WireLane[];
   streams: readonly WireLane[];
@@ -44,15 +44,15 @@ export interface SyncTimelinePart {
   readonly width: number;
 }
 
-/** A wait and what host and device did around it. */
+/** A sync and what host and device did around it. */
 export interface SyncTimelineData {
   readonly span: Span;
   readonly host: SyncTimelineTrack | null;
   readonly streams: readonly SyncTimelineTrack[];
   /** Streams with work in this time that are not drawn. */
   readonly moreStreams: number;
-  readonly wait: SyncTimelinePart;
-  /** Where the device had nothing to do because of a wait. */
+  readonly sync: SyncTimelinePart;
+  /** Where the device had nothing to do because of a sync. */
   readonly gaps: readonly SyncTimelinePart[];
   /** What the colours in it stand for, in the order of the timeline's words. */
   readonly colours: readonly string[];
@@ -75,16 +75,16 @@ export function laneIds(lanes: SyncTimelineLanes): string[] {
   return [...lanes.host, ...lanes.streams, ...lanes.idle].map(({ id }) => id);
 }
 
-/** What to look at: the wait, some time around it, and all of the idle time it caused. */
+/** What to look at: the sync, some time around it, and all of the idle time it caused. */
 export function syncTimelineSpan({ start, sync }: SyncRow): Span {
   const around = Math.max(sync.duration_us * AROUND, 1);
   const idle = sync.device_idle_us ?? 0;
   const end = start + sync.duration_us;
-  // The idle time begins no earlier than the wait and, at the latest, as it ends.
+  // The idle time begins no earlier than the sync and, at the latest, as it ends.
   return { from: start - around, to: end + around + Math.min(idle, sync.duration_us) };
 }
 
-/** The picture of a wait out of a window of the timeline. */
+/** The picture of a sync out of a window of the timeline. */
 export function syncTimelineOf(
   row: SyncRow,
   timeline: WireTimeline,
@@ -96,16 +96,16 @@ export function syncTimelineOf(
   const draw = (lane: WireLane): Drawn => drawn(lane, blocks.get(lane.id), window, timeline);
   const busy = lanes.streams.map(draw).filter((track) => track.blocks.length > 0);
   const byWork = [...busy].sort((a, b) => covered(b) - covered(a));
-  const kept = new Set(byWork.slice(0, MOST_STREAMS));
+  const busiest = new Set(byWork.slice(0, MOST_STREAMS));
   const host = hostTrack(lanes.host.map(draw), row, span);
-  const streams = busy.filter((track) => kept.has(track));
+  const streams = busy.filter((track) => busiest.has(track));
   return {
     span,
     host,
     streams,
     colours: coloursOf([...(host === null ? [] : [host]), ...streams], timeline),
-    moreStreams: busy.length - kept.size,
-    wait: partOf(span, row.start, row.sync.duration_us),
+    moreStreams: busy.length - busiest.size,
+    sync: partOf(span, row.start, row.sync.duration_us),
     gaps: lanes.idle.flatMap((lane) => gapsOf(draw(lane), row, span)),
   };
 }
@@ -133,10 +133,10 @@ function drawn(
   return { title: lane.subtitle, rows: 1 + Math.max(0, ...blocks.map(({ row }) => row)), blocks };
 }
 
-/** The thread on which the wait is, cut to the rows around it. */
+/** The thread on which the sync is, cut to the rows around it. */
 function hostTrack(tracks: readonly Drawn[], row: SyncRow, span: Span): SyncTimelineTrack | null {
-  const wait = partOf(span, row.start, row.sync.duration_us);
-  const middle = wait.from + wait.width / 2;
+  const sync = partOf(span, row.start, row.sync.duration_us);
+  const middle = sync.from + sync.width / 2;
   const depthOf = (track: Drawn): number | null => {
     const at = track.blocks.filter(
       ({ from, width, colour }) => colour === "wait" && from <= middle && middle <= from + width,
@@ -156,7 +156,7 @@ function hostTrack(tracks: readonly Drawn[], row: SyncRow, span: Span): SyncTime
   };
 }
 
-/** Idle time of waits from this one's start on, until it is all that this one caused. */
+/** Idle time of syncs from this one's start on, until it is all that this one caused. */
 function gapsOf(track: Drawn, { start, sync }: SyncRow, span: Span): SyncTimelinePart[] {
   const idle = sync.device_idle_us ?? 0;
   const { from } = partOf(span, start, 0);
@@ -176,7 +176,7 @@ function coloursOf(tracks: readonly SyncTimelineTrack[], timeline: WireTimeline)
   return timeline.colours.filter((colour) => present.has(colour) && colour !== "wait");
 }
 
-/** A stretch of time as a part of the picture, cut at its edges. */
+/** A span of time as a part of the picture, cut at its edges. */
 function partOf(span: Span, start: number, length: number): SyncTimelinePart {
   const whole = span.to - span.from;
   const from = clamp((start - span.from) / whole);

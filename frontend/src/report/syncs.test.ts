@@ -53,7 +53,7 @@ test("sums know nothing of an idle time that no call has", () => {
   expect(summarizeSyncs([sync({ device_idle_us: null })]).idle).toBeNull();
 });
 
-test("crimson is for avoidable waits of a hundredth of the step", () => {
+test("crimson is for avoidable syncs of a hundredth of the step", () => {
   expect(avoidable([sync(), sync({ cause: "profiler" })])).toHaveLength(1);
   expect(isHighlighted(1, 100)).toBe(true);
   expect(isHighlighted(0.9, 100)).toBe(false);
@@ -61,14 +61,14 @@ test("crimson is for avoidable waits of a hundredth of the step", () => {
   expect(isHighlighted(null, 100)).toBe(false);
 });
 
-test("steps are in their order, however many waits they have", () => {
-  const waits = [
+test("steps are in their order, however many syncs they have", () => {
+  const syncs = [
     sync({ start_us: 1300, step: "ProfilerStep#2" }),
     sync({ start_us: 1310, step: "ProfilerStep#2" }),
     sync({ start_us: 1100, step: "ProfilerStep#10" }),
     sync({ start_us: 1500, step: null }),
   ];
-  expect(stepTally(syncRows(report({ syncs: waits })))).toEqual([
+  expect(stepTally(syncRows(report({ syncs: syncs })))).toEqual([
     ["ProfilerStep#10", 1],
     ["ProfilerStep#2", 2],
   ]);

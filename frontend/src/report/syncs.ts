@@ -46,7 +46,7 @@ export function tally(
   return tallyOf(rows.map(({ sync }) => sync[key]));
 }
 
-/** Steps in their order, with how many waits each has; waits outside of all are left out. */
+/** Steps in their order, with how many syncs each has; syncs outside of all are left out. */
 export function stepTally(rows: readonly SyncRow[]): [step: string, n: number][] {
   const steps = [...rows]
     .sort((a, b) => a.start - b.start)
@@ -86,15 +86,17 @@ export function summarizeSyncs(syncs: readonly WireSync[]): SyncSummary {
   return sum;
 }
 
-/** A host wait of this share of the step is where someone should look; below, it stays quiet. */
+/** A host sync of this share of the step is where someone should look; below, it stays quiet. */
 export const HIGHLIGHT_THRESHOLD = 0.01;
 
-/** The waits that somebody could do without. */
+/** The syncs that somebody could do without. */
 export function avoidable<T extends { cause: string }>(syncs: readonly T[]): T[] {
   return syncs.filter((sync) => !isProfiler(sync.cause));
 }
 
-/** Whether a wait is highlighted, given the length of what it is measured against. */
-export function isHighlighted(waitUs: number | null, wholeUs: number): boolean {
-  return waitUs !== null && waitUs > 0 && wholeUs > 0 && waitUs >= HIGHLIGHT_THRESHOLD * wholeUs;
+/** Whether a sync is highlighted, given the length of what it is measured against. */
+export function isHighlighted(blockedUs: number | null, wholeUs: number): boolean {
+  return (
+    blockedUs !== null && blockedUs > 0 && wholeUs > 0 && blockedUs >= HIGHLIGHT_THRESHOLD * wholeUs
+  );
 }

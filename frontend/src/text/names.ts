@@ -6,18 +6,18 @@ export function pathText(path: string): string {
 }
 
 /** The class, where the path does not say it already, as labels of Python stacks do. */
-export function classBeside(module: { path: string; class: string }): string {
+export function classUnlessSame(module: { path: string; class: string }): string {
   const { path, class: name } = module;
   const said = path.startsWith(name) && /^(_\d+)?$/.test(path.slice(name.length));
   return said ? "" : name;
 }
 
-/** Why the host waited, in words; the cause's own name where no rule tells. */
+/** Why the host waited, in words; the cause's own name where no rule names it. */
 export function causeTitle(
   cause: string,
   rules: readonly { id: string; title: string }[] | null,
 ): string {
-  if (isProfiler(cause)) return "The profiler waits as it starts or stops";
+  if (isProfiler(cause)) return "The profiler syncs as it starts or stops";
   return rules?.find((rule) => rule.id === cause)?.title ?? cause;
 }
 

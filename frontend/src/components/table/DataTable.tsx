@@ -17,7 +17,7 @@ import { tableStyle, useFitted, useWidths } from "./widths";
 
 export const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 36;
-// Rows kept beyond the edges, so that a fast wheel never outruns the drawing.
+// Rows drawn beyond the edges, so that a fast wheel never outruns the drawing.
 const OVERSCAN = 24;
 
 /** A table or tree table that draws only the rows in sight. */

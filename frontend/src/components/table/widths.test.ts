@@ -33,7 +33,7 @@ test("all are shown where there is room, and before the width is known", () => {
   expect(shown(0)).toEqual(all);
 });
 
-test("one after the other gives way, and what is hidden is told", () => {
+test("one after the other gives way, and what is hidden is named", () => {
   expect(shown(least + 179)).toEqual(["name", "total", "share", "host"]);
   expect(shown(least + 109)).toEqual(["name", "total", "host"]);
   expect(shown(10)).toEqual(["name", "total"]);

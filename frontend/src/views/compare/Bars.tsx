@@ -87,13 +87,13 @@ interface SideProps {
 }
 
 function Side({ side, phases, parts, longest }: SideProps): ReactElement {
-  const told = [
+  const known = [
     ...(phases ?? []).map((part) => ({ ...part, colour: PHASE_COLOURS[part.key] })),
     ...(parts ?? []).map((part) => ({ ...part, colour: DEVICE_COLOURS[part.key] })),
   ];
   return (
     <StackedBar
-      parts={told.map(({ key, pair, definition, colour }) => ({
+      parts={known.map(({ key, pair, definition, colour }) => ({
         key,
         us: pair[side] ?? 0,
         colour,
@@ -114,7 +114,7 @@ interface SidePart<Key extends string> {
 
 interface SideBars {
   readonly phases: readonly SidePart<Phase>[];
-  /** null where a side does not tell what its device did. */
+  /** null where a side does not hold what its device did. */
   readonly parts: readonly SidePart<DevicePart>[] | null;
   /** What the full width of a bar stands for, microseconds. */
   readonly longest: number;
@@ -131,16 +131,16 @@ export function sideBars(comparison: WireComparison): SideBars {
     definition: DEVICE_TIME_DEFINITIONS[key],
     pair: device(key),
   }));
-  const told = busy.change !== null && parts.every(({ pair }) => pair.change !== null);
+  const known = busy.change !== null && parts.every(({ pair }) => pair.change !== null);
   const sum = (side: "base" | "other"): number =>
-    told ? parts.reduce((all, { pair }) => all + (pair[side] ?? 0), 0) : 0;
+    known ? parts.reduce((all, { pair }) => all + (pair[side] ?? 0), 0) : 0;
   return {
     phases: PHASES.map((key) => ({
       key,
       definition: HOST_PHASE_DEFINITIONS[key],
       pair: phases[key] ?? NOTHING,
     })).filter(isThere),
-    parts: told ? parts.filter(isThere) : null,
+    parts: known ? parts.filter(isThere) : null,
     longest: Math.max(step.base ?? 0, step.other ?? 0, sum("base"), sum("other")),
   };
 }

@@ -78,7 +78,7 @@ export function Sides(props: SidesProps): ReactElement {
           change({ base: null, steps: [] });
         }}
       >
-        Choose anew
+        Change
       </button>
     </div>
   );

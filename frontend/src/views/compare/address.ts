@@ -20,7 +20,7 @@ export interface ComparePlace {
   readonly base: Base | null;
   /** Steps of the trace on show; empty for those that the page shows. */
   readonly steps: readonly string[];
-  /** null: the first that has something to tell. */
+  /** null: the first that is not empty. */
   readonly table: CompareTable | null;
   /** null: all that differs. */
   readonly status: Status | "all" | null;

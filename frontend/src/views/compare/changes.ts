@@ -46,7 +46,7 @@ function sign(value: number): string {
 
 /** A reason that changed with the step: what, by how much, of what sort. */
 interface Reason {
-  readonly sort: "waits" | "idle" | "modules" | "kinds" | "phases";
+  readonly sort: "syncs" | "idle" | "modules" | "kinds" | "phases";
   readonly change: number;
   /** "host blocked in head" */
   readonly text: string;
@@ -92,7 +92,7 @@ function said({ change, text }: Reason): string {
 /** The largest reasons of different sorts that went the way the step went. */
 function reasonsOf(comparison: WireComparison, direction: number): Reason[] {
   const ranked = [
-    ...waits(comparison.sync_sites),
+    ...syncs(comparison.sync_sites),
     ...idle(comparison),
     ...modules(comparison),
     ...kinds(comparison),
@@ -109,8 +109,8 @@ function reasonsOf(comparison: WireComparison, direction: number): Reason[] {
   return second === undefined ? [first] : [first, second];
 }
 
-/** Waits of one module, or of one operator outside every module, count together. */
-function waits(sites: readonly WireSyncChange[]): Reason[] {
+/** Syncs of one module, or of one operator outside every module, count together. */
+function syncs(sites: readonly WireSyncChange[]): Reason[] {
   const sums = new Map<string, number>();
   for (const { other_site: other, base_site: base, blocked_us: blocked } of sites) {
     const site = other ?? base;
@@ -119,7 +119,7 @@ function waits(sites: readonly WireSyncChange[]): Reason[] {
     sums.set(name, (sums.get(name) ?? 0) + (blocked.change ?? 0));
   }
   return [...sums].map(([name, change]) => ({
-    sort: "waits",
+    sort: "syncs",
     change,
     text: `host blocked${name}`,
   }));

@@ -18,14 +18,14 @@ const NAMES = {
 } as const;
 
 const EXTRAS: Readonly<Record<CompareTable, readonly ExtraKey[]>> = {
-  modules: ["backward", "forward", "wait", "syncs"],
+  modules: ["backward", "forward", "blocked", "syncs"],
   syncs: ["idle", "count"],
   kernels: ["count"],
   findings: ["gain"],
 };
 
 /** Columns of host waits, and of what they cause. */
-const WAITS: ReadonlySet<ExtraKey> = new Set(["wait", "idle"]);
+const SYNC_COLUMNS: ReadonlySet<ExtraKey> = new Set(["blocked", "idle"]);
 
 interface Settings {
   table: CompareTable;
@@ -83,7 +83,7 @@ function extra(key: ExtraKey, rows: readonly CompareRow[], step: number): Column
   const scale = durationScale(largest);
   return extraColumn(key, 100, (row) => {
     const us = row.extras[key] ?? null;
-    return changed(us, scale, WAITS.has(key) && isHighlighted(us, step));
+    return changed(us, scale, SYNC_COLUMNS.has(key) && isHighlighted(us, step));
   });
 }
 
@@ -142,7 +142,7 @@ interface ChangeBarProps {
   look: boolean;
 }
 
-/** Less time to the left of the middle, more of it to the right; the number beside says the same. */
+/** Less time to the left of the middle, more of it to the right; the number next to it says the same. */
 function ChangeBar({ change, most, look }: ChangeBarProps): ReactElement {
   const size = most > 0 ? Math.abs(change ?? 0) / most : 0;
   const worse = (change ?? 0) > 0;

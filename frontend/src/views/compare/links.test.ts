@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import type { WireSync } from "../../api/types";
 import { report, sync } from "../../testing/report";
-import { waitPlace, waitsAt } from "./links";
+import { syncPlace, syncsAt } from "./links";
 
-test("the longest wait of a call site, in the steps that are compared", () => {
+test("the longest sync of a call site, in the steps that are compared", () => {
   const site = { module: "head", node: null, operator: "aten::item", frame: "a.py(1): f" };
   const stack = ["torch/x.py(3): g", site.frame];
   const at = (step: string, us: number, rest: Partial<WireSync> = {}): WireSync =>
@@ -18,7 +18,7 @@ test("the longest wait of a call site, in the steps that are compared", () => {
       step,
       duration_us: us,
     });
-  const told = report({
+  const given = report({
     syncs: [
       at("s1", 5),
       at("s1", 7),
@@ -28,16 +28,23 @@ test("the longest wait of a call site, in the steps that are compared", () => {
       { ...at("s1", 99), cause: "y" },
     ],
   });
-  expect(waitsAt(told, "x", site, ["s1"])).toMatchObject({ count: 2, longest: { duration_us: 7 } });
-  expect(waitsAt(told, "x", site, [])).toMatchObject({ count: 3, longest: { duration_us: 9 } });
-  expect(waitsAt(told, "x", site, ["s3"])).toBeNull();
-  expect(waitsAt(told, "x", { ...site, frame: null }, [])?.longest.duration_us).toBe(99);
+  expect(syncsAt(given, "x", site, ["s1"])).toMatchObject({
+    count: 2,
+    longest: { duration_us: 7 },
+  });
+  expect(syncsAt(given, "x", site, [])).toMatchObject({ count: 3, longest: { duration_us: 9 } });
+  expect(syncsAt(given, "x", site, ["s3"])).toBeNull();
+  expect(syncsAt(given, "x", { ...site, frame: null }, [])?.longest.duration_us).toBe(99);
 });
 
-test("a wait is shown in the timeline of its own side", () => {
+test("a sync is shown in the timeline of its own side", () => {
   const side = { run: "r", worker: "w", trace: "1", steps: [] };
-  const told = report({});
-  const place = waitPlace(told, side, sync({ start_us: told.trace.start_us + 10, duration_us: 5 }));
+  const given = report({});
+  const place = syncPlace(
+    given,
+    side,
+    sync({ start_us: given.trace.start_us + 10, duration_us: 5 }),
+  );
   expect(place).toMatchObject({ view: "timeline", run: "r", worker: "w", trace: "1" });
   expect(place.range).toEqual({ from: 10, to: 15 });
 });

@@ -21,20 +21,20 @@ export function rowPlace(
   return { ...at, view: "timeline", search: row.name };
 }
 
-/** How often a call site waits in the steps of a side, and its longest wait. */
-export interface SiteWaits {
+/** How often a call site syncs in the steps of a side, and its longest sync. */
+export interface SiteSyncs {
   readonly count: number;
   readonly longest: WireSync;
 }
 
-/** The waits of a call site in these steps (none named: in all); null where there is none. */
-export function waitsAt(
+/** The syncs of a call site in these steps (none named: in all); null without one. */
+export function syncsAt(
   report: Pick<WireReport, "syncs">,
   cause: string,
   site: WireSite,
   steps: readonly string[],
-): SiteWaits | null {
-  const waits = report.syncs.filter(
+): SiteSyncs | null {
+  const syncs = report.syncs.filter(
     (sync) =>
       sync.cause === cause &&
       sync.module === site.module &&
@@ -43,18 +43,18 @@ export function waitsAt(
       (site.frame === null ? sync.stack.length === 0 : sync.stack.includes(site.frame)) &&
       (steps.length === 0 || (sync.step !== null && steps.includes(sync.step))),
   );
-  const [first, ...rest] = waits;
+  const [first, ...rest] = syncs;
   if (first === undefined) return null;
   const longest = rest.reduce((a, b) => (b.duration_us > a.duration_us ? b : a), first);
-  return { count: waits.length, longest };
+  return { count: syncs.length, longest };
 }
 
-/** Where the timeline of a side's own trace shows a wait. */
-export function waitPlace(
+/** Where the timeline of a side's own trace shows a sync. */
+export function syncPlace(
   report: Pick<WireReport, "trace">,
   side: CompareSide,
-  wait: WireSync,
+  sync: WireSync,
 ): Partial<Place> {
   const { run, worker, trace } = side;
-  return { ...START, run, worker, trace, ...inTimeline(report, wait.start_us, wait.duration_us) };
+  return { ...START, run, worker, trace, ...inTimeline(report, sync.start_us, sync.duration_us) };
 }

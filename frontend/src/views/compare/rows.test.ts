@@ -6,7 +6,7 @@ import { changeOf, changeText, countChange, fromTo } from "./changes";
 import { compareRows, filterRows, firstTable, sortRows, tallyStatus } from "./rows";
 import { comparison, kernelChange, moduleChange, pair, syncChange } from "./testing";
 
-test("changes always bear their sign", () => {
+test("changes always have a sign", () => {
   const scale = { unit: "ms", digits: 2 } as const;
   expect(changeText(1500, scale)).toBe("+1.50 ms");
   expect(changeText(-1500, scale)).toBe("−1.50 ms");
@@ -26,7 +26,7 @@ test("changes always bear their sign", () => {
 });
 
 describe("rows", () => {
-  const told = comparison({
+  const compared = comparison({
     modules: [
       moduleChange("a", pair(10, 10)),
       moduleChange("b", pair(10, 30), { sync_blocked_us: pair(4, 2) }),
@@ -51,9 +51,9 @@ describe("rows", () => {
     ],
     kernels: [kernelChange("gemm", pair(5, 5))],
   });
-  const rows = compareRows(told, "modules");
+  const rows = compareRows(compared, "modules");
 
-  test("show what differs unless told otherwise, by effect", () => {
+  test("show what differs unless all is asked for, by effect", () => {
     const names = (status: WireStatus | "all" | null, search = ""): string[] =>
       sortRows(filterRows(rows, { search, status }), { key: "effect", descending: true }).map(
         ({ name }) => name,
@@ -81,13 +81,13 @@ describe("rows", () => {
     expect(by("change", false)).toBe("cadb");
     expect(by("before", true)).toBe("cbad");
     expect(by("before", false)).toBe("bacd");
-    expect(by("wait", false).startsWith("b")).toBe(true);
+    expect(by("blocked", false).startsWith("b")).toBe(true);
   });
 
   test("a row names its place on both sides", () => {
     expect(rows[2]).toMatchObject({ base: { module: "c" }, other: null, after: null });
     const site = { module: "head", node: "N", operator: "op", frame: "a.py(1): f" };
-    const [waits] = compareRows(
+    const [syncs] = compareRows(
       comparison({
         sync_sites: [
           syncChange("x", pair(3, 5), { base_site: site, other_site: { ...site, module: null } }),
@@ -95,7 +95,7 @@ describe("rows", () => {
       }),
       "syncs",
     );
-    expect(waits).toMatchObject({
+    expect(syncs).toMatchObject({
       note: "N · op · a.py(1): f",
       change: 2,
       base: { text: "head · N · op · a.py(1): f", module: "head" },
@@ -103,10 +103,10 @@ describe("rows", () => {
   });
 
   test("the table with the largest effect is shown first", () => {
-    expect(firstTable(told)).toBe("modules");
-    const waits = { sync_sites: [syncChange("x", pair(0, 2))] };
+    expect(firstTable(compared)).toBe("modules");
+    const syncs = { sync_sites: [syncChange("x", pair(0, 2))] };
     const more = (us: number): WireComparison =>
-      comparison({ ...waits, kernels: [kernelChange("gemm", pair(us, 0))] });
+      comparison({ ...syncs, kernels: [kernelChange("gemm", pair(us, 0))] });
     expect([firstTable(more(1)), firstTable(more(2)), firstTable(more(3))]).toEqual([
       "syncs",
       "syncs",

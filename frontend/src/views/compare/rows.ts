@@ -8,7 +8,7 @@ import type {
   WireStatus,
   WireSyncChange,
 } from "../../api/compare";
-import { classBeside, pathText } from "../../text/names";
+import { classUnlessSame, pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
 
@@ -29,14 +29,14 @@ export interface CompareRow {
   readonly other: RowPlace | null;
 }
 
-export type ExtraKey = "backward" | "forward" | "wait" | "syncs" | "count" | "idle" | "gain";
+export type ExtraKey = "backward" | "forward" | "blocked" | "syncs" | "count" | "idle" | "gain";
 
 /** Where a row is on one side. */
 export interface RowPlace {
   readonly text: string;
   /** Path of its module; null for none. */
   readonly module: string | null;
-  /** Where it waits; null where the row is no call site. */
+  /** The call site; null where the row is no call site. */
   readonly site: WireSite | null;
 }
 
@@ -69,7 +69,7 @@ export function firstTable(comparison: WireComparison): CompareTable {
   return (first ?? tables.find(({ holds }) => holds))?.table ?? "modules";
 }
 
-/** Names may be of any length, and an address may not: a long id is cut and told by a checksum. */
+/** Names may be of any length, and an address may not: a long id is cut and distinguished by a checksum. */
 function shortId(parts: readonly string[]): string {
   const id = parts.join(" ");
   if (id.length <= MOST_ID) return id;
@@ -84,13 +84,13 @@ function moduleRow(module: WireModuleChange): CompareRow {
   return {
     id: shortId([module.base_path ?? "", module.other_path ?? ""]),
     name: pathText(module.path),
-    note: classBeside(module),
+    note: classUnlessSame(module),
     status: module.status,
     ...sumOf(module.forward_us, module.backward_us),
     extras: {
       backward: module.backward_us.change,
       forward: module.forward_us.change,
-      wait: module.sync_blocked_us.change,
+      blocked: module.sync_blocked_us.change,
       syncs: module.syncs.change,
     },
     base: place(module.base_path),
@@ -215,9 +215,9 @@ export function sortRows(rows: readonly CompareRow[], sort: Sort): CompareRow[] 
   );
 }
 
-/** The size of what changed; a row's waits count where its time did not change. */
+/** The size of what changed; a row's syncs count where its time did not change. */
 function effectOf(row: CompareRow): number {
-  return Math.abs(row.change ?? 0) || Math.abs(row.extras.wait ?? 0);
+  return Math.abs(row.change ?? 0) || Math.abs(row.extras.blocked ?? 0);
 }
 
 function numberOf(row: CompareRow, key: string): number | null {

@@ -72,7 +72,7 @@ describe("the sides", () => {
     expect(back.run).toBe("after");
   });
 
-  test("a base is filled up, and one that is gone is none", () => {
+  test("a base is filled up, and one that is gone is not used", () => {
     const base = { run: "before", worker: null, trace: null, steps: [] };
     expect(baseSide(chooseBase(runs, base), base)).toEqual({
       run: "before",
@@ -91,7 +91,7 @@ describe("the sides", () => {
   });
 });
 
-test("a comparison's place survives its address, and a poor one is none", () => {
+test("a comparison's place survives its address, and a poor one is ignored", () => {
   const next = random(5);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)] as T;
   const texts = ["a b", "x&y=z", "run/1", "مرحبا", "#5", "%"];

@@ -16,7 +16,7 @@ interface ExamplesProps {
   row: FindingRow;
 }
 
-/** Where it was seen: each leads to the timeline, a wait to its chain as well. */
+/** Where it was seen: each leads to the timeline, a sync to its chain as well. */
 export function Examples({ report, row }: ExamplesProps): ReactElement {
   const [all, setAll] = useState(false);
   const { finding, examples } = row;
@@ -28,14 +28,14 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
         {examples.length > 0 && examples.length < finding.count && `; the first ${examples.length}`}
       </h3>
       {examples.length === 0 ? (
-        <p className="muted">It is of the steps as a whole: no single event shows it.</p>
+        <p className="muted">It concerns the steps as a whole: no single event shows it.</p>
       ) : (
         <table className="small-table examples">
           <thead>
             <tr>
               <th scope="col">start</th>
               <th scope="col">step</th>
-              <th scope="col">waits</th>
+              <th scope="col">sync</th>
               <th scope="col">show</th>
             </tr>
           </thead>
@@ -46,23 +46,23 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
                 <td>
                   <bdi>{example.step === null ? NOTHING : stepLabel(example.step)}</bdi>
                 </td>
-                <td>{duration(example.wait?.sync.duration_us)}</td>
+                <td>{duration(example.sync?.sync.duration_us)}</td>
                 <td>
                   <PlaceLink to={exampleInTimeline(report, example)}>timeline</PlaceLink>
-                  {example.wait !== null && (
+                  {example.sync !== null && (
                     <>
                       {" · "}
                       <PlaceLink
                         to={{
                           view: "syncs",
-                          sync: example.wait.id,
+                          sync: example.sync.id,
                           search: "",
                           sort: null,
                           phase: null,
                           cause: null,
                         }}
                       >
-                        wait
+                        sync
                       </PlaceLink>
                     </>
                   )}
@@ -91,24 +91,24 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
 /** How much of the timeline is shown around a moment of no known length. */
 const AROUND_US = 500;
 
-/** The longest wait among a finding's examples; null where they are no waits. */
-export function longestWait(row: FindingRow): SyncRow | null {
+/** The longest sync among a finding's examples; null where they are no syncs. */
+export function longestSync(row: FindingRow): SyncRow | null {
   return row.examples.reduce<SyncRow | null>(
-    (most, { wait }) =>
-      wait !== null && (most === null || wait.sync.duration_us > most.sync.duration_us)
-        ? wait
+    (most, { sync }) =>
+      sync !== null && (most === null || sync.sync.duration_us > most.sync.duration_us)
+        ? sync
         : most,
     null,
   );
 }
 
-/** Where the timeline shows an example: the whole of a wait, the surroundings of anything else. */
+/** Where the timeline shows an example: the whole of a sync, the surroundings of anything else. */
 export function exampleInTimeline(
   report: Pick<WireReport, "trace">,
   example: FindingExample,
 ): Partial<Place> {
-  if (example.wait !== null) {
-    return inTimeline(report, example.start_us, example.wait.sync.duration_us);
+  if (example.sync !== null) {
+    return inTimeline(report, example.start_us, example.sync.sync.duration_us);
   }
   const { start } = example;
   return {

@@ -57,7 +57,7 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
       </ul>
       {unknown > 0 && (
         <p className="muted finding-unknown">
-          {counted(unknown, "finding")} with a {sort.key} that this trace does not tell{" "}
+          {counted(unknown, "finding")} with a {sort.key} that is unknown in this trace{" "}
           {unknown === 1 ? "stands" : "stand"} last.
         </p>
       )}

@@ -60,7 +60,7 @@ export function FindingToolbar({ rows, fitting, filtered }: FindingToolbarProps)
       />
       {phases.length > 0 && (
         <FilterSelect
-          label="waits in phase"
+          label="syncs in phase"
           value={place.phase}
           options={phases}
           onChange={(phase) => {

@@ -100,12 +100,12 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
       <p>
         {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in{" "}
         {counted(steps.length, "step")} of this trace, which has {count(trace.events)} events and{" "}
-        {counted(totals.sync_count, "host wait")}.
+        {counted(totals.sync_count, "sync")}.
       </p>
       {!busy && (
         <p>
           The trace holds no device work, which most rules are about. Record on a device, with{" "}
-          <code>ProfilerActivity.CUDA</code> or its kin among the activities.
+          <code>ProfilerActivity.CUDA</code> or the one of your device among the activities.
         </p>
       )}
       {rules !== null && <Checked rules={rules} open />}
@@ -124,7 +124,7 @@ function Checked({ rules, open = false }: CheckedProps): ReactElement {
   return (
     <details className="checked" open={open}>
       <summary>
-        {visible} rules were looked for; {unseen} more no trace can show
+        {visible} rules checked; {unseen} need information that is not in traces
       </summary>
       <div className="families">
         {ruleFamilies(rules).map(([family, members]) => (
@@ -134,7 +134,7 @@ function Checked({ rules, open = false }: CheckedProps): ReactElement {
               {members.map((rule) => (
                 <li key={rule.id} title={rule.matches} className={rule.visible ? "" : "muted"}>
                   {rule.title}
-                  {!rule.visible && " (not told by a trace)"}
+                  {!rule.visible && " (not in traces)"}
                 </li>
               ))}
             </ul>

@@ -10,12 +10,12 @@ export const FINDING_DEFINITIONS = {
   picture: define("cost in the step", "What it costs, as a part of the mean step."),
   cost: define(
     "cost a step",
-    "Device idle time billed to the finding, plus device time spent on work that could be avoided; no idle time is billed twice.",
+    "Device idle time attributed to the finding, plus device time of avoidable work; no idle time is attributed twice.",
     "us",
   ),
   gain: define(
     "gain a step",
-    "What the remedy saves at most; gains of several findings do not add up beyond the idle time.",
+    "What the fix saves at most; gains of several findings do not add up beyond the idle time.",
     "us",
   ),
   share: define(
@@ -30,14 +30,18 @@ export const FINDING_DEFINITIONS = {
     "Mean length of the steps that count: of several all but the first, which warms up.",
     "us",
   ),
-  mostExpensive: define("dearest", "The cost of the dearest finding in a step.", "us"),
+  mostExpensive: define(
+    "most expensive",
+    "The cost of the most expensive finding in a step.",
+    "us",
+  ),
 } as const;
 
 /** How surely the events prove a finding's cause. */
 export const CONFIDENCE_DEFINITIONS = {
   high: define("high", "The events of the trace show this cause itself."),
   medium: define("medium", "The events fit this cause, but could have another."),
-  low: define("low", "The events hint at this cause: measure with the remedy and without."),
+  low: define("low", "The events hint at this cause: measure with the fix and without."),
 } as const;
 
 /** What a confidence means; null for a word that this page does not know. */

@@ -13,7 +13,7 @@ export function findingMarkdown(finding: WireFinding, stepUs: number | null): st
     "",
     `**Evidence**: ${escaped(sentence(finding.evidence))}`,
     "",
-    `**Remedy**: ${escaped(finding.fix)}`,
+    `**Fix**: ${escaped(finding.fix)}`,
     "",
     `**Reference**: ${escaped(finding.reference)}`,
   ];

@@ -9,7 +9,7 @@ import {
   priceText,
 } from "../../report/findings";
 import { finding, report, step, sync } from "../../testing/report";
-import { exampleInTimeline, longestWait } from "./Examples";
+import { exampleInTimeline, longestSync } from "./Examples";
 import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
 import {
   countRules,
@@ -32,7 +32,7 @@ const given = report({
   ],
 });
 
-test("a wait is advised upon by the finding of its cause and module", () => {
+test("a sync is advised upon by the finding of its cause and module", () => {
   const rules = (module: string | null): string[] =>
     findingsOfSync(given, sync({ module })).map(({ where }) => where);
   expect(rules("head")).toEqual(["head, IndexBackward0"]);
@@ -46,7 +46,7 @@ test("a module has the findings of all causes", () => {
   expect(rules).toEqual(["scalar-read", "blocking-copy"]);
 });
 
-test("a wait that a finding has as an example is that finding's alone", () => {
+test("a sync that a finding has as an example is that finding's alone", () => {
   const two = report({
     findings: [
       finding({ where: "head, aten::item", examples: [1010] }),
@@ -58,8 +58,8 @@ test("a wait that a finding has as an example is that finding's alone", () => {
   expect(wheres(1010)).toEqual(["head, aten::item"]);
   expect(wheres(1020)).toEqual(["head, aten::is_nonzero"]);
   expect(wheres(1030)).toEqual(["head, aten::item", "head, aten::is_nonzero"]);
-  const waits = [sync({ start_us: 1020 }), sync({ start_us: 1010 })];
-  expect(findingsOfSyncs(two, waits)).toEqual(two.findings);
+  const syncs = [sync({ start_us: 1020 }), sync({ start_us: 1010 })];
+  expect(findingsOfSyncs(two, syncs)).toEqual(two.findings);
 });
 
 const several = (): WireReport =>
@@ -92,19 +92,19 @@ test("the step that prices are held against leaves out the first of several", ()
   expect([c.costShare, c.gainShare]).toEqual([0.1, null]);
 });
 
-test("examples know their step and, where they are waits of that cause, the wait", () => {
+test("examples know their step and, where they are syncs of that cause, the sync", () => {
   const rows = findingRows(several());
-  expect(rows[1]?.examples.map(({ start, step: name, wait }) => [start, name, wait?.id])).toEqual([
+  expect(rows[1]?.examples.map(({ start, step: name, sync }) => [start, name, sync?.id])).toEqual([
     [910, "ProfilerStep#2", "1910"],
     [1010, "ProfilerStep#3", "2010"],
   ]);
   expect(rows[1]?.phases).toEqual(["backward", "forward"]);
-  expect(rows[3]?.examples[0]?.wait).toBeNull();
-  expect(rows[1] && longestWait(rows[1])?.id).toBe("2010");
-  expect(rows[3] && longestWait(rows[3])).toBeNull();
+  expect(rows[3]?.examples[0]?.sync).toBeNull();
+  expect(rows[1] && longestSync(rows[1])?.id).toBe("2010");
+  expect(rows[3] && longestSync(rows[3])).toBeNull();
 });
 
-test("a copy comes before the wait for it, in the same step and before the next copy", () => {
+test("a copy comes before the sync for it, in the same step and before the next copy", () => {
   const copies = {
     ...several(),
     findings: [
@@ -112,15 +112,15 @@ test("a copy comes before the wait for it, in the same step and before the next 
       finding({ rule: "blocking-copy", module: "body", examples: [2015] }),
     ],
   };
-  const ids = findingRows(copies).map(({ examples }) => examples.map(({ wait }) => wait?.id));
+  const ids = findingRows(copies).map(({ examples }) => examples.map(({ sync }) => sync?.id));
   expect(ids).toEqual([[undefined, undefined, "2020"], [undefined]]);
 });
 
-test("an example leads to its time on the timeline, a wait to all of it", () => {
+test("an example leads to its time on the timeline, a sync to all of it", () => {
   const given = several();
   const rows = findingRows(given);
-  const [wait, other] = [rows[1]?.examples[0], rows[3]?.examples[0]];
-  expect(wait && exampleInTimeline(given, wait)).toMatchObject({
+  const [sync, other] = [rows[1]?.examples[0], rows[3]?.examples[0]];
+  expect(sync && exampleInTimeline(given, sync)).toMatchObject({
     view: "timeline",
     range: { from: 910, to: 915 },
   });
@@ -163,25 +163,25 @@ test("filters narrow together", () => {
     phase: null,
     module: null,
   };
-  const kept = (filter: Partial<typeof any> | object): string[] =>
+  const found = (filter: Partial<typeof any> | object): string[] =>
     wheres(filterFindings(rows, { ...any, ...filter }));
-  expect(kept({})).toEqual(["a", "b", "c", "d"]);
-  expect(kept({ severity: "high" })).toEqual(["c"]);
-  expect(kept({ module: OUTSIDE })).toEqual(["a"]);
-  expect(kept({ module: "head", confidence: "high" })).toEqual(["b", "c", "d"]);
-  expect(kept({ phase: "forward" })).toEqual(["b"]);
-  expect(kept({ rule: "nothing" })).toEqual([]);
-  expect(kept({ search: "SCALAR", severity: "high" })).toEqual(["c"]);
+  expect(found({})).toEqual(["a", "b", "c", "d"]);
+  expect(found({ severity: "high" })).toEqual(["c"]);
+  expect(found({ module: OUTSIDE })).toEqual(["a"]);
+  expect(found({ module: "head", confidence: "high" })).toEqual(["b", "c", "d"]);
+  expect(found({ phase: "forward" })).toEqual(["b"]);
+  expect(found({ rule: "nothing" })).toEqual([]);
+  expect(found({ search: "SCALAR", severity: "high" })).toEqual(["c"]);
 });
 
 test("a price says what is known, and no more", () => {
   const price = (cost: number | null, gain: number | null): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), 100);
-  expect(price(null, null)).toBe("The trace does not tell what it costs.");
+  expect(price(null, null)).toBe("The cost is unknown in this trace.");
   expect(price(0, 0)).toBe("Costs no device time in this trace.");
-  expect(price(5, null)).toContain("does not tell what the remedy saves");
-  expect(price(5, 5)).toBe("Costs 5.0 µs (5.0%) a step; the remedy saves that at most.");
-  expect(price(5, 2)).toContain("saves 2.0 µs (2.0%) at most");
+  expect(price(5, null)).toContain("what the fix saves is unknown");
+  expect(price(5, 5)).toBe("Costs 5.0 µs (5.0%) a step; the fix saves at most as much.");
+  expect(price(5, 2)).toContain("saves at most 2.0 µs (2.0%)");
   expect(priceText(finding({ cost_us_per_step: 5 }), null)).toContain("Costs 5.0 µs a step");
 });
 
@@ -189,7 +189,7 @@ test("Markdown holds all of a finding, and names stay text", () => {
   const hostile: WireFinding = finding({
     title: "A <img src=x> *title*",
     where: "a`b\n# c",
-    evidence: "5 waits",
+    evidence: "5 syncs",
     fix: "Do [this](x).",
     caveats: ["Perhaps."],
     advice: [{ id: "x", title: "Cores", fix: "Bind them." }],
@@ -197,7 +197,7 @@ test("Markdown holds all of a finding, and names stay text", () => {
   const text = findingMarkdown(hostile, 100);
   expect(text).toContain("### A \\<img src=x\\> \\*title\\*");
   expect(text).toContain("``a`b # c``");
-  expect(text).toContain("**Evidence**: 5 waits.");
+  expect(text).toContain("**Evidence**: 5 syncs.");
   expect(text).toContain("\\[this\\](x)");
   expect(text).toContain("- Perhaps.");
   expect(text).toContain("- Cores: Bind them.");

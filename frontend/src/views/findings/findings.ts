@@ -27,7 +27,7 @@ export interface FindingRow {
   readonly id: string;
   readonly finding: WireFinding;
   readonly examples: readonly FindingExample[];
-  /** Phases of its waits; empty where the report does not tell. */
+  /** Phases of its syncs; empty where unknown. */
   readonly phases: readonly string[];
   /** Cost and gain as a share of the mean step that counts; null where unknown. */
   readonly costShare: number | null;
@@ -40,15 +40,15 @@ export interface FindingExample {
   /** Since the beginning of the trace. */
   readonly start: number;
   readonly step: string | null;
-  /** The wait that it is; null for anything else. */
-  readonly wait: SyncRow | null;
+  /** The sync that it is; null for anything else. */
+  readonly sync: SyncRow | null;
 }
 
 export function findingRows(report: WireReport): FindingRow[] {
-  const waits = syncRows(report).sort((a, b) => a.start - b.start);
+  const syncs = syncRows(report).sort((a, b) => a.start - b.start);
   const step = countedStep(report);
   return report.findings.map((finding) => {
-    const own = waits.filter(
+    const own = syncs.filter(
       ({ sync }) => sync.cause === finding.rule && sync.module === finding.module,
     );
     const examples = finding.examples.map((start, at) => {
@@ -58,10 +58,10 @@ export function findingRows(report: WireReport): FindingRow[] {
         start_us: start,
         start: start - report.trace.start_us,
         step: within?.name ?? null,
-        wait: waitFrom(own, start, Math.min(next, endOf(within))),
+        sync: syncFrom(own, start, Math.min(next, endOf(within))),
       };
     });
-    const phases = examples.flatMap(({ wait }) => (wait === null ? [] : [wait.sync.phase]));
+    const phases = examples.flatMap(({ sync }) => (sync === null ? [] : [sync.sync.phase]));
     return {
       id: findingId(finding),
       finding,
@@ -106,11 +106,11 @@ function amount({ finding }: FindingRow, sort: Sort): number | null {
   return sort.key === "gain" ? finding.gain_us_per_step : finding.cost_us_per_step;
 }
 
-/** The first of some waits that begins in a time: a copy comes before the wait for it. */
-function waitFrom(waits: readonly SyncRow[], from: number, to: number): SyncRow | null {
+/** The first of some syncs that begins in a time: a copy comes before the sync for it. */
+function syncFrom(syncs: readonly SyncRow[], from: number, to: number): SyncRow | null {
   return (
-    waits.find(({ sync: { start_us: start } }) => start === from) ??
-    waits.find(({ sync: { start_us: start } }) => start >= from && start < to) ??
+    syncs.find(({ sync: { start_us: start } }) => start === from) ??
+    syncs.find(({ sync: { start_us: start } }) => start >= from && start < to) ??
     null
   );
 }

@@ -35,7 +35,7 @@ interface ModuleTableProps {
 export function ModuleTable(props: ModuleTableProps): ReactElement {
   const { report, target, modules, shared } = props;
   const { chosen, grouping, numbers } = modules;
-  const [{ search, beside, sort }, go] = usePlace();
+  const [{ search, withForward, sort }, go] = usePlace();
   const { expanded, fold } = props.folds;
   const bars = useBars(target, callMeasure(chosen));
   const rows = useRows(modules, expanded);
@@ -46,17 +46,17 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
     return moduleColumns({
       chosen,
       grouping,
-      beside,
+      withForward,
       bars,
       numbers,
       whole: (wholeOf(report, chosen) ?? 0) / by,
       scale,
-      waits: report.syncs.length > 0,
+      syncs: report.syncs.length > 0,
       step: stepsLength(report) / by,
       search,
       onFold: fold,
     });
-  }, [report, chosen, grouping, beside, bars, numbers, search, fold, scale]);
+  }, [report, chosen, grouping, withForward, bars, numbers, search, fold, scale]);
   const idOf = (index: number | null): string | null => (index === null ? null : String(index));
   return (
     <DataTable
@@ -146,7 +146,7 @@ function cellsOf({
   const whole = over(wholeOf(report, chosen), by);
   const lost = over(restOf(report, chosen), by);
   const syncs = report.syncs.filter((sync) => sync.module === null);
-  const wait = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
+  const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
   const share = ratio(lost, whole);
   const text = scaledDuration(lost, scale);
   const reasons = whyNot(report, chosen, by);
@@ -165,11 +165,11 @@ function cellsOf({
       chosen.quantity === "backward"
         ? duration(report.coverage.unattributed_host_us / by)
         : NOTHING,
-    wait:
+    blocked:
       syncs.length === 0 ? (
         NOTHING
       ) : (
-        <span title={counted(syncs.length / by, "sync")}>{duration(wait)}</span>
+        <span title={counted(syncs.length / by, "sync")}>{duration(blocked)}</span>
       ),
   };
 }

@@ -45,7 +45,7 @@ export function NoModules({ report }: { report: WireReport }): ReactElement {
       </div>
       {mostExpensive.length > 0 && (
         <div>
-          <h2>Dearest autograd nodes</h2>
+          <h2>Most expensive autograd nodes</h2>
           <table className="small-table">
             <thead>
               <tr>

@@ -11,7 +11,7 @@ import { clocksOf, holds, type ChosenQuantity } from "./quantity";
 const GROUP_TITLES: Readonly<Record<Grouping, string>> = {
   instance: "One row for each module, below the module that holds it.",
   class: "One row for each class of modules, its instances below.",
-  depth: "One row for each level of the tree, its modules below.",
+  depth: "One row for each level of the tree, with its modules as children.",
 };
 
 const CLOCKS: Readonly<Record<Measure, string>> = {
@@ -19,7 +19,7 @@ const CLOCKS: Readonly<Record<Measure, string>> = {
   host: "Time of the host's work.",
 };
 
-/** What is shown: which part of the work, whose time, in which groups, beside what. */
+/** What is shown: which part of the work, whose time, in which groups, next to what. */
 export function QuantityPicker({
   report,
   chosen,
@@ -76,12 +76,12 @@ export function QuantityPicker({
         <label className="check" title="Each row's forward, drawn to the same scale.">
           <input
             type="checkbox"
-            checked={place.beside}
+            checked={place.withForward}
             onChange={(event) => {
-              go({ beside: event.target.checked }, true);
+              go({ withForward: event.target.checked }, true);
             }}
           />
-          forward beside
+          show forward
         </label>
       )}
     </div>

@@ -107,8 +107,8 @@ export function useKernelSearch(target: Target, text: string): KernelSearch {
     [api, target, wanted, asks],
   );
   const answer = useLoad(load);
-  const told = answer.status === "ready" ? answer.value.paths : null;
-  const paths = useMemo(() => (told === null ? NONE : new Set(told)), [told]);
+  const found = answer.status === "ready" ? answer.value.paths : null;
+  const paths = useMemo(() => (found === null ? NONE : new Set(found)), [found]);
   if (!asks) return { paths: NONE, state: "none" };
   const state = { loading: "searching", ready: "done", error: "failed" } as const;
   return { paths, state: state[answer.status] };

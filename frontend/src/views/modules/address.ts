@@ -17,21 +17,21 @@ export interface ModulesPlace {
   clock: Measure | null;
   group: Grouping;
   /** Whether the forward stands next to what is shown. */
-  beside: boolean;
+  withForward: boolean;
 }
 
 export const NO_MODULES: ModulesPlace = {
   quantity: null,
   clock: null,
   group: "instance",
-  beside: false,
+  withForward: false,
 };
 
 export function modulesToQuery(place: ModulesPlace, query: URLSearchParams): void {
   if (place.quantity !== null) query.set("measure", place.quantity);
   if (place.clock !== null) query.set("clock", place.clock);
   if (place.group !== NO_MODULES.group) query.set("group", place.group);
-  if (place.beside) query.set("beside", "forward");
+  if (place.withForward) query.set("with", "forward");
 }
 
 export function modulesFromQuery(query: URLSearchParams): ModulesPlace {
@@ -39,6 +39,6 @@ export function modulesFromQuery(query: URLSearchParams): ModulesPlace {
     quantity: QUANTITIES.find((name) => name === query.get("measure")) ?? null,
     clock: CLOCKS.find((name) => name === query.get("clock")) ?? null,
     group: GROUPINGS.find((name) => name === query.get("group")) ?? NO_MODULES.group,
-    beside: query.get("beside") === "forward",
+    withForward: query.get("with") === "forward",
   };
 }

@@ -27,7 +27,7 @@ export interface CellSettings {
   chosen: ChosenQuantity;
   grouping: Grouping;
   /** Whether the forward has a column of its own. */
-  beside: boolean;
+  withForward: boolean;
   bars: Bars;
   numbers: readonly ModuleNumbers[];
   /** Time of everything: the full width of a bar. */
@@ -35,8 +35,8 @@ export interface CellSettings {
   /** Unit and precision of the columns of the quantity's time, the last row's included. */
   scale: DurationScale;
   /** Whether the host waited anywhere, in a module or not. */
-  waits: boolean;
-  /** Mean or total length of the selected steps: what a wait is held against. */
+  syncs: boolean;
+  /** Mean or total length of the selected steps: what a sync is held against. */
   step: number;
   search: string;
   onFold: (index: number, open: boolean) => void;
@@ -55,7 +55,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     column("calls", D.calls, 44, (n) => count(n.calls), YIELDS.calls),
     column("total", time.total, 102, bar("total")),
   ];
-  if (settings.beside && chosen.quantity !== "forward") {
+  if (settings.withForward && chosen.quantity !== "forward") {
     columns.push(
       column("forward", D.forward, 86, barCell("forward", settings.scale, settings.whole)),
     );
@@ -74,9 +74,10 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   if (numbers.some((n) => n.kernels !== null)) {
     columns.push(column("kernels", D.kernels, 60, (n) => count(n.kernels), YIELDS.kernels));
   }
-  if (settings.waits) columns.push(column("wait", D.wait, 82, waitCell(settings, "wait")));
+  if (settings.syncs)
+    columns.push(column("blocked", D.blocked, 88, blockedCell(settings, "blocked")));
   if (numbers.some((n) => (n.syncs ?? 0) > 0 && n.idle !== null)) {
-    columns.push(column("idle", D.idle, 88, waitCell(settings, "idle")));
+    columns.push(column("idle", D.idle, 88, blockedCell(settings, "idle")));
   }
   if (numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");
@@ -190,16 +191,16 @@ function Heat({ share }: { share: number | null }): ReactElement {
   );
 }
 
-function waitCell(settings: CellSettings, key: "wait" | "idle"): Render {
+function blockedCell(settings: CellSettings, key: "blocked" | "idle"): Render {
   const scale = scaleOf(settings, key);
   return (n) => {
     const value = n[key];
-    // No wait is worth no ink, and an idle time without a wait is not one of these.
+    // No sync is worth no ink, and an idle time without a sync is not one of these.
     if (n.syncs === 0) return "—";
     const text = scaledDuration(value, scale);
     const look = isHighlighted(value, settings.step);
     return (
-      <span className={look ? "wait look" : "wait"} title={counted(n.syncs ?? 0, "sync")}>
+      <span className={look ? "blocked look" : "blocked"} title={counted(n.syncs ?? 0, "sync")}>
         {text}
       </span>
     );

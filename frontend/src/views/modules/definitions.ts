@@ -32,7 +32,7 @@ export const FIGURE_DEFINITIONS = {
   ),
   blocked: define(
     "host blocked in backward",
-    "How long these waits kept the host from launching more work.",
+    "How long the host was blocked in these syncs and launched nothing.",
     "us",
   ),
   backwardIdle: define(
@@ -47,8 +47,8 @@ export const FIGURE_DEFINITIONS = {
   ),
 } as const;
 
-const BELOW = ", the modules below included.";
-const ALONE = ", the modules below left out.";
+const BELOW = ", including children.";
+const ALONE = ", excluding children.";
 
 /** Columns of time in the table of modules, by what is shown. */
 export const MODULE_TIME_DEFINITIONS = {
@@ -87,7 +87,7 @@ export const MODULE_DEFINITIONS = {
   calls: define("calls", "How often the module was called, outside of the backward pass.", "count"),
   overTime: define(
     "over time",
-    "What each call cost, from the first to the last, against the dearest call of the row.",
+    "What each call cost, from the first to the last, relative to the most expensive call of the row.",
   ),
   share: define(
     "share",
@@ -96,7 +96,7 @@ export const MODULE_DEFINITIONS = {
   ),
   forward: define(
     "forward",
-    "Forward time of this module and of all modules below it, drawn to the scale of the total.",
+    "Forward time of this module including children, drawn to the scale of the total.",
     "us",
   ),
   communication: define(
@@ -104,7 +104,7 @@ export const MODULE_DEFINITIONS = {
     "The part of the total that is communication: collectives on this module's gradients.",
     "us",
   ),
-  host: define("host", "Host time of the same work, the modules below included.", "us"),
+  host: define("host", "Host time of the same work, including children.", "us"),
   ratio: define(
     "bwd / fwd",
     "Backward time of this module, communication left out, divided by its forward time.",
@@ -112,17 +112,17 @@ export const MODULE_DEFINITIONS = {
   ),
   kernels: define(
     "kernels",
-    "Kernels launched in the same work, the modules below included; copies and sets not counted.",
+    "Kernels launched in the same work, including children; copies and sets not counted.",
     "count",
   ),
-  wait: define(
-    "sync wait",
-    "How long the host waited for the device, in any phase, the modules below included; red from 1% of the step.",
+  blocked: define(
+    "host blocked",
+    "How long the host waited for the device, in any phase, including children; red from 1% of the step.",
     "us",
   ),
   idle: define(
     "idle caused",
-    "How long the device had nothing to do because of these waits.",
+    "How long the device had nothing to do because of these syncs.",
     "us",
   ),
 } as const;
@@ -142,8 +142,8 @@ export const MODULE_PANEL_DEFINITIONS = {
     "occupancy",
     "Mean estimated occupancy of the kernels, by duration, as the profiler wrote it down.",
   ),
-  kind: define("kind of work", "Device time by what its kernels do, told by their names."),
-  kernel: define("kernels", "Device work by name, forward or backward, dearest first."),
+  kind: define("kind of work", "Device time by what its kernels do, from their names."),
+  kernel: define("kernels", "Device work by name, forward or backward, most expensive first."),
   node: define(
     "autograd nodes",
     "Nodes of the backward graph by name; device time is this module's own work inside them.",

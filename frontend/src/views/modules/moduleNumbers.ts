@@ -19,15 +19,15 @@ export interface ModuleNumbers {
   ratio: number | null;
   kernels: number | null;
   syncs: number | null;
-  wait: number | null;
+  blocked: number | null;
   idle: number | null;
-  /** Host wait of this row less that of the rows below it. */
-  ownWait: number;
+  /** Host sync of this row less that of the rows below it. */
+  ownBlocked: number;
   /** What the row adds to the picture by itself: its own time, nothing for a group. */
   alone: number;
 }
 
-export type NumberKey = Exclude<keyof ModuleNumbers, "ownWait" | "alone">;
+export type NumberKey = Exclude<keyof ModuleNumbers, "ownBlocked" | "alone">;
 
 /**
  * One row of numbers per node of `tree`.
@@ -53,15 +53,15 @@ export function moduleNumbers(
           below(index, (child) => totalOf(child, chosen)),
         )
       : selfOf(module, chosen);
-    const wait = module.sync.blocked_us - below(index, (child) => child.sync.blocked_us);
-    return { self, wait: Math.max(0, wait) };
+    const blocked = module.sync.blocked_us - below(index, (child) => child.sync.blocked_us);
+    return { self, blocked: Math.max(0, blocked) };
   });
   return tree.nodes.map((node) => rowOf({ report, tree, chosen, own, by, whole }, node));
 }
 
 interface Own {
   self: number | null;
-  wait: number;
+  blocked: number;
 }
 
 interface Context {
@@ -105,7 +105,7 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
       sum((module) => module.sync.count),
       by,
     ),
-    wait: over(
+    blocked: over(
       sum((module) => module.sync.blocked_us),
       by,
     ),
@@ -113,7 +113,7 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
       sum((module) => module.sync.device_idle_us),
       by,
     ),
-    ownWait: members.reduce((all, member) => all + (own[member]?.wait ?? 0), 0) / by,
+    ownBlocked: members.reduce((all, member) => all + (own[member]?.blocked ?? 0), 0) / by,
     alone: node.module === null ? 0 : Math.max(0, self ?? 0) / by,
   };
 }

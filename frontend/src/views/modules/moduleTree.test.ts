@@ -34,7 +34,7 @@ test("names out of Python stacks, which are no paths, are labels as they are", (
   ).toEqual(["ResNet_0", "Linear_3"]);
 });
 
-test("a class that the label says already is not said again", () => {
+test("a class that equals the label is not repeated", () => {
   const tree = buildTree([module("Linear_3", null), module("fc", null), module("Linear_x", null)]);
   expect(tree.nodes.map(classText)).toEqual(["", "Linear", "Linear"]);
 });

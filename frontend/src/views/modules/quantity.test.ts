@@ -68,8 +68,8 @@ test("a ratio to no forward time is nothing, not infinity", () => {
   expect(numbersOf(given, { averaging: "mean" })[0]?.ratio).toBeNull();
 });
 
-test("a module's own wait leaves out those of the modules below", () => {
-  const waits = (
+test("a module's own sync leaves out those of the modules below", () => {
+  const syncs = (
     blocked: number,
   ): { count: number; blocked_us: number; device_idle_us: number } => ({
     count: 1,
@@ -77,9 +77,9 @@ test("a module's own wait leaves out those of the modules below", () => {
     device_idle_us: 0,
   });
   const given = report({
-    modules: [module("", null, { sync: waits(10) }), module("a", "", { sync: waits(7) })],
+    modules: [module("", null, { sync: syncs(10) }), module("a", "", { sync: syncs(7) })],
   });
-  const own = numbersOf(given).map((n) => n.ownWait);
+  const own = numbersOf(given).map((n) => n.ownBlocked);
   expect(own).toEqual([3, 7]);
 });
 
@@ -106,15 +106,15 @@ test("each quantity has its own totals, whole and rest", () => {
       }),
     ],
   });
-  const told = (quantity: Quantity): unknown => {
+  const numbers = (quantity: Quantity): unknown => {
     const chosen = chooseQuantity(given, { quantity, clock: null, averaging: "total" });
     const rows = numbersOf(given, { quantity }).map((n) => [n.total, n.self]);
     return [...rows, wholeOf(given, chosen), restOf(given, chosen)];
   };
-  expect(told("forward")).toEqual([[5, 1], [4, 4], 5, 0]);
-  expect(told("backward")).toEqual([[9, 3], [6, 6], 10, 1]);
-  expect(told("recompute")).toEqual([[4, 0], [4, 4], 4, null]);
-  expect(told("communication")).toEqual([[6, 2], [4, 4], 8, 2]);
+  expect(numbers("forward")).toEqual([[5, 1], [4, 4], 5, 0]);
+  expect(numbers("backward")).toEqual([[9, 3], [6, 6], 10, 1]);
+  expect(numbers("recompute")).toEqual([[4, 0], [4, 4], 4, null]);
+  expect(numbers("communication")).toEqual([[6, 2], [4, 4], 8, 2]);
 });
 
 test("the host's time is shown where it is asked for, communication has none", () => {

@@ -60,7 +60,7 @@ export function workOf(module: WireModule, quantity: Quantity): WireWork | null 
   return quantity === "communication" ? null : module[quantity];
 }
 
-/** Time of a module and those below it, microseconds; null where there is none to tell. */
+/** Time of a module, children included, in microseconds; null where unknown. */
 export function totalOf(module: WireModule, chosen: ChosenQuantity): number | null {
   if (chosen.quantity === "communication") return communication(module);
   const work = workOf(module, chosen.quantity);
@@ -68,23 +68,23 @@ export function totalOf(module: WireModule, chosen: ChosenQuantity): number | nu
   return chosen.clock === "device" ? work.device_us : work.host_us;
 }
 
-/** Time of everything: what shares are of; null where the report does not tell. */
+/** Time of everything: what shares are of; null where unknown. */
 export function wholeOf(report: WireReport, chosen: ChosenQuantity): number | null {
   const { quantity, clock } = chosen;
   const roots = rootTotal(report, chosen);
   if (quantity === "backward") {
     return clock === "device" ? backwardTotal(report) : report.coverage.backward_host_us;
   }
-  const told =
+  const total =
     quantity === "communication"
       ? report.totals.communication_device_us
       : quantity === "forward" && clock === "device"
         ? report.totals.forward_device_us
         : null;
-  return told === null ? roots : Math.max(told, roots ?? 0);
+  return total === null ? roots : Math.max(total, roots ?? 0);
 }
 
-/** What of it belongs to no module; null where the report does not tell. */
+/** What of it belongs to no module; null where unknown. */
 export function restOf(report: WireReport, chosen: ChosenQuantity): number | null {
   const { quantity, clock } = chosen;
   if (quantity === "backward") {

@@ -81,7 +81,7 @@ test("a search shows what fits path or class, and all above it, folded or not", 
 
 test("modules are found by their kernels too, and groups by those of their modules", () => {
   const found = (of: ModuleTree): string[] =>
-    paths(of, [...(searchTree(of, "gemm", new Set(["head", "gone"]))?.kept ?? [])].sort());
+    paths(of, [...(searchTree(of, "gemm", new Set(["head", "gone"]))?.shown ?? [])].sort());
   expect(found(tree)).toEqual(["", "head"]);
   expect(found(groupTree(tree, "depth"))).toEqual(["level 2", "head"]);
   expect(searchTree(tree, "", new Set(["head"]))).toBeNull();

@@ -13,7 +13,7 @@ export interface TreeOrder {
 export interface SearchResult {
   readonly hits: ReadonlySet<number>;
   /** The hits and everything above them. */
-  readonly kept: ReadonlySet<number>;
+  readonly shown: ReadonlySet<number>;
 }
 
 /** Sort siblings within their parent; missing numbers come last either way. */
@@ -41,18 +41,18 @@ export function searchTree(
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return null;
   const hits = new Set<number>();
-  const kept = new Set<number>();
+  const shown = new Set<number>();
   for (const node of tree.nodes) {
     // The label of a group is no path.
     const launches = node.module !== null && byKernel.has(node.path);
     if (!launches && !matches(node.path, wanted) && !matches(node.className, wanted)) continue;
     hits.add(node.index);
-    for (let at: number | null = node.index; at !== null && !kept.has(at);) {
-      kept.add(at);
+    for (let at: number | null = node.index; at !== null && !shown.has(at);) {
+      shown.add(at);
       at = tree.nodes[at]?.parent ?? null;
     }
   }
-  return { hits, kept };
+  return { hits, shown };
 }
 
 /** Rows to show from top to bottom. A search shows all it keeps, folded or not. */
@@ -64,7 +64,7 @@ export function visibleRows(
   const rows: number[] = [];
   const stack = [...order.roots].reverse();
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    if (search !== null && !search.kept.has(at)) continue;
+    if (search !== null && !search.shown.has(at)) continue;
     rows.push(at);
     if (search === null && !expanded.has(at)) continue;
     const children = order.children[at] ?? [];

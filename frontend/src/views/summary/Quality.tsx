@@ -4,7 +4,7 @@ import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
-import { backwardTotal, measureOf } from "../../report/measures";
+import { backwardTotal, measureOf, modulesTitle } from "../../report/measures";
 import { clip, count, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
@@ -20,7 +20,11 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
     ...reasonsOf(report).map(([name, us]) => ({ name, us, missing: true })),
   ];
   return (
-    <Block title="Backward attributed" note={`${measureOf(report)} time`} from="backward">
+    <Block
+      title="Backward attributed"
+      note={`${measureOf(report)} time`}
+      from={{ view: "backward", title: modulesTitle(report) }}
+    >
       {share === null || rows.length === 0 ? (
         <p className="muted">There is no backward work in these steps.</p>
       ) : (

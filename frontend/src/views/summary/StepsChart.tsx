@@ -9,11 +9,11 @@ import { usePlace } from "../../parts/services";
 import {
   partsText,
   stepBars,
-  toldDevice,
-  toldPhases,
+  labelledDevice,
+  labelledPhases,
   worthAWord,
   type StepBars,
-  type ToldPart,
+  type LabelledPart,
 } from "../../report/stepBars";
 import { counted, duration, percent } from "../../text/formats";
 import { stepLabel } from "../../text/names";
@@ -53,7 +53,7 @@ export function StepsChart({ whole }: { whole: WireReport }): ReactElement | nul
 }
 
 function HostHead({ bar }: { bar: StepBars }): ReactElement {
-  const entries = worthAWord(toldPhases(bar.host)).map((part) => ({
+  const entries = worthAWord(labelledPhases(bar.host)).map((part) => ({
     ...part,
     value: duration(part.us),
     note: percent(part.share),
@@ -81,7 +81,7 @@ function DeviceHead({ bar }: { bar: StepBars }): ReactElement {
       </div>
     );
   }
-  const entries = worthAWord(toldDevice(bar.device)).map((part) => ({
+  const entries = worthAWord(labelledDevice(bar.device)).map((part) => ({
     ...part,
     value: duration(part.us),
     note: percent(part.share),
@@ -110,8 +110,11 @@ interface StepRowProps {
 
 function StepRow({ report, bar, longest }: StepRowProps): ReactElement {
   const [place, go] = usePlace();
-  const host = toldPhases(bar.host).map((part) => ({ ...part, colour: PHASE_COLOURS[part.key] }));
-  const device = bar.device === null ? null : toldDevice(bar.device);
+  const host = labelledPhases(bar.host).map((part) => ({
+    ...part,
+    colour: PHASE_COLOURS[part.key],
+  }));
+  const device = bar.device === null ? null : labelledDevice(bar.device);
   const chosen = place.step === bar.name;
   return (
     <li className={chosen ? "step-row chosen" : "step-row"}>
@@ -154,8 +157,8 @@ function StepLength({ report, bar }: Omit<StepRowProps, "longest">): ReactElemen
 
 function rowText(
   bar: StepBars,
-  host: readonly ToldPart<string>[],
-  device: readonly ToldPart<string>[] | null,
+  host: readonly LabelledPart<string>[],
+  device: readonly LabelledPart<string>[] | null,
 ): string {
   const name = bar.name === null ? "Mean step" : `Step ${stepLabel(bar.name)}`;
   const rest = device === null ? "" : `; device: ${partsText(device)}`;

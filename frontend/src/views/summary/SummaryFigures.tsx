@@ -88,16 +88,16 @@ function share(value: number | null): string {
   return value === null ? NOTHING : percent(value).replace("%", "");
 }
 
-/** The figures on top of the summary; null where the trace does not tell. */
+/** The figures on top of the summary; null where unknown. */
 export interface SummaryNumbers {
   /** Mean length of a step, microseconds; null without steps. */
   readonly step: number | null;
   readonly steps: number;
   /** Share of the steps in which a device was busy, 0 to 1. */
   readonly busy: number | null;
-  /** Share of the steps in the backward pass, 0 to 1; null where there is none. */
+  /** Share of the steps in the backward pass, 0 to 1; null without one. */
   readonly backward: number | null;
-  /** Host blocked by waits, microseconds a step; null where nothing can be waited for. */
+  /** Host blocked by syncs, microseconds a step; null where nothing can be waited for. */
   readonly blocked: number | null;
   readonly blockedLooks: boolean;
   /** Share of the backward that belongs to a module, 0 to 1. */

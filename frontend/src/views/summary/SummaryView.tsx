@@ -51,15 +51,15 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
 const IDLE_WORTH_SAYING = 0.05;
 
 const BECAUSE: Readonly<Record<Exclude<DevicePart, "busy">, string>> = {
-  sync: "as the host waits for the device",
+  sync: "in syncs, as the host waits for the device",
   data_loading: "as the host loads data",
   copy: "as the host copies unpinned memory",
-  allocator: "as the host takes or gives back memory",
-  launch: "as the host launches its work too late",
-  communication: "in favour of communication",
+  allocator: "as the host allocates or frees memory",
+  launch: "waiting for the host to launch",
+  communication: "because of communication",
   profiler: "because of the profiler",
-  device: "in pauses of its own",
-  unknown: "for reasons the trace does not tell",
+  device: "although work is queued",
+  unknown: "for reasons that are not in the trace",
 };
 
 /** What limits the step, in one sentence: whether to look at the device or at the host. */

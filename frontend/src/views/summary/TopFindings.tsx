@@ -7,12 +7,12 @@ import { countedStep, findingId, priceText } from "../../report/findings";
 
 const MOST = 3;
 
-/** What to change first: the most expensive findings, each with its price and its remedy. */
+/** What to change first: the most expensive findings, each with its price and its fix. */
 export function TopFindings({ report }: { report: WireReport }): ReactElement {
   const { findings } = report;
   const step = countedStep(report);
   return (
-    <section className="facet top-findings" aria-label="Dearest findings">
+    <section className="facet top-findings" aria-label="Top findings">
       <header>
         <h2>What to change first</h2>
         <PlaceLink to={{ view: "findings", finding: null, search: "", sort: null }}>

@@ -5,7 +5,7 @@ import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { measureOf, stepsLength, type Measure } from "../../report/measures";
+import { measureOf, modulesTitle, stepsLength, type Measure } from "../../report/measures";
 import { isHighlighted } from "../../report/syncs";
 import {
   countOrNothing,
@@ -14,7 +14,7 @@ import {
   percent,
   scaledDuration,
 } from "../../text/formats";
-import { classBeside, pathText } from "../../text/names";
+import { classUnlessSame, pathText } from "../../text/names";
 import { ratio } from "../../text/numbers";
 import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
 
@@ -24,10 +24,10 @@ const MOST = 5;
 export function TopModules({ report }: { report: WireReport }): ReactElement {
   const top = useMemo(() => topModules(report, MOST), [report]);
   const length = stepsLength(report) / Math.max(1, report.steps.length);
-  const waits = top.rows.some((row) => row.wait > 0);
+  const syncs = top.rows.some((row) => row.blocked > 0);
   const scale = durationScale(top.rows[0]?.self ?? 0);
   return (
-    <section className="facet top-modules" aria-label="Dearest modules">
+    <section className="facet top-modules" aria-label="Top modules">
       <header>
         <h2>
           Which module to open{" "}
@@ -38,7 +38,7 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
           )}
         </h2>
         <PlaceLink to={{ view: "backward", module: null, zoom: null, search: "", sort: null }}>
-          {top.pass === "backward" ? "Backward" : "All modules"}
+          All modules
         </PlaceLink>
       </header>
       {top.rows.length === 0 ? (
@@ -54,9 +54,9 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
               <th scope="col" colSpan={2}>
                 <Term text={D.selfShare.text}>{D.selfShare.title}</Term>
               </th>
-              {waits && (
+              {syncs && (
                 <th scope="col">
-                  <Term text={D.wait.text}>{D.wait.title}</Term>
+                  <Term text={D.blocked.text}>{D.blocked.title}</Term>
                 </th>
               )}
             </tr>
@@ -67,8 +67,8 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
                 key={row.module.path}
                 row={row}
                 own={scaledDuration(row.self, scale)}
-                waits={waits}
-                look={isHighlighted(row.wait, length)}
+                syncs={syncs}
+                look={isHighlighted(row.blocked, length)}
               />
             ))}
           </tbody>
@@ -82,13 +82,13 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
 interface RowProps {
   row: TopModuleRow;
   own: string;
-  /** Whether any of the rows tells of a wait. */
-  waits: boolean;
+  /** Whether any of the rows has a sync. */
+  syncs: boolean;
   look: boolean;
 }
 
-function Row({ row, own, waits, look }: RowProps): ReactElement {
-  const { module, share, wait } = row;
+function Row({ row, own, syncs, look }: RowProps): ReactElement {
+  const { module, share, blocked } = row;
   return (
     <tr>
       <th scope="row">
@@ -97,15 +97,17 @@ function Row({ row, own, waits, look }: RowProps): ReactElement {
         >
           <Name text={pathText(module.path)} className="code" />
         </PlaceLink>{" "}
-        <Name text={classBeside(module)} className="muted" />
+        <Name text={classUnlessSame(module)} className="muted" />
       </th>
       <td>{own}</td>
       <td>{percent(share)}</td>
       <td className="bar-cell">
         <ShareBar share={share} />
       </td>
-      {waits && (
-        <td className={look ? "look" : ""}>{wait === 0 ? countOrNothing(0) : duration(wait)}</td>
+      {syncs && (
+        <td className={look ? "look" : ""}>
+          {blocked === 0 ? countOrNothing(0) : duration(blocked)}
+        </td>
       )}
     </tr>
   );
@@ -122,7 +124,7 @@ function Rest({ top }: { top: TopModuleRows }): ReactElement | null {
 
 function nothingText(report: WireReport): string {
   if (report.modules.length === 0) {
-    return "The trace names no modules; the view Backward says how to record them.";
+    return `The trace names no modules; the view ${modulesTitle(report)} says how to record them.`;
   }
   return "No module did any work of its own in these steps.";
 }
@@ -133,14 +135,14 @@ interface TopModuleRow {
   readonly self: number;
   /** Of the whole pass, 0 to 1. */
   readonly share: number | null;
-  readonly wait: number;
+  readonly blocked: number;
 }
 
 interface TopModuleRows {
   readonly pass: "backward" | "forward";
   readonly measure: Measure;
   readonly rows: readonly TopModuleRow[];
-  /** What belongs to no module, microseconds a step; null where there is no telling. */
+  /** What belongs to no module, microseconds a step; null where unknown. */
   readonly rest: number | null;
 }
 
@@ -167,7 +169,7 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
       module,
       self: selfOf(module) / by,
       share: ratio(selfOf(module), whole),
-      wait: module.sync.blocked_us / by,
+      blocked: module.sync.blocked_us / by,
     }));
   return { pass, measure, rows, rest: rest === null ? null : rest / by };
 }

@@ -57,7 +57,7 @@ export const DEVICE_DEFINITIONS = {
     "fraction",
   ),
   eligible: define(
-    "could be on them",
+    "tensor-core eligible",
     "Share of the kernel time launched by operators that tensor cores could serve.",
     "fraction",
   ),
@@ -68,12 +68,12 @@ export const DEVICE_DEFINITIONS = {
   ),
 } as const;
 
-/** What the summary tells of modules, kernels and the trace. */
+/** What the summary says about modules, kernels and the trace. */
 export const SUMMARY_TABLE_DEFINITIONS = {
-  self: define("own time", "The module's own time, without the modules below it.", "us"),
+  self: define("own time", "The module's own time, excluding children.", "us"),
   selfShare: define("share", "The own time as a share of the whole pass.", "fraction"),
-  wait: define("sync wait", "How long the host waited for the device in the module.", "us"),
-  kind: define("kind of work", "What the kernels compute, told by their names."),
+  blocked: define("host blocked", "How long the host waited for the device in the module.", "us"),
+  kind: define("kind of work", "What the kernels compute, from their names."),
   kindTime: define("device time", "Sum of the durations of this kind of work, a step.", "us"),
   kindShare: define("share", "The same as a share of all device work.", "fraction"),
   recorder: define(

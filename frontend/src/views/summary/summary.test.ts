@@ -5,12 +5,12 @@ import {
   DEVICE_PARTS,
   partsText,
   stepBars,
-  toldDevice,
-  toldPhases,
+  labelledDevice,
+  labelledPhases,
   worthAWord,
 } from "../../report/stepBars";
 import { module, random, report, step, sync, work } from "../../testing/report";
-import { classBeside, stepLabel } from "../../text/names";
+import { classUnlessSame, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
 import { verdict } from "./SummaryView";
 import { topModules } from "./TopModules";
@@ -83,12 +83,12 @@ test("one step needs no mean, none has no bar, and without a device there is no 
   expect(stepLabel(null)).toBe("mean");
 });
 
-test("idle time whose cause a trace does not tell is unknown", () => {
+test("idle time whose cause is not in the trace is unknown", () => {
   const [bar] = stepBars(report());
   expect(bar?.device?.find(({ key }) => key === "unknown")?.us).toBe(20);
 });
 
-test("figures are null where the trace does not tell, and 0 where there is none", () => {
+test("figures are null where unknown, and 0 where nothing happened", () => {
   expect(summaryFigures(report())).toEqual({
     step: 100,
     steps: 1,
@@ -104,13 +104,13 @@ test("figures are null where the trace does not tell, and 0 where there is none"
   expect(summaryFigures(forward).backward).toBeNull();
 });
 
-test("the profiler's own wait is none of the training's", () => {
-  const waits = [sync({ duration_us: 3 }), sync({ cause: "profiler", duration_us: 90 })];
-  expect(summaryFigures(report({ syncs: waits }))).toMatchObject({
+test("the profiler's own sync is not the training's", () => {
+  const syncs = [sync({ duration_us: 3 }), sync({ cause: "profiler", duration_us: 90 })];
+  expect(summaryFigures(report({ syncs: syncs }))).toMatchObject({
     blocked: 3,
     blockedLooks: true,
   });
-  const two = report({ syncs: waits, steps: [step("a"), step("b")] });
+  const two = report({ syncs: syncs, steps: [step("a"), step("b")] });
   expect(summaryFigures(two).blocked).toBe(1.5);
   expect(busyShare(two)).toBe(0.8);
 });
@@ -131,14 +131,14 @@ test("the verdict names what the device does not work for", () => {
 });
 
 test("legend entries say share and time; the smallest are left to the tooltip", () => {
-  const told = toldPhases([
+  const parts = labelledPhases([
     { key: "forward", us: 9990 },
     { key: "data", us: 4 },
     { key: "optimizer", us: 0 },
   ]);
-  expect(partsText(told)).toBe("forward 9.99 ms (>99.9%), data 4.0 µs (<0.1%)");
-  expect(worthAWord(told).map(({ key }) => key)).toEqual(["forward"]);
-  expect(toldDevice([]).length).toBe(0);
+  expect(partsText(parts)).toBe("forward 9.99 ms (>99.9%), data 4.0 µs (<0.1%)");
+  expect(worthAWord(parts).map(({ key }) => key)).toEqual(["forward"]);
+  expect(labelledDevice([]).length).toBe(0);
 });
 
 test("the top modules are those whose own backward is most expensive", () => {
@@ -162,9 +162,9 @@ test("without a backward the forward counts", () => {
 });
 
 test("a stack's label says its class", () => {
-  expect(classBeside(module("Linear_3", null))).toBe("");
-  expect(classBeside(module("Linear", null))).toBe("");
-  expect(classBeside(module("Linear_head", null))).toBe("Linear");
+  expect(classUnlessSame(module("Linear_3", null))).toBe("");
+  expect(classUnlessSame(module("Linear", null))).toBe("");
+  expect(classUnlessSame(module("Linear_head", null))).toBe("Linear");
 });
 
 test("kinds and categories are shares of a whole", () => {
@@ -224,8 +224,8 @@ test("a device's numbers that the trace does not hold stay null", () => {
 
 test("facts that a trace does not say are said to be missing", () => {
   expect(Object.fromEntries(traceFacts(report()))).toMatchObject({
-    torch: "not said",
-    rank: "not said",
+    torch: "unknown",
+    rank: "unknown",
     devices: "1 · GPU",
   });
   const { trace } = report();

@@ -11,7 +11,7 @@ export interface DeviceRow {
   readonly occupancy: number | null;
   readonly tensorCores: number | null;
   readonly eligible: number | null;
-  /** Share of the communication that is hidden behind computing; null without communication. */
+  /** Share of the communication that is overlapped with computing; null without communication. */
   readonly overlapped: number | null;
   readonly communication: number;
 }
@@ -84,8 +84,8 @@ export function traceFacts(report: WireReport): [title: string, value: string][]
   const names = [...new Set(trace.devices.map(({ name }) => name).filter((name) => name !== ""))];
   const devices = trace.devices.length === 0 ? "none" : `${trace.devices.length}`;
   return [
-    ["torch", trace.torch_version ?? "not said"],
-    ["rank", rank === null ? "not said" : world === null ? `${rank}` : `${rank} of ${world}`],
+    ["torch", trace.torch_version ?? "unknown"],
+    ["rank", rank === null ? "unknown" : world === null ? `${rank}` : `${rank} of ${world}`],
     ["devices", names.length === 0 ? devices : `${devices} · ${names.join(", ")}`],
     ["markers", markersText(report, recorder !== null)],
   ];
@@ -97,5 +97,5 @@ function markersText(report: WireReport, manifest: boolean): string {
     return recorder.markers.length === 0 ? "by the recorder" : recorder.markers.join(", ");
   }
   if (manifest) return "the recorder's, none in these steps";
-  return report.modules.length > 0 ? "none: modules are told by the trace itself" : "none";
+  return report.modules.length > 0 ? "none; modules come from the trace itself" : "none";
 }

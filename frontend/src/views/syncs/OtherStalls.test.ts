@@ -19,7 +19,7 @@ test("without device work there is nothing to wait for", () => {
   const { totals } = report();
   const why = (busy: Record<string, number>): string =>
     whyNoSyncs({ totals: { ...totals, device_busy_us: busy } });
-  expect(why({ 0: 5 })).toContain("never waits");
+  expect(why({ 0: 5 })).toContain("never syncs");
   expect(why({ 0: 0 })).toContain("no device work");
   expect(why({})).toContain("no device work");
 });

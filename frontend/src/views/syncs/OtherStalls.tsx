@@ -5,12 +5,12 @@ import { Name } from "../../components/Name";
 import { count, counted, duration } from "../../text/formats";
 import { OTHER_STALL_DEFINITIONS as D } from "./definitions";
 
-/** What resembles a host wait and is none, told apart from the waits. */
+/** What resembles a sync and is not one, listed apart from the syncs. */
 export function OtherStalls({ report }: { report: WireReport }): ReactElement {
   const { deviceWaits, queueFull, queueFullUs, calls, blocked, idle } = otherStalls(report);
   return (
-    <section className="other-stalls" aria-label="Not host waits">
-      <span className="muted">Not host waits:</span>
+    <section className="other-stalls" aria-label="Not syncs">
+      <span className="muted">Not syncs:</span>
       <span title={D.deviceWaits.text}>
         <strong>{count(deviceWaits)}</strong> {D.deviceWaits.title}
       </span>
@@ -39,7 +39,7 @@ function Allocations({ report }: { report: WireReport }): ReactElement {
   return (
     <table className="small-table">
       <caption className="muted">
-        {counted(report.allocations.length, "call")} that take or give back memory
+        {counted(report.allocations.length, "call")} that allocate or free memory
       </caption>
       <thead>
         <tr>
@@ -67,12 +67,12 @@ function Allocations({ report }: { report: WireReport }): ReactElement {
   );
 }
 
-/** What resembles a host wait and is none; times in microseconds, null where it is not known. */
+/** What resembles a sync and is not one; times in microseconds, null where it is not known. */
 export interface OtherStallTotals {
   deviceWaits: number;
   queueFull: number | null;
   queueFullUs: number | null;
-  /** Calls that take or give back memory. */
+  /** Calls that allocate or free memory. */
   calls: number;
   blocked: number;
   idle: number | null;
@@ -91,9 +91,9 @@ export function otherStalls(report: Pick<WireReport, "totals" | "allocations">):
   };
 }
 
-/** Why there is no wait to list: none happened, or there is no device to wait for. */
+/** Why there is no sync to list: none happened, or there is no device to wait for. */
 export function whyNoSyncs({ totals }: Pick<WireReport, "totals">): string {
   return Object.values(totals.device_busy_us).some((us) => us > 0)
-    ? "The host never waits for the device in these steps."
-    : "The trace holds no device work in these steps, so the host waits for none.";
+    ? "The host never syncs with the device in these steps."
+    : "The trace holds no device work in these steps, so there is nothing to sync with.";
 }

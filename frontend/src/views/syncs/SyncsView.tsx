@@ -11,7 +11,7 @@ import type { Sort } from "../../text/numbers";
 import { OtherStalls, whyNoSyncs } from "./OtherStalls";
 import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
-import { WaitStrip } from "./WaitStrip";
+import { SyncStrip } from "./SyncStrip";
 import { syncColumns, type SyncTableRow } from "./columns";
 import { useSyncTree, type SyncTree } from "./useSyncTree";
 
@@ -27,8 +27,8 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
   const [place, go] = usePlace();
   const rules = useRules();
   const sort = place.sort ?? LONGEST_FIRST;
-  const waits = useSyncTree(report, place, sort);
-  const { tree, fold, selected } = waits;
+  const syncs = useSyncTree(report, place, sort);
+  const { tree, fold, selected } = syncs;
   const columns = useMemo(
     () => syncColumns({ report, tree, rules, search: place.search, onFold: fold }),
     [report, tree, rules, place.search, fold],
@@ -38,7 +38,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
     [selected],
   );
   const reveal = (id: string): void => {
-    waits.reveal(id);
+    syncs.reveal(id);
     go({ sync: id });
   };
   return (
@@ -46,21 +46,21 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
       <div className="view-main syncs">
         <SyncFigures
           report={report}
-          rows={waits.fitting}
-          filtered={waits.fitting.length < waits.all.length}
+          rows={syncs.fitting}
+          filtered={syncs.fitting.length < syncs.all.length}
         />
-        <SyncToolbar waits={waits} />
-        <WaitStrip
+        <SyncToolbar syncs={syncs} />
+        <SyncStrip
           report={report}
-          all={waits.all}
-          rows={waits.fitting}
+          all={syncs.all}
+          rows={syncs.fitting}
           selected={marked}
           onSelect={reveal}
         />
         <DataTable
-          label="Host-blocking calls"
+          label="Syncs"
           columns={columns}
-          rows={waits.rows}
+          rows={syncs.rows}
           rowId={rowId}
           sort={sort}
           onSort={(next) => {
@@ -72,7 +72,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           }}
           branch={branchOf}
           onFold={fold}
-          empty={waits.all.length === 0 ? whyNoSyncs(report) : "No call fits search and filters."}
+          empty={syncs.all.length === 0 ? whyNoSyncs(report) : "No sync fits search and filters."}
         />
         <OtherStalls report={report} />
       </div>
@@ -89,14 +89,14 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
   );
 }
 
-function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
+function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
   const [{ search, phase, cause, step }, go] = usePlace();
-  const { all, fitting, foldAll } = waits;
+  const { all, fitting, foldAll } = syncs;
   const filtered = search !== "" || phase !== null || cause !== null;
   return (
     <div className="toolbar">
       <SearchBox
-        label="Search waits"
+        label="Search syncs"
         text={search}
         onText={(text) => {
           go({ search: text }, true);
@@ -135,7 +135,7 @@ function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
             foldAll(true);
           }}
         >
-          Every wait
+          Every sync
         </button>
         <button
           type="button"

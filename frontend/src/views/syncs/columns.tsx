@@ -106,7 +106,7 @@ function Bar({ share, look }: { share: number; look: boolean }): ReactNode {
   );
 }
 
-/** What all waits of a row have in common; else how many different values there are. */
+/** What all syncs of a row have in common; else how many different values there are. */
 function shared(
   { value, different }: { value: string | null; different: number },
   className: string,

@@ -4,46 +4,46 @@ import { define } from "../../text/definitions";
 export const SYNC_DEFINITIONS = {
   what: define(
     "cause, call site",
-    "Why the host had to wait; below it the operator, autograd node or call that waited, then each single wait.",
+    "Why the host had to wait; below it the operator, autograd node or call that waited, then each sync.",
   ),
-  count: define("count", "How many waits.", "count"),
+  count: define("count", "How many syncs.", "count"),
   blocked: define(
     "host blocked",
-    "How long these waits kept the host, summed over the selected steps; red from 1% of them.",
+    "How long the host was blocked in these syncs, summed over the selected steps; red from 1% of them.",
     "us",
   ),
   idle: define(
     "idle caused",
-    "How long the device had nothing to do because of these waits, summed over the selected steps.",
+    "How long the device had nothing to do because of these syncs, summed over the selected steps.",
     "us",
   ),
-  longest: define("largest", "The longest single wait.", "us"),
+  longest: define("longest", "The longest sync.", "us"),
   phase: define(
     "phase",
     "Forward, backward, optimizer, data, or other; a number where there are several.",
   ),
   module: define(
     "module",
-    "The module that the waits are attributed to; a number where there are several.",
+    "The module that the syncs are attributed to; a number where there are several.",
   ),
   start: define(
     "start",
-    "When the first of these waits began, counted from the beginning of the trace.",
+    "When the first of these syncs began, counted from the beginning of the trace.",
     "us",
   ),
 } as const;
 
-/** Facts of one wait, or of several. */
-export const WAIT_DEFINITIONS = {
-  blocked: define("host blocked", "How long the host stood still in it.", "us"),
+/** Facts of one sync, or of several. */
+export const SYNC_FACT_DEFINITIONS = {
+  blocked: define("host blocked", "How long the host was blocked in it.", "us"),
   idle: define(
     "device idle caused",
-    "How long the device had nothing to do because of it, no longer than the wait itself.",
+    "How long the device had nothing to do because of it, no longer than the sync itself.",
     "us",
   ),
   waitedFor: define(
-    "Waited for",
-    "The device work that took the longer part of the wait, or that ended last before it returned.",
+    "waited for",
+    "The device work that took the longer part of the sync, or that ended last before it returned.",
   ),
   strip: define(
     "when",
@@ -52,7 +52,7 @@ export const WAIT_DEFINITIONS = {
   perStep: define("per step", "The sum divided by the number of selected steps.", "us"),
 } as const;
 
-/** What resembles a wait and is none. */
+/** What resembles a sync and is not one. */
 export const OTHER_STALL_DEFINITIONS = {
   deviceWaits: define(
     "device-side waits",
@@ -61,7 +61,7 @@ export const OTHER_STALL_DEFINITIONS = {
   ),
   queueFull: define(
     "launches into a full queue",
-    "Launches that waited for room in the device's queue: the device is behind then, not the host.",
+    "Launches that waited for room in the device's queue: the host waits for the device to catch up.",
     "count",
   ),
   allocations: define(
@@ -80,13 +80,13 @@ export const OTHER_STALL_DEFINITIONS = {
 
 /** Figures above the tree of host-blocking calls. */
 export const SYNC_FIGURE_DEFINITIONS = {
-  count: define("host waits", "How often the host waited for the device.", "count"),
-  blocked: define("host blocked", "How long these waits kept the host.", "us"),
+  count: define("syncs", "How often the host waited for the device.", "count"),
+  blocked: define("host blocked", "How long the host was blocked in these syncs.", "us"),
   idle: define(
     "device idle caused",
     "How long the device had nothing to do because of them.",
     "us",
   ),
-  longest: define("longest", "The longest single wait.", "us"),
-  backward: define("in backward", "How many of these waits are in the backward pass.", "count"),
+  longest: define("longest", "The longest sync.", "us"),
+  backward: define("in backward", "How many of these syncs are in the backward pass.", "count"),
 } as const;

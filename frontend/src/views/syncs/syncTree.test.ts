@@ -35,14 +35,14 @@ const outline = (nodes: readonly SyncNode[]): unknown[] =>
 const by = (key: SyncSortKey, descending = true): unknown[] =>
   outline(sortTree(tree, { key, descending }));
 
-test("waits are grouped by cause, then by module, node, operator and line, in order of time", () => {
+test("syncs are grouped by cause, then by module, node, operator and line, in order of time", () => {
   expect(outline(tree)).toEqual([
     ["cause:scalar-read", [["site:1010", ["1010", "1020"]], "1030", "1040"]],
     ["cause:copy", ["1050"]],
   ]);
 });
 
-test("every wait is in one site of one cause, and sums are those of its waits", () => {
+test("every sync is in one site of one cause, and sums are those of its syncs", () => {
   const leaves = (node: SyncNode): readonly SyncRow[] =>
     node.children.length === 0 ? node.rows : node.children.flatMap(leaves);
   const found = tree.flatMap(leaves);
@@ -72,7 +72,7 @@ test("siblings are sorted at every level, what is not known last", () => {
   expect(by("what", false)[0]).toEqual(["cause:copy", ["1050"]]);
 });
 
-test("an address finds its node, a site by any of its waits", () => {
+test("an address finds its node, a site by any of its syncs", () => {
   expect(findNode(tree, "cause:copy")?.rows).toHaveLength(1);
   expect(findNode(tree, "site:1020")?.id).toBe("site:1010");
   expect(findNode(tree, "site:1030")?.id).toBe("1030");
@@ -101,7 +101,7 @@ test("only open nodes show what is below", () => {
   expect(ids(["site:1010"])).toEqual(["cause:scalar-read", "cause:copy"]);
 });
 
-test("what waits have in common is told, else how many values there are", () => {
+test("what syncs have in common is shown, else how many values there are", () => {
   const [reads] = tree as [SyncNode];
   expect(common(reads, ({ sync: { api } }) => api)).toEqual({
     value: "cudaStreamSynchronize",

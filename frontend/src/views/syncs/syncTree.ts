@@ -6,7 +6,7 @@ import { compareNumbers, type Sort } from "../../text/numbers";
 export type SyncSortKey =
   "what" | "count" | "blocked" | "idle" | "longest" | "phase" | "module" | "start";
 
-/** Waits of one cause, those of one place in the code among them, or a single one. */
+/** Syncs of one cause, those of one place in the code among them, or a single one. */
 export interface SyncNode {
   /** `cause:…`, `site:` and the first event's id, or the event's id: what an address names. */
   readonly id: string;
@@ -18,7 +18,7 @@ export interface SyncNode {
   readonly children: readonly SyncNode[];
 }
 
-/** Waits by cause, then by call site, then one by one; a site of one wait is that wait. */
+/** Syncs by cause, then by call site, then one by one; a site of one sync is that sync. */
 export function syncTree(rows: readonly SyncRow[]): SyncNode[] {
   const byTime = [...rows].sort((a, b) => a.start - b.start);
   return groupBy(byTime, ({ sync }) => sync.cause).map(([cause, ofCause]) =>
@@ -99,7 +99,7 @@ export function common(
     : { value: null, different: values.size };
 }
 
-/** The longest of a node's waits, which stands for them. */
+/** The longest of a node's syncs, which stands for them. */
 export function longestOf(node: SyncNode): SyncRow | null {
   return node.rows.reduce<SyncRow | null>(
     (most, row) => (most === null || row.sync.duration_us > most.sync.duration_us ? row : most),
@@ -107,7 +107,7 @@ export function longestOf(node: SyncNode): SyncRow | null {
   );
 }
 
-/** The operator a wait was made in, else its autograd node, else the call itself. */
+/** The operator a sync was made in, else its autograd node, else the call itself. */
 export function placeText({ sync }: SyncRow): string {
   return sync.operator ?? sync.node ?? sync.api;
 }

@@ -82,7 +82,7 @@ function Owner({ event }: { event: WireEvent }): ReactElement {
     <button
       type="button"
       className="link"
-      title="Show the module in Backward"
+      title="Show module"
       onClick={() => {
         go({ view: "backward", module, zoom: null, search: "", sort: null });
       }}

@@ -5,14 +5,14 @@ import { Name } from "../../components/Name";
 import type { Loaded } from "../../parts/services";
 import type { Definition } from "../../text/definitions";
 import { count, duration, percent } from "../../text/formats";
-import { causeText, partsOf, rankings, STRETCH_DEFINITIONS as D, type Ranking } from "./range";
+import { causeText, partsOf, rankings, SPAN_DEFINITIONS as D, type Ranking } from "./range";
 
 interface RangePanelProps {
   loaded: Loaded<WireStatistics>;
   onClose: () => void;
 }
 
-/** What host and devices did in a selected stretch. */
+/** What host and devices did in a selected span. */
 export function RangePanel({ loaded, onClose }: RangePanelProps): ReactElement {
   if (loaded.status === "error") return <p className="message">{loaded.error.message}</p>;
   const { value } = loaded;
@@ -51,7 +51,7 @@ function Sums({
   return (
     <dl className="facts">
       <Fact definition={D.events}>{count(statistics.events)}</Fact>
-      <Fact definition={D.waits}>{count(statistics.waits)}</Fact>
+      <Fact definition={D.syncs}>{count(statistics.waits)}</Fact>
       <Fact definition={D.blocked} look={statistics.host_blocked_us > 0}>
         {duration(statistics.host_blocked_us)}
       </Fact>

@@ -43,7 +43,7 @@ export function SelectionPanel({
 const KEYS: readonly [keys: string, does: string][] = [
   ["W S", "zoom"],
   ["A D", "pan"],
-  ["drag", "select a stretch"],
+  ["drag", "select a span"],
   ["shift+drag", "pan"],
   ["ctrl+wheel", "zoom"],
   ["shift+arrows", "move the selection"],

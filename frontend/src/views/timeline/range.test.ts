@@ -16,7 +16,7 @@ test("rankings by kind, device work first; kinds without any are left out", () =
   ]);
 });
 
-test("parts that are nothing are not told", () => {
+test("parts that are nothing are left out", () => {
   expect(partsOf({ sync: 1, launch: 0, copy: 5 })).toEqual([
     ["copy", 5],
     ["sync", 1],

@@ -80,7 +80,7 @@ export function useActions(
         if (chart !== null) void nextHit(hits, place.event, chart.shown, step).then(look);
       },
       select: (direction) => {
-        const next = chart?.beside(spot, direction) ?? null;
+        const next = chart?.nextTo(spot, direction) ?? null;
         if (next !== null) pick(next);
       },
     };

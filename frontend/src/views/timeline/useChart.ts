@@ -38,7 +38,7 @@ interface ChartParts {
   decor: Decor;
 }
 
-/** The chart on its canvases, told of every change of what is drawn on it; null until it is there. */
+/** The chart on its canvases, notified of every change of what is drawn on it; null until it is there. */
 export function useChart(
   { lanes, axis, minimap, scroller }: ChartRefs,
   { target, timeline, bounds, first, decor }: ChartParts,

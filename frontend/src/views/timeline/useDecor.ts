@@ -7,7 +7,7 @@ import { PALETTES, type Palette } from "../../theme/colours";
 import type { Decor } from "./chart/scene";
 import { coloursOf, inkOf, textsOf } from "./chart/shades";
 import type { LaneBox } from "./data/lanes";
-import { waitsOf } from "./data/waits";
+import { syncMarksOf } from "./data/syncMarks";
 import type { Hits } from "./useHits";
 import { spotOf, type Selection } from "./useSelection";
 
@@ -25,7 +25,7 @@ export function useDecor(
   const ink = useMemo(() => inkOf(meanings, palette), [meanings, palette]);
   const colours = useMemo(() => coloursOf(meanings, palette), [meanings, palette]);
   const texts = useMemo(() => textsOf(ink, palette), [ink, palette]);
-  const waits = useMemo(() => waitsOf(report), [report]);
+  const syncs = useMemo(() => syncMarksOf(report), [report]);
   const hits = useMemo(() => found.map(spotOf), [found]);
   return useMemo(
     () => ({
@@ -34,7 +34,7 @@ export function useDecor(
       ink,
       colours,
       texts,
-      waits,
+      syncs,
       selected: spot,
       links,
       hits,
@@ -42,7 +42,7 @@ export function useDecor(
       range,
       mark,
     }),
-    [boxes, palette, ink, colours, texts, waits, spot, links, hits, density, range, mark],
+    [boxes, palette, ink, colours, texts, syncs, spot, links, hits, density, range, mark],
   );
 }
 

@@ -27,7 +27,7 @@ const NONE: Hits = {
   more: () => Promise.resolve(null),
 };
 
-/** The events whose names hold a text; asked for when the typing pauses. */
+/** The events whose names hold a text; asked for when the typing stops. */
 export function useHits(target: Target, text: string): Hits {
   const { api } = useServices();
   const wanted = useLate(text.trim());
@@ -83,7 +83,7 @@ interface Hit {
 }
 
 /**
- * The hit to go to next: after the selected one, or where that is none of them the first one from
+ * The hit to go to next: after the selected one, or where that is not among them the first one from
  * the middle of what is in view; round and round. `hits` by start; null where there are none.
  */
 export function hitAfter<T extends Hit>(

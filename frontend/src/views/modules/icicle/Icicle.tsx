@@ -17,11 +17,11 @@ interface IcicleProps {
   modules: Modules;
   /** Unattributed time, in the icicle's measure. */
   rest: number;
-  /** Length of the steps, against which a wait is crimson. */
+  /** Length of the steps, against which a sync is crimson. */
   step: number;
   zoom: number | null;
   /** Whether each block shows the forward too. */
-  beside: boolean;
+  withForward: boolean;
   shared: SharedSelection;
   onPick: (index: number) => void;
 }
@@ -78,7 +78,7 @@ function BlockView(props: BlockViewProps): ReactElement {
   return (
     <div
       className={classOf(props)}
-      title={titleOf(block, modules, props.beside)}
+      title={titleOf(block, modules, props.withForward)}
       style={
         {
           left: `${block.left * 100}%`,
@@ -97,7 +97,7 @@ function BlockView(props: BlockViewProps): ReactElement {
       {block.width * props.width >= LEAST_LABEL_PX && (
         <bdi>{clip(labelOf(block, modules, props.zoom), 200)}</bdi>
       )}
-      {props.beside && <ForwardBar block={block} modules={modules} />}
+      {props.withForward && <ForwardBar block={block} modules={modules} />}
     </div>
   );
 }
@@ -113,11 +113,11 @@ function classOf(props: BlockViewProps): string {
   const { block, modules, step } = props;
   const names = ["block", block.kind];
   if (block.module !== null) {
-    const wait = modules.numbers[block.module]?.ownWait ?? 0;
-    if (isHighlighted(wait, step)) names.push("look");
+    const sync = modules.numbers[block.module]?.ownBlocked ?? 0;
+    if (isHighlighted(sync, step)) names.push("look");
     if (block.module === props.shared.selected) names.push("selected");
     if (block.module === props.shared.hovered) names.push("hovered");
-    if (modules.search !== null && !modules.search.kept.has(block.module)) names.push("faded");
+    if (modules.search !== null && !modules.search.shown.has(block.module)) names.push("faded");
   }
   return names.join(" ");
 }
@@ -131,7 +131,7 @@ function labelOf(block: Block, modules: Modules, zoom: number | null): string {
   return `${node.label} · ${node.className} · ${duration(block.value)}`;
 }
 
-function titleOf(block: Block, modules: Modules, beside: boolean): string {
+function titleOf(block: Block, modules: Modules, withForward: boolean): string {
   if (block.kind === "rest") return `not attributed\n${duration(block.value)}`;
   if (block.module === null) return `${count(block.count)} small modules\n${duration(block.value)}`;
   const chain = lineage(modules.tree, block.module);
@@ -141,8 +141,10 @@ function titleOf(block: Block, modules: Modules, beside: boolean): string {
   if (node?.module === null) {
     return `${clip(node.label, 500)}\n${node.className}\n${duration(own)} of their own`;
   }
-  const besides = beside ? `\nforward ${duration(numbers?.forward ?? null)}` : "";
-  const waits =
-    numbers !== undefined && numbers.ownWait > 0 ? `\nhost waits ${duration(numbers.ownWait)}` : "";
-  return `${clip(pathText(node?.path ?? ""), 500)}\n${clip(node?.className ?? "", 200)}\n${duration(block.value)} in all, ${duration(own)} of its own${besides}${waits}`;
+  const forward = withForward ? `\nforward ${duration(numbers?.forward ?? null)}` : "";
+  const syncs =
+    numbers !== undefined && numbers.ownBlocked > 0
+      ? `\nhost blocked ${duration(numbers.ownBlocked)}`
+      : "";
+  return `${clip(pathText(node?.path ?? ""), 500)}\n${clip(node?.className ?? "", 200)}\n${duration(block.value)} in all, ${duration(own)} of its own${forward}${syncs}`;
 }

@@ -23,8 +23,8 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
   const { tree, chosen, grouping } = modules;
   const by = divisor(report, chosen.averaging);
   const zoom = grouping === "instance" ? indexOfPath(tree, place.zoom) : null;
-  // A group's block is as wide as own times: no scale for the forward with those below.
-  const beside = place.beside && chosen.quantity !== "forward" && grouping === "instance";
+  // A group's block is as wide as own times: no scale for the forward, children included.
+  const withForward = place.withForward && chosen.quantity !== "forward" && grouping === "instance";
   const pick = (index: number): void => {
     const node = tree.nodes[index];
     if (node === undefined) return;
@@ -40,7 +40,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
       <Breadcrumb
         modules={modules}
         zoom={zoom}
-        beside={beside}
+        withForward={withForward}
         onZoom={(index) => {
           go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
         }}
@@ -50,7 +50,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
         rest={over(restOf(report, chosen), by) ?? 0}
         step={stepsLength(report) / by}
         zoom={zoom}
-        beside={beside}
+        withForward={withForward}
         shared={shared}
         onPick={pick}
       />
@@ -62,12 +62,12 @@ interface BreadcrumbProps {
   modules: Modules;
   zoom: number | null;
   /** Whether the blocks show the forward too. */
-  beside: boolean;
+  withForward: boolean;
   onZoom: (index: number | null) => void;
 }
 
 /** The way from everything down to the subtree that the icicle shows. */
-function Breadcrumb({ modules, zoom, beside, onZoom }: BreadcrumbProps): ReactElement {
+function Breadcrumb({ modules, zoom, withForward, onZoom }: BreadcrumbProps): ReactElement {
   const chain = zoom === null ? [] : lineage(modules.tree, zoom);
   return (
     <nav className="breadcrumb" aria-label="Subtree shown">
@@ -88,7 +88,7 @@ function Breadcrumb({ modules, zoom, beside, onZoom }: BreadcrumbProps): ReactEl
           all modules
         </button>
       )}
-      {beside && (
+      {withForward && (
         <span className="forward-key">
           <span aria-hidden="true" />
           forward, to the same scale

@@ -52,7 +52,7 @@ test("a zoomed module fills the width, without the rest", () => {
   ]);
 });
 
-test("only so many levels are drawn", () => {
+test("no more levels than asked for are drawn", () => {
   expect(layoutIcicle(input(report(), { levels: 1 }))).toHaveLength(2);
 });
 
@@ -62,7 +62,7 @@ test("the deepest shade is the largest own time, none is 0", () => {
   expect(shades).toContainEqual([1, 0]);
 });
 
-test("narrow neighbours are merged, their time and number kept", () => {
+test("narrow neighbours are merged, their time and number summed", () => {
   const small = Array.from({ length: 50 }, (_, i) => module(`s${i}`, null, { backward: work(1) }));
   const given = input(
     report({ modules: [module("big", null, { backward: work(950) }), ...small] }),

@@ -26,7 +26,7 @@ export interface Block {
   readonly value: number;
   /** Own time against the largest own time shown, 0 to 1. */
   readonly shade: number;
-  /** How many blocks stand behind this one: 1, more where merged. */
+  /** Blocks merged into this one: 1 where none are. */
   readonly count: number;
 }
 
@@ -104,7 +104,7 @@ function shadeScale(
   return largest === 0 ? () => 0 : scaleSqrt().domain([0, largest]).range([0, 1]).clamp(true);
 }
 
-/** Join neighbours of one level that are too narrow to be seen; what they hold is kept. */
+/** Join neighbours of one level that are too narrow to be seen; their sums remain. */
 function mergeNarrow(blocks: readonly Block[], least: number): Block[] {
   const levels: Block[][] = [];
   for (const block of blocks) (levels[block.level] ??= []).push(block);

@@ -65,7 +65,7 @@ export function CallChart({ report, calls, clock }: CallChartProps): ReactElemen
       )}
       {calls.binned && (
         <p className="muted">
-          {count(calls.count)} calls are more than are told one by one: a bar is the mean of{" "}
+          {count(calls.count)} calls are too many for one bar each: a bar is the mean of{" "}
           {counted(bar?.call.calls ?? 0, "call")}.
         </p>
       )}

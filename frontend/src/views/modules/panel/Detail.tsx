@@ -19,9 +19,9 @@ interface DetailProps {
   forward: boolean;
 }
 
-const SCOPE_TITLES: Readonly<Record<Scope, string>> = { below: "with below", self: "self" };
+const SCOPE_TITLES: Readonly<Record<Scope, string>> = { below: "including children", self: "self" };
 
-/** What the server tells of one module by itself. */
+/** What the server knows about one module. */
 export function Detail({ report, module, detail, by, clock, forward }: DetailProps): ReactElement {
   const [side, setSide] = useState<Side>(forward ? "forward" : "backward");
   const [scope, setScope] = useState<Scope>("below");
@@ -38,11 +38,11 @@ export function Detail({ report, module, detail, by, clock, forward }: DetailPro
   if (detail.value === null) {
     return <p className="muted">Looking at its calls, kernels and nodes…</p>;
   }
-  const told = detail.value;
+  const { value } = detail;
   const device = module.backward.device_us !== null;
   return (
     <>
-      <CallChart report={report} calls={told.calls} clock={device ? clock : "host"} />
+      <CallChart report={report} calls={value.calls} clock={device ? clock : "host"} />
       <div className="panel-choice">
         {device && (
           <Segments
@@ -63,8 +63,8 @@ export function Detail({ report, module, detail, by, clock, forward }: DetailPro
           onChoose={setScope}
         />
       </div>
-      {device && <KernelList detail={told} side={side} scope={scope} by={by} />}
-      <NodeList detail={told} scope={scope} by={by} />
+      {device && <KernelList detail={value} side={side} scope={scope} by={by} />}
+      <NodeList detail={value} scope={scope} by={by} />
     </>
   );
 }

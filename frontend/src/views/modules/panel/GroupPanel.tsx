@@ -68,7 +68,7 @@ function Totals({ sums, modules }: { sums: ModuleNumbers; modules: Modules }): R
     [D.forward.title, D.forward.text, duration(sums.forward)],
     [D.ratio.title, D.ratio.text, times(sums.ratio)],
     [D.kernels.title, D.kernels.text, count(sums.kernels)],
-    [D.wait.title, D.wait.text, duration(sums.wait)],
+    [D.blocked.title, D.blocked.text, duration(sums.blocked)],
   ] as const;
   return (
     <dl className="facts">

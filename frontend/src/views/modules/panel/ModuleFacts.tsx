@@ -40,7 +40,7 @@ export function ModuleFacts({ module, parameters }: ModuleFactsProps): ReactElem
           </h3>
           <dl className="facts">
             <div>
-              <dt>with below</dt>
+              <dt>including children</dt>
               <dd>
                 {count(parameters.count)} · {bytes(parameters.bytes)}
               </dd>

@@ -3,7 +3,7 @@ import { useMemo, type ReactElement } from "react";
 import type { Target } from "../../../api/request";
 import type { WireReport } from "../../../api/types";
 import { Name } from "../../../components/Name";
-import { Remedy } from "../../../parts/Remedy";
+import { Fix } from "../../../parts/Fix";
 import { useLoad, usePlace, useServices } from "../../../parts/services";
 import { findingsOfModule } from "../../../report/findings";
 import { divisor, stepsLength } from "../../../report/measures";
@@ -39,12 +39,12 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   if (module === undefined) return null;
   const by = divisor(report, modules.chosen.averaging);
   const step = stepsLength(report) / Math.max(1, report.steps.length);
-  const remedies = findingsOfModule(report, path).map((finding) => (
-    <Remedy key={`${finding.rule} ${finding.where}`} finding={finding} stepUs={step} />
+  const fixes = findingsOfModule(report, path).map((finding) => (
+    <Fix key={`${finding.rule} ${finding.where}`} finding={finding} stepUs={step} />
   ));
-  const waits = (
+  const syncs = (
     <ModuleSyncs
-      key="waits"
+      key="syncs"
       report={report}
       target={target}
       path={path}
@@ -65,7 +65,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
       }}
     >
       <Head {...props} onClose={close} />
-      {module.sync.count > 0 ? [waits, ...remedies] : [...remedies, waits]}
+      {module.sync.count > 0 ? [syncs, ...fixes] : [...fixes, syncs]}
       <WorkTable module={module} by={by} />
       <KindBars module={module} by={by} />
       <Detail

@@ -25,16 +25,16 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
   const { report, target, path, sync, by } = props;
   const own = useMemo(() => ownSyncs(report, path), [report, path]);
   const [longest, ...others] = own;
-  if (sync.count === 0) return <p className="muted">The host never waits for the device here.</p>;
+  if (sync.count === 0) return <p className="muted">No syncs in this module.</p>;
   const idle =
     sync.device_idle_us === null ? "" : ` · device idle ${duration(sync.device_idle_us / by)}`;
   return (
     <section aria-label="Syncs">
-      <h3>Host waits</h3>
+      <h3>Syncs</h3>
       <p>
         {counted(sync.count / by, "sync")} · host blocked {duration(sync.blocked_us / by)}
         {idle}
-        {own.length === 0 && ", in modules below"}
+        {own.length === 0 && ", in its children"}
       </p>
       {longest !== undefined && (
         <>
@@ -47,7 +47,7 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
           </p>
         </>
       )}
-      {others.length > 0 && <h3>{counted(others.length, "more wait")} of this module itself</h3>}
+      {others.length > 0 && <h3>{counted(others.length, "more sync")} of this module itself</h3>}
       <ul className="sync-list">
         {others.slice(0, MOST).map((row) => (
           <li key={row.id}>

@@ -14,7 +14,7 @@ import type { WireModule, WireReport, WireWork } from "../../../api/types";
 export const SIDES = ["forward", "backward", "recompute"] as const;
 export type Side = (typeof SIDES)[number];
 
-/** Of the module alone, or with those below it. */
+/** Of the module alone, or including its children. */
 export const SCOPES = ["below", "self"] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -84,7 +84,7 @@ export function kindRows(module: WireModule): KindRow[] {
     .sort((a, b) => b.forward + b.backward - a.forward - a.backward);
 }
 
-/** Share of a direction's device time on tensor cores; null where there is none to tell. */
+/** Share of a direction's device time on tensor cores; null without any. */
 export function tensorCoreShare(work: WireWork): number | null {
   const { device_us: device, tensor_core_us: cores } = work;
   return device === null || cores === null || device <= 0 ? null : cores / device;

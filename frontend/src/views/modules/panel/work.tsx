@@ -25,7 +25,7 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
     ["backward", backward],
     ...(recompute === null ? [] : [["recompute", recompute] as [string, WireWork]]),
   ];
-  const told = linesFor(by).filter(([, render]) =>
+  const lines = linesFor(by).filter(([, render]) =>
     sides.some(([, work]) => render(work) !== NOTHING),
   );
   return (
@@ -41,7 +41,7 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
         </tr>
       </thead>
       <tbody>
-        {told.map(([title, render, meaning], index) => (
+        {lines.map(([title, render, meaning], index) => (
           <tr key={index}>
             <th scope="row" className={title === SELF ? "sub" : ""}>
               {meaning === undefined ? title : <Term text={meaning}>{title}</Term>}

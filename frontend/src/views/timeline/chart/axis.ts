@@ -80,7 +80,7 @@ export function roundUp(value: number): number {
   return factor * power;
 }
 
-/** One unit for the whole axis, and digits enough to tell one tick from the next. */
+/** One unit for the whole axis, and enough digits to distinguish one tick from the next. */
 function scaleOf(span: Span, step: number): DurationScale {
   const largest = Math.max(Math.abs(span.from), Math.abs(span.to));
   const unit = largest >= 9.9e6 ? "s" : largest >= 1e3 ? "ms" : "µs";

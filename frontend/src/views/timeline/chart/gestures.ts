@@ -55,7 +55,7 @@ class Gestures {
     else [this.begun, this.beginTime, this.moved] = [point, this.chart.timeAt(point.x), false];
     const pan = event.shiftKey || event.button === 1;
     this.doing = event.pointerType === "touch" ? "touch" : pan ? "pan" : "range";
-    this.chart.tell.onHover?.(null, 0, 0);
+    this.chart.listeners.onHover?.(null, 0, 0);
   };
 
   readonly move = (event: PointerEvent): void => {
@@ -63,13 +63,13 @@ class Gestures {
     const before = this.pointers.get(event.pointerId);
     this.chart.point(point.x);
     if (before === undefined) {
-      this.chart.tell.onHover?.(this.chart.blockAt(point.x, point.y), point.x, point.y);
+      this.chart.listeners.onHover?.(this.chart.blockAt(point.x, point.y), point.x, point.y);
       return;
     }
     const way = Math.hypot(point.x - this.begun.x, point.y - this.begun.y);
     if (!this.moved && way < STILL_PX) return;
     this.moved = true;
-    if (this.doing === "range") this.chart.tell.onRange?.(this.rangeTo(point), false);
+    if (this.doing === "range") this.chart.listeners.onRange?.(this.rangeTo(point), false);
     else this.drag(event.pointerId, before, point);
     this.pointers.set(event.pointerId, point);
   };
@@ -77,8 +77,8 @@ class Gestures {
   readonly up = (event: PointerEvent): void => {
     if (!this.pointers.delete(event.pointerId)) return;
     const point = this.pointOf(event);
-    if (!this.moved) this.chart.tell.onPick?.(this.chart.blockAt(point.x, point.y));
-    else if (this.doing === "range") this.chart.tell.onRange?.(this.rangeTo(point), true);
+    if (!this.moved) this.chart.listeners.onPick?.(this.chart.blockAt(point.x, point.y));
+    else if (this.doing === "range") this.chart.listeners.onRange?.(this.rangeTo(point), true);
     if (this.pointers.size === 0) this.doing = "nothing";
   };
 
@@ -89,13 +89,13 @@ class Gestures {
 
   readonly leave = (): void => {
     this.chart.point(null);
-    if (this.pointers.size === 0) this.chart.tell.onHover?.(null, 0, 0);
+    if (this.pointers.size === 0) this.chart.listeners.onHover?.(null, 0, 0);
   };
 
   readonly open = (event: MouseEvent): void => {
     const { x, y } = this.pointOf(event);
     const block = this.chart.blockAt(x, y);
-    if (block !== null) this.chart.tell.onOpen?.(block);
+    if (block !== null) this.chart.listeners.onOpen?.(block);
   };
 
   readonly wheel = (event: WheelEvent): void => {
@@ -144,7 +144,7 @@ class Gestures {
 /** How near to the end of the frame one has to point to move that end alone. */
 const EDGE_PX = 6;
 
-/** Dragging the frame of the minimap, its ends, or to a place beside it; returns what stops it. */
+/** Dragging the frame of the minimap, its ends, or to a place outside it; returns what stops it. */
 export function followMinimap(canvas: HTMLCanvasElement, chart: Chart): () => void {
   const stop = new AbortController();
   const { signal } = stop;

@@ -77,7 +77,7 @@ export type Measure = (text: string) => number;
 
 /**
  * Measures texts by the widths of their characters where these are plain, which is fast, and asks
- * `exact` for others; it keeps what it was told.
+ * `exact` for others; it caches widths.
  */
 export function measureBy(exact: Measure): Measure {
   const plain = Float32Array.from({ length: 128 }, (_, code) =>

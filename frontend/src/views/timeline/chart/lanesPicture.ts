@@ -35,7 +35,7 @@ export class LanesPicture {
     this.lines = makeLines(width);
   }
 
-  /** One line of what is behind the blocks: the ticks of the axis, and what is selected. */
+  /** One line of the background of the blocks: the ticks of the axis, and what is selected. */
   private drawGround(scene: Scene): void {
     const { palette, ratio, ink } = scene;
     this.ground.fill(ink.ground);

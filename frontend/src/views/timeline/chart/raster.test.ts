@@ -29,7 +29,7 @@ test("colours are mixed byte by byte", () => {
   }
 });
 
-test("a stretch darkens each pixel by what it covers of it", () => {
+test("a span darkens each pixel by what it covers of it", () => {
   const next = random(10);
   for (let round = 0; round < 2000; round++) {
     const line = new Uint32Array(20).fill(WHITE);
@@ -58,7 +58,7 @@ test("what is too short to see is seen", () => {
   expect(line[50]).toBeGreaterThan(0.6);
 });
 
-test("neighbours are told apart by a gap", () => {
+test("neighbours are separated by a gap", () => {
   const line = lineOf([
     { start: 10, duration: 20, depth: 0, name: "x" },
     { start: 30, duration: 20, depth: 0, name: "x" },

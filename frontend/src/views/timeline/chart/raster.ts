@@ -11,7 +11,7 @@ export interface Lines {
   readonly body: Uint32Array;
   /** The outermost lines, where corners are off. */
   readonly edge: Uint32Array;
-  /** Lines that tell merged blocks from single ones. */
+  /** Lines that distinguish merged blocks from single ones. */
   readonly stripe: Uint32Array;
 }
 
@@ -93,7 +93,7 @@ interface Look {
 function drawBlock(lines: Lines, from: number, to: number, look: Look): void {
   const { packed, ground, merged, corners } = look;
   const wide = to - from >= 6;
-  // What is left of a block beside a cut is no block of its own.
+  // What is left of a block next to a cut is no block of its own.
   const least = corners[0] && corners[1] ? LEAST_COVER : 0;
   fill(lines.body, from, to, packed, least);
   fill(

@@ -4,7 +4,7 @@ import type { Tile } from "../data/blocks";
 import type { Block } from "../data/hits";
 import type { LaneBox } from "../data/lanes";
 import type { Piece } from "../data/tiles";
-import type { Wait } from "../data/waits";
+import type { Sync } from "../data/syncMarks";
 import type { Measure } from "./labels";
 import type { Ink } from "./raster";
 
@@ -20,7 +20,7 @@ export interface Decor {
   readonly boxes: readonly LaneBox[];
   readonly palette: Palette;
   readonly ink: Ink;
-  readonly waits: readonly Wait[];
+  readonly syncs: readonly Sync[];
   readonly selected: Spot | null;
   /** What the selected event is linked to. */
   readonly links: readonly Spot[];

@@ -109,7 +109,7 @@ export function inkOf(meanings: readonly string[], palette: Palette): Ink {
   return {
     ground: packed(bytesOf(surface)),
     shades: coloursOf(meanings, palette).map((colour, index) =>
-      // A wait is never pale: its text is of a colour that needs the full one.
+      // A sync is never pale: its text is of a colour that needs the full one.
       meanings[index] === "wait"
         ? shadesOf(colour, surface, 100, 100)
         : shadesOf(colour, surface, shadeLeast, Math.max(shadeMost, DEEPEST)),

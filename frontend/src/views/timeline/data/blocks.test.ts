@@ -24,7 +24,7 @@ test("a lane without blocks has no rows", () => {
   expect(tileFrom(windowOf({ a: [] })).blocks.get("a")?.first.length).toBe(1);
 });
 
-test("the blocks that touch a stretch are those that a slow search finds", () => {
+test("the blocks that touch a span are those that a slow search finds", () => {
   const next = random(8);
   for (let round = 0; round < 300; round++) {
     const drawn: Drawn[] = [];

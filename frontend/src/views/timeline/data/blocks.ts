@@ -11,7 +11,7 @@ export interface Blocks {
   readonly count: Int32Array;
   /** The event, -1 for a merged block. */
   readonly event: Float64Array;
-  /** First block of each depth, and behind the last one the end. */
+  /** First block of each depth, and after the last one the end. */
   readonly first: Int32Array;
 }
 
@@ -20,7 +20,7 @@ export interface Curve {
   readonly value: Float64Array;
 }
 
-/** What the server said of a stretch of the timeline. */
+/** What the server sent for a span of the timeline. */
 export interface Tile {
   readonly names: readonly string[];
   readonly blocks: ReadonlyMap<string, Blocks>;
@@ -64,7 +64,7 @@ function firstOfDepths(depth: readonly number[]): Int32Array {
   return first;
 }
 
-/** First and last (exclusive) block of a row that touch a stretch of time. */
+/** First and last (exclusive) block of a row that touch a span of time. */
 export function blocksWithin(
   blocks: Blocks,
   depth: number,

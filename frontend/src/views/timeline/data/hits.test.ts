@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { laneOf, windowOf } from "../testing";
 import { tileFrom } from "./blocks";
-import { blockAt, eventBeside } from "./hits";
+import { blockAt, eventNextTo } from "./hits";
 import { layoutLanes, rowTop } from "./lanes";
 
 const tile = tileFrom(
@@ -51,10 +51,10 @@ test("a merged block says how many events it holds", () => {
 
 test("from event to event by direction", () => {
   const from = { lane: "host", depth: 1, span: { from: 2, to: 8 } };
-  const beside = (direction: Parameters<typeof eventBeside>[3]): string | null | undefined =>
-    eventBeside(pieces, boxes, from, direction)?.name;
-  expect(beside("next")).toBe("last");
-  expect(beside("previous")).toBeUndefined();
-  expect(beside("above")).toBe("outer");
-  expect(beside("below")).toBe("kernel");
+  const nextTo = (direction: Parameters<typeof eventNextTo>[3]): string | null | undefined =>
+    eventNextTo(pieces, boxes, from, direction)?.name;
+  expect(nextTo("next")).toBe("last");
+  expect(nextTo("previous")).toBeUndefined();
+  expect(nextTo("above")).toBe("outer");
+  expect(nextTo("below")).toBe("kernel");
 });

@@ -41,7 +41,7 @@ export function sameBlock(a: Block, b: Block): boolean {
   );
 }
 
-/** The block at a time and height; `slack` is how far (in microseconds) one may point beside it. */
+/** The block at a time and height; `slack` is how far (in microseconds) one may miss it. */
 export function blockAt(
   pieces: readonly Piece<Tile>[],
   boxes: readonly LaneBox[],
@@ -67,8 +67,12 @@ function nearest(blocks: Blocks, depth: number, time: number, slack: number): nu
   let best: number | null = null;
   let least = Infinity;
   for (let index = first; index < last; index++) {
-    const beside = Math.max((blocks.start[index] ?? 0) - time, time - (blocks.end[index] ?? 0), 0);
-    if (beside < least) [best, least] = [index, beside];
+    const distance = Math.max(
+      (blocks.start[index] ?? 0) - time,
+      time - (blocks.end[index] ?? 0),
+      0,
+    );
+    if (distance < least) [best, least] = [index, distance];
   }
   return least <= slack ? best : null;
 }
@@ -76,10 +80,10 @@ function nearest(blocks: Blocks, depth: number, time: number, slack: number): nu
 export type Direction = "previous" | "next" | "above" | "below";
 
 /**
- * The event beside another: before or after it in its row, or in the row above or below it at its
- * middle. Merged blocks are passed over; null where there is none among what is drawn.
+ * The event next to another: before or after it in its row, or in the row above or below it at its
+ * middle. Merged blocks are passed over; null without one among what is drawn.
  */
-export function eventBeside(
+export function eventNextTo(
   pieces: readonly Piece<Tile>[],
   boxes: readonly LaneBox[],
   from: Pick<Block, "lane" | "depth" | "span">,
@@ -128,9 +132,9 @@ function eventsOf(pieces: readonly Piece<Tile>[], lane: string, depth: number): 
 }
 
 function nearestOf(events: readonly Block[], time: number): Block | null {
-  const beside = ({ span }: Block): number => Math.max(span.from - time, time - span.to, 0);
+  const distance = ({ span }: Block): number => Math.max(span.from - time, time - span.to, 0);
   return events.reduce<Block | null>(
-    (best, one) => (best === null || beside(one) < beside(best) ? one : best),
+    (best, one) => (best === null || distance(one) < distance(best) ? one : best),
     null,
   );
 }

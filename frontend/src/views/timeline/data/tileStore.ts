@@ -4,7 +4,7 @@ import type { Span } from "../../../text/span";
 import { tileFrom, type Tile } from "./blocks";
 import { keyText, tileSpan, type TileKey } from "./tiles";
 
-/** Blocks that are kept; about 50 bytes each. */
+/** Blocks that are cached; about 50 bytes each. */
 const MOST_BLOCKS = 1_500_000;
 
 /** Requests at a time. */

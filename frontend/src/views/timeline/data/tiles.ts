@@ -44,23 +44,23 @@ export function tilesInView(span: Span, bounds: Span): TileKey[] {
 
 /**
  * What to fetch, in this order: the whole trace, which stands in for all that is missing; what is
- * in view; what is beside it.
+ * in view; what is around it.
  */
 export function tilesWanted(span: Span, bounds: Span): TileKey[] {
   const inView = tilesInView(span, bounds);
   const [first] = inView;
   const last = inView.at(-1);
-  const beside = [
+  const around = [
     { level: first?.level ?? 0, index: (last?.index ?? 0) + 1 },
     { level: first?.level ?? 0, index: (first?.index ?? 0) - 1 },
   ].filter(({ level, index }) => index === clampIndex(index, level));
   const whole = first?.level === 0 ? [] : [{ level: 0, index: 0 }];
-  return [...whole, ...inView, ...beside];
+  return [...whole, ...inView, ...around];
 }
 
 /**
  * What to draw for the tiles in view: each, or the parts of it that are there, or what is there of
- * a larger tile. The pieces do not overlap; where nothing is known there is none.
+ * a larger tile. The pieces do not overlap; nothing known, no piece.
  */
 export function piecesFor<T>(
   wanted: readonly TileKey[],

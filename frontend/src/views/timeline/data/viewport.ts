@@ -5,7 +5,7 @@ import { lengthOf, type Span } from "../../../text/span";
 /** No closer than this, in microseconds: traces are exact to the nanosecond. */
 export const LEAST_US = 0.1;
 
-/** Room beside the trace, as a share of it. */
+/** Room around the trace, as a share of it. */
 const MARGIN = 0.005;
 
 /** All that can be looked at: a trace of this length and some room on both sides. */

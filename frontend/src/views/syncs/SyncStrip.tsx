@@ -6,13 +6,13 @@ import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
 import { counted, duration } from "../../text/formats";
 import { stepLabel } from "../../text/names";
 import type { Span } from "../../text/span";
-import { WAIT_DEFINITIONS as D } from "./definitions";
+import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
 
 const BINS = 240;
 
-interface WaitStripProps {
+interface SyncStripProps {
   report: WireReport;
-  /** All waits, which set the scale. */
+  /** All syncs, which set the scale. */
   all: readonly SyncRow[];
   /** Those that are drawn. */
   rows: readonly SyncRow[];
@@ -22,7 +22,7 @@ interface WaitStripProps {
 }
 
 /** When the host waits: the trace from left to right, full height where it does nothing else. */
-export function WaitStrip(props: WaitStripProps): ReactElement | null {
+export function SyncStrip(props: SyncStripProps): ReactElement | null {
   const { report, all, rows, selected, onSelect } = props;
   const span = useMemo(() => stripSpan(report, all), [report, all]);
   const bins = useMemo(() => stripBins(report, rows, span, BINS), [report, rows, span]);
@@ -30,10 +30,10 @@ export function WaitStrip(props: WaitStripProps): ReactElement | null {
   if (all.length === 0) return null;
   return (
     <div
-      className="picture wait-strip"
+      className="picture sync-strip"
       role="img"
       title={D.strip.text}
-      aria-label={`${counted(rows.length, "wait")} over ${counted(steps.length, "step")}; the table lists them.`}
+      aria-label={`${counted(rows.length, "sync")} over ${counted(steps.length, "step")}; the table lists them.`}
     >
       {steps.map((step) => (
         <span key={step.name} className="strip-step" style={across(step)}>
@@ -45,7 +45,7 @@ export function WaitStrip(props: WaitStripProps): ReactElement | null {
           key={bin.from}
           className={`strip-bin ${bin.look ? "look" : ""} ${markOf(bin, selected)}`}
           style={across(bin)}
-          title={`${counted(bin.rows.length, "wait")}, ${duration(bin.us)} of the host`}
+          title={`${counted(bin.rows.length, "sync")}, ${duration(bin.us)} of the host`}
           onClick={() => {
             onSelect(bin.longest.id);
           }}
@@ -70,9 +70,9 @@ function across(part: { from: number; width: number }): { left: string; width: s
 interface StripBin {
   readonly from: number;
   readonly width: number;
-  /** Share of the slice in which some wait goes on, at most 1. */
+  /** Share of the slice in which some sync goes on, at most 1. */
   readonly blocked: number;
-  /** Host time of waits in the slice, in microseconds. */
+  /** Host time of syncs in the slice, in microseconds. */
   readonly us: number;
   readonly rows: readonly SyncRow[];
   /** The longest of them, which the slice leads to. */
@@ -87,7 +87,7 @@ export interface StripStep {
   readonly width: number;
 }
 
-/** The time that steps and waits take up together, since the beginning of the trace. */
+/** The time that steps and syncs take up together, since the beginning of the trace. */
 export function stripSpan(report: WireReport, rows: readonly SyncRow[]): Span {
   const begin = report.trace.start_us;
   const starts = [
@@ -111,7 +111,7 @@ export function stripSteps(report: WireReport, span: Span): StripStep[] {
   }));
 }
 
-/** The slices of equal length in which there is a wait. */
+/** The slices of equal length in which there is a sync. */
 export function stripBins(
   report: WireReport,
   rows: readonly SyncRow[],
@@ -149,7 +149,7 @@ export function stripBins(
     }));
 }
 
-// Not Math.min(...): a trace may hold more waits than a call takes arguments.
+// Not Math.min(...): a trace may hold more syncs than a call takes arguments.
 function least(values: readonly number[]): number {
   return values.reduce((a, b) => Math.min(a, b), values[0] ?? 0);
 }

@@ -6,16 +6,16 @@ import { stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { counted, duration } from "../../text/formats";
-import { WAIT_DEFINITIONS as D } from "./definitions";
+import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
 import { common, type SyncNode } from "./syncTree";
 
-interface WaitFactsProps {
+interface SyncFactsProps {
   report: WireReport;
   node: SyncNode;
 }
 
-/** What a wait, or several, took from host and device. */
-export function WaitFacts({ report, node }: WaitFactsProps): ReactElement {
+/** What a sync, or several, took from host and device. */
+export function SyncFacts({ report, node }: SyncFactsProps): ReactElement {
   const { sum, rows } = node;
   const steps = Math.max(1, report.steps.length);
   const single = rows.length === 1;
@@ -40,7 +40,7 @@ export function WaitFacts({ report, node }: WaitFactsProps): ReactElement {
       </dl>
       {!single && (
         <p className="muted" title={D.perStep.text}>
-          {counted(rows.length, "wait")} in {counted(report.steps.length, "step")},{" "}
+          {counted(rows.length, "sync")} in {counted(report.steps.length, "step")},{" "}
           {duration(sum.blocked / steps)} per step
           {thread.value === null && `, on ${thread.different} threads`}
         </p>
@@ -76,10 +76,10 @@ function Amount({ definition, us, whole, className }: AmountProps): ReactElement
   );
 }
 
-/** The work that a wait was for. */
+/** The work that a sync was for. */
 export function WaitedFor({ sync }: SyncRow): ReactElement {
   const { waited_for: work } = sync;
-  if (work === null) return <p className="muted">No device work ended during the wait.</p>;
+  if (work === null) return <p className="muted">No device work ended during the sync.</p>;
   return (
     <div title={D.waitedFor.text}>
       <p className="muted">

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { syncRows } from "../../report/syncs";
 import { report, step, sync } from "../../testing/report";
-import { stripBins, stripSpan, stripSteps } from "./WaitStrip";
+import { stripBins, stripSpan, stripSteps } from "./SyncStrip";
 
 const given = report({
   steps: [
@@ -19,7 +19,7 @@ const given = report({
 const rows = syncRows(given);
 const span = stripSpan(given, rows);
 
-test("steps and waits take up the strip together", () => {
+test("steps and syncs take up the strip together", () => {
   expect(span).toEqual({ from: 0, to: 220 });
   expect(stripSpan(report({ steps: [] }), [])).toEqual({ from: 0, to: 1 });
   expect(stripSteps(given, span).map(({ from, width }) => [from * 220, width * 220])).toEqual([
@@ -28,7 +28,7 @@ test("steps and waits take up the strip together", () => {
   ]);
 });
 
-test("slices hold all waits, and their time sums to that of the waits", () => {
+test("slices hold all syncs, and their time sums to that of the syncs", () => {
   const bins = stripBins(given, rows, span, 22);
   expect(bins.map(({ from, us }) => [Math.round(from * 22), us])).toEqual([
     [1, 5],
@@ -47,14 +47,14 @@ test("slices hold all waits, and their time sums to that of the waits", () => {
   expect(bins[3]?.longest.id).toBe("1015");
 });
 
-test("waits at the same time fill a slice once; a look is for what can be avoided", () => {
+test("syncs at the same time fill a slice once; a look is for what can be avoided", () => {
   const twice = [...rows, ...rows];
   expect(stripBins(given, twice, span, 22).map(({ blocked }) => blocked)).toContain(1);
   const looks = stripBins(given, rows, span, 22).filter(({ look }) => look);
   expect(looks.map(({ from }) => Math.round(from * 22))).toEqual([1, 2, 3, 4, 19, 20, 21]);
 });
 
-test("one slice and one wait without length", () => {
+test("one slice and one sync without length", () => {
   const single = report({ steps: [], syncs: [sync({ start_us: 1000, duration_us: 0 })] });
   const only = syncRows(single);
   expect(stripBins(single, only, stripSpan(single, only), 1)).toMatchObject([

@@ -5,18 +5,18 @@ import { findingId, priceText } from "../report/findings";
 import { Name } from "../components/Name";
 import { PlaceLink } from "./PlaceLink";
 
-interface RemedyProps {
+interface FixProps {
   finding: WireFinding;
-  /** Mean length of the steps that count, for shares; null where it is not told. */
+  /** Mean length of the steps that count, for shares; null where it is unknown. */
   stepUs?: number | null;
   /** Without the link to the finding, which is what is looked at. */
   alone?: boolean;
 }
 
 /** What to do about it, what that would save, and where that is known from. */
-export function Remedy({ finding, stepUs = null, alone = false }: RemedyProps): ReactElement {
+export function Fix({ finding, stepUs = null, alone = false }: FixProps): ReactElement {
   return (
-    <section className="remedy" aria-label="Remedy">
+    <section className="fix" aria-label="Fix">
       {!alone && (
         <h3>
           <Name text={finding.title} className="wrap" />
