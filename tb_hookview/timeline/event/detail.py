@@ -178,7 +178,7 @@ def _microseconds(nanoseconds: int | None) -> float | None:
 def _own_time(timeline: Timeline, row: int) -> int:
     """Time of a host row less that of the rows directly inside it."""
     call_tree = timeline.analysis.call_tree
-    below = np.arange(row + 1, call_tree.behind[row])
+    below = np.arange(row + 1, call_tree.subtree_end[row])
     children = below[call_tree.parent[below] == row]
     taken = np.minimum(call_tree.end[children], call_tree.end[row]) - call_tree.start[children]
     return max(int(call_tree.duration[row] - taken.sum()), 0)
