@@ -1,7 +1,7 @@
-"""Damaged JSON made decodable: one segment of the list of events at a time, and the root.
+"""Makes damaged JSON decodable: one segment of the list of events at a time, and the root.
 
 A segment is split where events seem to begin. Each fragment is decoded by itself: as it is, else
-with its texts and words repaired, else it is left out and counted.
+with its strings and words repaired, else it is skipped and counted.
 
 Objects in the arguments of an event may look like events. A fragment that ends inside an event is
 therefore read on into the fragments after it, and into the next segment.
@@ -24,26 +24,26 @@ DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the decoders raise for JSON that is damaged, or nested too deeply."""
 
 _BEGIN = re.compile(rb'(?:\A|[^:\[\s])\s*(\{)\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:')
-"""The brace of an event, and not that of a value or of the first object of a list in one."""
+"""The brace of an event, not that of a member's value or of the first object of a list."""
 _BLANK = b", \t\r\n"
 _GAP = re.compile(rb"[\s,]*")
 _LIST_END = re.compile(rb'\](?=\s*(?:,\s*(?:"|\Z)|\}|\Z))')
 _LAST_END = re.compile(rb'\}\s*(?=\]\s*(?:,\s*"|\}\s*\Z|\Z))')
 _UNFINISHED = re.compile(r"[-+\w./]{0,16}\s*\Z")
 _JOINS = 16
-"""Events of a segment that are read on into later fragments in vain, at most: each costs a pass."""
+"""Events of a segment whose end is sought in vain in later fragments; each costs a pass."""
 _LONGEST_JOINED = 1 << 22
 """Bytes after which an event with others inside is taken for one that lost its end."""
 
 _GARBLED = re.compile(rb"\0|[\x01-\x08\x0e-\x1f]{8}")
-"""What no writer of names writes: bytes of something else, which end and begin amid events."""
+"""Bytes that no name has: something else was written over the events here."""
 _TOKEN = re.compile(
     rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[-+]?(?:nan|inf(?:inity)?|n/a|none)(?![\w.])', re.DOTALL | re.I
 )
 _ESCAPE = re.compile(
     rb'\\(?:["\\/bfnrt]|u(?!d[89a-f])[0-9a-f]{4}|ud[89ab]..\\ud[c-f]..)|(\\)', re.I
 )
-"""Valid escapes; group 1 is a backslash that escapes nothing, or half a pair of surrogates."""
+"""An escape; group 1 is the backslash of one that is invalid."""
 _BACKSLASH = re.compile(rb'\\["\\/]|\\')
 _CONTROL = re.compile(rb"[\x01-\x1f]")
 _OPENING_QUOTE = re.compile(rb'"')
@@ -157,7 +157,7 @@ class _Segment:
         self._after_event = False
 
     def _keep(self, text: bytes, end: int) -> bool:
-        """Take what ends there by this text, if it is valid and an event is to be expected."""
+        """Append a text as what ends there, if it is valid and an event is expected here."""
         try:
             events, _ = decode_events(b"[%b]" % text)
         except DAMAGE:
@@ -171,7 +171,7 @@ class _Segment:
         return True
 
     def _read_value(self, fragment: str, begin: int, end: int) -> None:
-        """Keep, repair or leave out what stands next in a fragment."""
+        """Keep, repair or skip the next value of a fragment."""
         if self._closes(end):
             self.tail, self.tail_begin = self._text[self._at :], self._begin + self._at
             self._at = len(self._text)
@@ -192,13 +192,13 @@ class _Segment:
             self._at, self.astray = self._end_by_sight(end), True
 
     def _closes(self, end: int) -> bool:
-        """Whether the `]` of the list of events stands here."""
+        """Return whether the `]` of the list of events is here."""
         if self._last and end == len(self._text):
             return self._text.startswith(b"]", self._at)
         return _LIST_END.match(self._text, self._at) is not None
 
     def _value_end(self, fragment: str, begin: int, end: int) -> int | None:
-        """Offset after the object that begins here; None where its end is not found.
+        """Return the offset after the object that begins here; None where its end is not found.
 
         Raises:
             ValueError: it is damaged.
@@ -217,7 +217,7 @@ class _Segment:
         return None
 
     def _joined_end(self) -> int | None:
-        """Offset after the object that begins here, wherever in the segment it ends."""
+        """Return the offset after the object that begins here, wherever in the segment it ends."""
         if not self._joins:
             raise ValueError
         self._joins -= 1
@@ -230,14 +230,14 @@ class _Segment:
         return self._text.decode("latin-1")
 
     def _end_by_sight(self, end: int) -> int:
-        """Where a damaged event may end: with its fragment, or before the `]` of the list."""
+        """Return where a damaged event may end: with its fragment, or before the list's `]`."""
         if self._last and end == len(self._text):
             match = _LAST_END.search(self._text, self._at)
             return match.start() + 1 if match else end
         return end
 
     def _repair(self, end: int) -> bool:
-        """Keep what ends there, its texts and words repaired where that helps."""
+        """Keep what ends there, with its strings and words repaired where needed."""
         text = self._text[self._at : end].rstrip(_BLANK)
         end, byte, event = self._at + len(text), self._begin + self._at, self._count
         if self._keep(text, end):
@@ -254,7 +254,7 @@ class _Segment:
 
 
 def _parsed(text: str, at: int) -> int | None:
-    """Offset after the value that begins there; None where the text ends before it.
+    """Return the offset after the value at `at`; None where the text ends before it.
 
     Raises:
         ValueError: it is damaged.
@@ -269,10 +269,10 @@ def _parsed(text: str, at: int) -> int | None:
 
 
 def _repaired(text: bytes, codes: set[str]) -> bytes:
-    """Make texts and words valid: escapes, control characters, UTF-8, NaN.
+    """Make strings and words valid: escapes, control characters, UTF-8, NaN.
 
-    A text in which one backslash escapes nothing was written by somebody who escapes none: all of
-    its backslashes are taken as they are, but for those before a quote, a slash or another.
+    A string with one invalid escape comes from a writer that escapes nothing: all of its
+    backslashes are read as they are, but for those before a quote, a slash or another.
     """
 
     def token(match: re.Match[bytes]) -> bytes:
@@ -295,7 +295,7 @@ def _repaired(text: bytes, codes: set[str]) -> bytes:
 
 
 def _requoted(text: bytes) -> bytes:
-    """Escape quotes inside texts, taking for a closing quote one before `,`, `:`, `}` or `]`."""
+    """Escape quotes in strings; a closing quote is one before `,`, `:`, `}` or `]`."""
     parts: list[bytes] = []
     at = 0
     while opening := _OPENING_QUOTE.search(text, at):
@@ -309,7 +309,7 @@ def _requoted(text: bytes) -> bytes:
 
 
 def repair_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Damages) -> Head:
-    """Read the root without its events, as far as it goes.
+    """Decode the root without its events, as far as it is valid.
 
     Args:
         opening: the text up to the `[` of the events.
@@ -330,12 +330,12 @@ def repair_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Da
         code = "lost-head"
     damages.note(code, before + len(text))
     members = (_member(key.encode(), text) for key in HEAD_KEYS)
-    kept = b",".join([b'"traceEvents":[]', *filter(None, members)])
-    return decode_head(b"{%b}" % kept)
+    valid = b",".join([b'"traceEvents":[]', *filter(None, members)])
+    return decode_head(b"{%b}" % valid)
 
 
 def _member(key: bytes, text: bytes) -> bytes | None:
-    """One member of the root, as text; None where it is absent, or damaged."""
+    """Return one member of the root as text; None where it is absent or damaged."""
     match = re.search(rb'"%b"\s*:\s*' % re.escape(key), text)
     if match is None:
         return None
