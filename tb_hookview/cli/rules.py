@@ -56,7 +56,7 @@ def _described(rule: Rule) -> RenderableType:
     from rich.text import Text
 
     sentences = Table.grid("", "", padding=(0, 2))
-    sentences.add_row("matches", rule.matches)
+    sentences.add_row("matches", rule.description)
     sentences.add_row("remedy", rule.fix)
     sentences.add_row("reference", rule.reference)
     if not rule.visible:
