@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import sys
 import typing
 from functools import cache
@@ -44,8 +45,8 @@ def fields(of: type[msgspec.Struct]) -> tuple[Field, ...]:
 
 
 def description(of: type[msgspec.Struct]) -> str:
-    """The first paragraph of a type's docstring, on one line."""
-    return _one_line((of.__doc__ or "").split("\n\n")[0])
+    """A type's docstring, on one line."""
+    return _one_line(of.__doc__ or "")
 
 
 def _unit(annotation: Any) -> str | None:
@@ -78,7 +79,7 @@ def _docstrings(module: str) -> dict[str, dict[str, str]]:
 
 
 def _documented(body: list[ast.stmt]) -> typing.Iterator[tuple[str, str]]:
-    for field, text in zip(body, body[1:], strict=False):
+    for field, text in itertools.pairwise(body):
         if (
             isinstance(field, ast.AnnAssign)
             and isinstance(field.target, ast.Name)
