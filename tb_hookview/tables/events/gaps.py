@@ -29,6 +29,8 @@ def gaps(selection: Selection) -> Arrays:
             "step_id": lambda i: known(step[i]),
             "sync_id": lambda i: known(idle.sync[i]),
             "event_id": lambda i: known(lookup(tree.event, idle.row[i])),
-            "ended_by_id": lambda i: known(lookup(analysis.device_events.event, idle.device_event[i])),
+            "ended_by_id": lambda i: known(
+                lookup(analysis.device_events.event, idle.device_event[i])
+            ),
         },
     )
