@@ -19,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays import intervals
+from tb_hookview.analysis.backward_spans import (
+    BackwardSpans,
+    find_backward_spans,
+    other_pass_between,
+)
 from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
@@ -63,7 +65,8 @@ def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
     """
     call_tree, ranges = analysis.call_tree, analysis.module_calls
     nodes = np.flatnonzero(call_tree.thread[analysis.nodes.row] == thread)
-    start, end, module, row = _spans(analysis, nodes)
+    spans = _spans(analysis, nodes)
+    start, end, module = spans.start, spans.end, spans.module
     again = np.flatnonzero((ranges.module >= 0) & (analysis.row_node >= 0))
     again = again[call_tree.thread[again] == thread]
     name = np.concatenate([names.module + module, names.recomputed + ranges.module[again]])
@@ -74,7 +77,7 @@ def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
         end=np.concatenate([end, call_tree.end[again]]),
         name=name,
         colour=np.where(blocked, Colour.WAIT, Colour.BACKWARD).astype(np.uint8),
-        source=np.concatenate([row, again]),
+        source=np.concatenate([analysis.nodes.row[nodes[spans.first]], again]),
     )
 
 
@@ -104,49 +107,11 @@ def _mostly_blocked(start: Int, end: Int, module: Int, syncs: _Syncs) -> Bool:
     return np.asarray((waited > 0) & (2 * waited >= end - start))
 
 
-def _spans(analysis: Analysis, nodes: Int) -> tuple[Int, Int, Int, Int]:
-    """Start, end, module and first node's host row of each span, outer modules first."""
-    position = analysis.nodes.row[nodes]
-    start, end = analysis.call_tree.start[position], analysis.call_tree.end[position]
-    owner = analysis.attribution.node_module[nodes]
-    chains = _chains(analysis.modules)
-    goes_on = ~_opening(analysis, start, end)
-    found: list[tuple[Int, Int, Int, Int]] = []
-    for level in range(chains.shape[1]):
-        module = chains[owner, level]
-        goes_on[1:] &= (module[1:] == module[:-1]) & (module[1:] >= 0)
-        goes_on[:1] = False
-        opens = np.flatnonzero(~goes_on)
-        reach = np.maximum.reduceat(end, opens) if len(opens) else end
-        mine = module[opens] >= 0
-        opens = opens[mine]
-        found.append((start[opens], reach[mine], module[opens], position[opens]))
-    nothing = np.zeros(0, np.int64)
-    columns = zip(*found, strict=True) if found else ((nothing,),) * 4
-    first, last, module, row = (np.concatenate(column) for column in columns)
-    return first, last, module, row
-
-
-def _chains(modules: Modules) -> Int:
-    """Modules from the root down to each, padded with -1; the last row is that of no module."""
-    parents, depths = modules.parent.tolist(), [0] * len(modules)
-    for module, parent in enumerate(parents):
-        depths[module] = depths[parent] + 1 if parent >= 0 else 0
-    levels = min(max(depths, default=-1) + 1, MOST_LEVELS)
-    chains = np.full((len(modules) + 1, levels), -1, np.int64)
-    for module, parent in enumerate(parents):
-        if parent >= 0:
-            chains[module] = chains[parent]
-        if depths[module] < levels:
-            chains[module, depths[module]] = module
-    return chains
-
-
-def _opening(analysis: Analysis, start: Int, end: Int) -> Bool:
-    """Which nodes begin a span: other phases, or a step's bound, lie before them."""
+def _spans(analysis: Analysis, nodes: Int) -> BackwardSpans:
+    """Spans of modules over the nodes of a thread."""
+    rows = analysis.nodes.row[nodes]
+    start, end = analysis.call_tree.start[rows], analysis.call_tree.end[rows]
     before = np.minimum(np.concatenate([start[:1], end[:-1]]), start)
-    gaps = np.stack([before, start], axis=1)
-    others = (Phase.FORWARD, Phase.OPTIMIZER, Phase.DATA)
-    between = intervals.normal(np.concatenate([analysis.phases.time[p] for p in others]))
-    steps = analysis.steps.at(start) != analysis.steps.at(before)
-    return np.asarray((intervals.lengths_within(between, gaps) > 0) | steps)
+    breaks = other_pass_between(analysis, before, start)
+    owner = analysis.attribution.node_module[nodes]
+    return find_backward_spans(analysis.modules, owner, start, end, breaks, MOST_LEVELS)
