@@ -77,8 +77,9 @@ def _later_marks(host: HostRows) -> int:
 
 
 def _later_manifest(host: HostRows) -> int:
-    version = (host.trace.manifest or {}).get("version")
-    return int(isinstance(version, int) and version > markers.VERSION)
+    manifest = host.trace.manifest
+    version = manifest.version if manifest else None
+    return int(version is not None and version > markers.VERSION)
 
 
 def _named_around(call_tree: CallTree, identified: Int, rows: Int, wanted: Int) -> Int:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tb_hookview.recorder import profile, roots, unwrap, wrap
-from tb_hookview.recorder.selection import Patterns
+from tb_hookview.recorder.module_filter import Patterns
 
 TWO_PROFILERS = "two profilers cannot record at once (torch loses a recording, or crashes)"
 

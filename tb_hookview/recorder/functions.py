@@ -100,7 +100,7 @@ def _marked(original: Callable[..., Any], marks: CallMarks, handle: Handle) -> C
         try:
             return original(*args, **kwargs)
         finally:
-            marks.end((), None)
+            marks.end()
 
     return call
 

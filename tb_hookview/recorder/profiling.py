@@ -1,4 +1,4 @@
-"""`profile`: torch's profiler with the hooks attached while it records and a file per recording."""
+"""Records with torch's profiler, hooks attached meanwhile, and writes a file per recording."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from torch.profiler import ProfilerAction
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, manifest, session, trace_file
 from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
-from tb_hookview.recorder.ranges import ThreadNotes
+from tb_hookview.recorder.ranges import ThreadCalls
 
 _log = logging.getLogger(__name__)
 
 # Level 9, torch's own choice, takes several times as long for a few percent.
 _COMPRESSION = 5
-
-_MARKING = "marking the backward pass"
 
 
 def profile(
@@ -58,13 +56,13 @@ def profile(
             file was written.
 
     Raises:
-        UsageError: `ranks` are no ranks, or say something else than `rank0_only`.
+        UsageError: `ranks` are no ranks, or contradict `rank0_only`.
     """
     return Profile(Path(logdir), _parse_ranks(ranks, rank0_only=rank0_only), **kwargs)
 
 
 class Profile(torch.profiler.profile):
-    """What `profile` returns."""
+    """torch's profiler that attaches our hooks and writes the files; `profile` returns it."""
 
     def __init__(
         self,
@@ -81,13 +79,13 @@ class Profile(torch.profiler.profile):
         self._chosen: bool | None = None
         self._stands_by = False
         self._then = on_trace_ready
-        self._notes: list[ThreadNotes] = []
+        self._finished: list[ThreadCalls] = []
         self._file: Path | None = None
         """What was recorded last, once it is written."""
         super().__init__(on_trace_ready=self._save, **kwargs)
 
     def prepare_trace(self) -> None:
-        """Have torch prepare a recording, where this rank is chosen and nobody else records."""
+        """Prepare a recording, where this rank is chosen and no other profiler records."""
         if self._chosen is None:
             self._chosen = records_here(self._ranks)
         if not self._chosen:
@@ -104,14 +102,14 @@ class Profile(torch.profiler.profile):
             _under_way.add(self)
 
     def stand_by(self) -> None:
-        """Make every step from now on one in which there is nothing to do."""
+        """Record nothing from now on, whatever the schedule says."""
         self._stands_by = True
         self.schedule = lambda _: ProfilerAction.NONE
         self.current_action = self._prev_schedule_action = ProfilerAction.NONE
         self.record_steps = False
 
     def start_trace(self) -> None:
-        """Attach the hooks and have torch record."""
+        """Attach the hooks and start torch's recording."""
         if self._stands_by:
             return
         self._file = None
@@ -124,14 +122,14 @@ class Profile(torch.profiler.profile):
             raise
 
     def stop_trace(self) -> None:
-        """Have torch stop, the hooks taken off before that."""
+        """Remove the hooks and stop torch's recording."""
         if self._stands_by:
             return
         _under_way.discard(self)
         try:
             # The profiler takes metadata only while it records.
             _quietly("describing the model", self._add_manifest)
-            self._notes = session.current_notes()
+            self._finished = session.finished_calls()
             _quietly("removing hooks", session.end)
         finally:  # also where an interrupt came in between
             try:
@@ -140,10 +138,7 @@ class Profile(torch.profiler.profile):
                 _quietly("removing hooks", session.end)
 
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
-        """Write what was recorded last into another file, the marks on the backward pass included.
-
-        torch itself can write a recording only once.
-        """
+        """Copy the last recording's file, marks included; torch writes a recording only once."""
         if self._file is None or args or kwargs:
             return super().export_chrome_trace(path, *args, **kwargs)
         opened = gzip.open if str(path).endswith(".gz") else open
@@ -155,10 +150,12 @@ class Profile(torch.profiler.profile):
         """Return the marks on the backward pass, which torch's own file lacks."""
         marks: list[Mark] = []
         results = self.profiler and self.profiler.kineto_results
-        if results and self._notes:
-            _quietly(
-                _MARKING, lambda: marks.extend(find_backward_marks(self._notes, results.events()))
-            )
+        if results and self._finished:
+
+            def find() -> None:
+                marks.extend(find_backward_marks(self._finished, results.events()))
+
+            _quietly("marking the backward pass", find)
         return marks
 
     def _add_manifest(self) -> None:
@@ -177,7 +174,7 @@ class Profile(torch.profiler.profile):
 
 
 def records_here(ranks: frozenset[int] | None) -> bool:
-    """Say whether this process is one of the ranks that record, None being all.
+    """Return whether this process is one of the ranks that record; None is all.
 
     Where the whole run has none of them, the first process logs a warning.
     """
@@ -279,7 +276,7 @@ def _quietly(doing: str, action: Callable[[], None], costs: str = faults.MARKS) 
 
 
 _under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
-"""Those that torch was told to prepare for and not yet to stop."""
+"""Profilers whose recording is prepared or under way."""
 
 
 def _end_at_exit() -> None:

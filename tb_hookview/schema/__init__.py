@@ -13,17 +13,16 @@ from tb_hookview.schema.comparison import (
     Status,
     SyncChange,
 )
+from tb_hookview.schema.findings import Advice, Finding
 from tb_hookview.schema.report import (
     OPERATORS,
     PROFILER,
     SCHEMA_VERSION,
-    Advice,
     Allocation,
     Breakdown,
     Coverage,
     Device,
     DeviceUse,
-    Finding,
     Idle,
     InputShapes,
     Kernel,

@@ -1,4 +1,8 @@
-"""The comparison of two reports as types. All numbers are per step, times in microseconds."""
+"""The comparison of two reports as types. All numbers are per step, times in microseconds.
+
+A row has the ids of what it compares in both reports, `base_id` and `other_id`, None on a side
+without it; of syncs, that of the first of the call site. Its own `id` is these two, "3|4".
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,9 @@ class Pair(msgspec.Struct, frozen=True):
 class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
     """One module, its own work without that of the modules below it."""
 
+    id: str
+    base_id: int | None
+    other_id: int | None
     path: str
     """On the other side where it is there, else on the base's."""
     module_class: str
@@ -30,7 +37,7 @@ class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}
     backward_us: Pair
     syncs: Pair
     sync_blocked_us: Pair
-    """Waits in the module and those below it, as `syncs`."""
+    """In the module and those below it, as `syncs`."""
     base_path: str | None = None
     other_path: str | None = None
 
@@ -41,9 +48,10 @@ class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}
 
 
 class Site(msgspec.Struct, frozen=True):
-    """Where waits were made."""
+    """Where syncs were made."""
 
     module: str | None
+    module_id: int | None
     node: str | None
     operator: str | None
     frame: str | None
@@ -51,8 +59,11 @@ class Site(msgspec.Struct, frozen=True):
 
 
 class SyncChange(msgspec.Struct, frozen=True):
-    """The waits of one cause and call site."""
+    """The syncs of one cause and call site."""
 
+    id: str
+    base_id: int | None
+    other_id: int | None
     cause: str
     status: Status
     base_site: Site | None
@@ -65,6 +76,9 @@ class SyncChange(msgspec.Struct, frozen=True):
 class KernelChange(msgspec.Struct, frozen=True):
     """Device work of one name."""
 
+    id: str
+    base_id: int | None
+    other_id: int | None
     name: str
     kind: str
     event: str
@@ -74,8 +88,11 @@ class KernelChange(msgspec.Struct, frozen=True):
 
 
 class FindingChange(msgspec.Struct, frozen=True):
-    """One finding: gone, new, or of another price."""
+    """One finding: gone, new, or of another cost."""
 
+    id: str
+    base_id: str | None
+    other_id: str | None
     rule: str
     title: str
     fix: str
@@ -83,7 +100,9 @@ class FindingChange(msgspec.Struct, frozen=True):
     base_where: str | None
     other_where: str | None
     base_module: str | None
+    base_module_id: int | None
     other_module: str | None
+    other_module_id: int | None
     cost_us: Pair
     gain_us: Pair
 
@@ -128,3 +147,11 @@ class Comparison(msgspec.Struct, frozen=True):
     kernels_omitted_us: Pair = Pair(None, None, None)
     """Device work of the names that a side's table of kernels leaves out."""
     findings: list[FindingChange] = []
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """What changed between two traces, with the names of all steps of each."""
+
+    comparison: Comparison
+    base_steps: list[str]
+    other_steps: list[str]

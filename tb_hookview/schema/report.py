@@ -2,6 +2,17 @@
 
 Times are microseconds (float) on the trace's own clock, sizes bytes. A number that the trace does
 not hold is None. Definitions of every number, with unit and source, are in docs/definitions.md.
+
+Every row has an `id`, unique in its table. It is a fact of the trace: whatever steps a report is
+about, the same row has the same id.
+
+- One event of the trace has its row in the trace, which is its id in the timeline too (`event_id`).
+- What the analysis numbers has its index there: steps, modules, syncs, gaps, threads, streams.
+- What sums events of one name up has the least id of these events: kernels, nodes, operators,
+  allocations.
+- Devices have their name in the trace ("0"), findings `rule:where`.
+
+`NAME_id` refers to a row of another table, None for no row.
 """
 
 from __future__ import annotations
@@ -11,6 +22,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from tb_hookview.schema.findings import Finding
 from tb_hookview.schema.terms import KINDS, Phase
 
 SCHEMA_VERSION = 1
@@ -108,6 +120,7 @@ class Idle(msgspec.Struct, frozen=True):
 class Step(msgspec.Struct, frozen=True):
     """One step of the training loop; the five host phases sum to its duration."""
 
+    id: int
     name: str
     start_us: float
     duration_us: float
@@ -161,10 +174,14 @@ class InputShapes(msgspec.Struct, frozen=True):
 class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
     """One module instance."""
 
+    id: int
     path: str
     module_class: str
     parent: str | None
     """Path of the module above; None for a root."""
+    parent_id: int | None
+    depth: int
+    """Modules above it; 0 for a root."""
     calls: int
     forward: Work
     backward: Work
@@ -184,6 +201,7 @@ class Module(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
 class Node(msgspec.Struct, frozen=True):
     """All autograd nodes of one name."""
 
+    id: int
     name: str
     count: int
     host_us: float
@@ -193,6 +211,7 @@ class Node(msgspec.Struct, frozen=True):
 class Operator(msgspec.Struct, frozen=True):
     """All calls of operators or annotations of one name, counted as `key_averages()` does."""
 
+    id: int
     name: str
     calls: int
     host_us: float
@@ -205,6 +224,8 @@ class Operator(msgspec.Struct, frozen=True):
 class DeviceUse(msgspec.Struct, frozen=True):
     """What one device did with its time, from its first selected work to its last."""
 
+    id: str
+    """As `device`."""
     device: str
     span_us: float
     busy_us: float
@@ -232,7 +253,9 @@ class DeviceUse(msgspec.Struct, frozen=True):
 class Stream(msgspec.Struct, frozen=True):
     """One stream of a device: its work, the pauses between, and its queue of launched work."""
 
+    id: int
     device: str
+    device_id: str
     stream: str
     count: int
     busy_us: float
@@ -249,7 +272,10 @@ class Stream(msgspec.Struct, frozen=True):
 class Breakdown(msgspec.Struct, frozen=True):
     """One step with its device work, by torch_tb_profiler's categories, which sum to it."""
 
+    id: int
+    """As `step_id`."""
     step: str
+    step_id: int
     start_us: float
     duration_us: float
     kernel_us: float
@@ -266,15 +292,19 @@ class Breakdown(msgspec.Struct, frozen=True):
 class WaitedFor(msgspec.Struct, frozen=True):
     """The device work that took the longer part of a wait."""
 
+    event_id: int
     name: str
     device: str
+    device_id: str
     stream: str
+    stream_id: int
     duration_us: float
 
 
 class Kernel(msgspec.Struct, frozen=True):
     """All device work of one name and kind: a kernel, a way to copy, or a set."""
 
+    id: int
     name: str
     kind: str
     """One of `kinds.KINDS`."""
@@ -305,21 +335,31 @@ class KernelsOmitted(msgspec.Struct, frozen=True):
 class Sync(msgspec.Struct, frozen=True):
     """One wait of the host for the device."""
 
+    id: int
+    event_id: int
+    """The call that held the longest part of the wait."""
     api: str
     start_us: float
     duration_us: float
     step: str | None
+    step_id: int | None
     phase: str
     """ "forward", "backward", "optimizer", "data" or "other"."""
     operator: str | None
+    operator_id: int | None
+    """Event of the call of the operator."""
     node: str | None
+    node_id: int | None
+    """Event of the node's evaluation."""
     module: str | None
+    module_id: int | None
     cause: str
     """Id of the rule that explains it, or PROFILER."""
     device_idle_us: float | None
     stack: list[str]
     """Python frames, innermost first; empty where the trace holds none."""
     thread: str
+    thread_id: int
     waited_for: WaitedFor | None
     """None where no work ended during the wait: there was nothing to wait for."""
 
@@ -332,6 +372,7 @@ def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:
 class Thread(msgspec.Struct, frozen=True):
     """A thread of the host, and what it did."""
 
+    id: int
     thread: str
     """Its name, or its number where it has none; as `Sync.thread`."""
     process: str
@@ -348,6 +389,7 @@ class Thread(msgspec.Struct, frozen=True):
 class Allocation(msgspec.Struct, frozen=True):
     """All calls of one name that take or give back memory of a device, or pin memory."""
 
+    id: int
     api: str
     count: int
     blocked_us: float
@@ -375,43 +417,6 @@ class Coverage(msgspec.Struct, frozen=True):
     """The part of `backward_device_us` that is communication."""
     unattributed_communication_us: float | None = None
     """The part of `unattributed_us` that is communication."""
-
-
-class Advice(msgspec.Struct, frozen=True):
-    """Something to look at that no trace shows."""
-
-    id: str
-    """Id of the rule."""
-    title: str
-    fix: str
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that costs time and could be changed."""
-
-    rule: str
-    severity: str
-    """ "info", "low", "medium" or "high"."""
-    title: str
-    where: str
-    """Module and node or operator, as a person reads it."""
-    module: str | None
-    """Path of the module; None outside every module."""
-    cost_us_per_step: float | None
-    gain_us_per_step: float | None
-    """None where the trace cannot tell it; the evidence says so."""
-    evidence: str
-    fix: str
-    confidence: str
-    """ "high", "medium" or "low"."""
-    reference: str
-    advice: list[Advice]
-    count: int
-    """How often it was seen in the steps that count."""
-    examples: list[float]
-    """Starts of what was seen, microseconds; the first 20. Of waits: `Sync.start_us`."""
-    caveats: list[str]
-    """Sentences about what may make the figures wrong."""
 
 
 class Marks(msgspec.Struct, frozen=True):

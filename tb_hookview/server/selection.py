@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.schema.runs import ListedRun, ListedTrace, ListedWorker
 from tb_hookview.server.answers import as_text
 from tb_hookview.trace.source.discovery import Listing, Run, TraceFile, is_offered, list_runs
 
@@ -55,19 +56,19 @@ class RunList:
         return trace
 
 
-def describe_runs(runs: Iterable[Run]) -> list[dict[str, Any]]:
+def describe_runs(runs: Iterable[Run]) -> list[ListedRun]:
     """Return the runs as `api/runs` lists them."""
     return [
-        {
-            "name": as_text(run.name),
-            "workers": [
-                {
-                    "name": as_text(worker.name),
-                    "traces": [_describe(trace) for trace in worker.traces],
-                }
+        ListedRun(
+            name=as_text(run.name),
+            workers=[
+                ListedWorker(
+                    name=as_text(worker.name),
+                    traces=[_describe(trace) for trace in worker.traces],
+                )
                 for worker in run.workers
             ],
-        }
+        )
         for run in runs
     ]
 
@@ -93,13 +94,13 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
     return _named("trace", query[f"{prefix}trace"], traces)
 
 
-def _describe(trace: TraceFile) -> dict[str, Any]:
-    return {
-        "id": as_text(trace.id),
-        "file": as_text(trace.path.name),
-        "bytes": trace.size,
-        "modified": trace.modified,
-    }
+def _describe(trace: TraceFile) -> ListedTrace:
+    return ListedTrace(
+        id=as_text(trace.id),
+        file=as_text(trace.path.name),
+        bytes=trace.size,
+        modified=trace.modified,
+    )
 
 
 def _required(query: Mapping[str, str], key: str) -> str:

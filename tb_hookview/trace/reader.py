@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from tb_hookview.errors import TraceError
-from tb_hookview.markers import decode_manifest
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.trace.columns.part import Told
 from tb_hookview.trace.columns.trace import DeviceProperties, StringTable, Trace
 from tb_hookview.trace.coworker import Coworker, coworker_for
 from tb_hookview.trace.format.decode import Head
+from tb_hookview.trace.format.manifest import read_manifest
 from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.text.pieces import Piece, Root, Share, UncuttableError, cut, root_of, whole
@@ -124,21 +124,14 @@ def _trace(path: str, builder: Builder, root: Root, damages: Damages) -> Trace:
 def _head(head: Head | None, strings: StringTable) -> dict[str, Any]:
     distributed = head.distributedInfo if head else None
     place = distributed if isinstance(distributed, dict) else {}
-    manifest = _manifest(head.manifest if head else None)
+    manifest = read_manifest(head.manifest if head else None)
     return {
         "devices": tuple(_devices(head.deviceProperties if head else None)),
         "runtime": _runtime(head, strings),
-        "rank": _first_integer(place.get("rank"), (manifest or {}).get("rank")),
-        "world_size": _first_integer(place.get("world_size"), (manifest or {}).get("world_size")),
+        "rank": _first_integer(place.get("rank"), manifest and manifest.rank),
+        "world_size": _first_integer(place.get("world_size"), manifest and manifest.world_size),
         "manifest": manifest,
     }
-
-
-def _manifest(raw: object) -> dict[str, Any] | None:
-    try:
-        return decode_manifest(raw) if isinstance(raw, dict) else None
-    except RecursionError:  # nested without end: not written by the recorder
-        return None
 
 
 def _runtime(head: Head | None, strings: StringTable) -> str:

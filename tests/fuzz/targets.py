@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
 
+import msgspec
 import numpy as np
 from flask.testing import FlaskClient
 from fuzz import seeds
@@ -89,14 +89,10 @@ def feed_timeline(data: bytes) -> None:
         return
     timeline = Timeline(analyze_trace(trace))
     lanes = overview(timeline, {})
-    end = str(min(lanes["duration_us"] + 1.0, LONGEST_US))
+    end = str(min(lanes.duration_us + 1.0, LONGEST_US))
     drawn = window(timeline, {"start": "-1", "end": end, "width": "64"})
     for answer in (lanes, drawn):
-        json.loads(json.dumps(answer, default=_plain, allow_nan=False))
-
-
-def _plain(column: Any) -> Any:
-    return column.tolist()
+        json.loads(json.dumps(msgspec.to_builtins(answer), allow_nan=False))
 
 
 class _LastFault(logging.Handler):

@@ -23,7 +23,7 @@ WRITTEN = Path(__file__).parents[2] / "docs" / "openapi.json"
 
 def test_the_file_in_the_documentation_is_up_to_date() -> None:
     assert json.loads(WRITTEN.read_text()) == json.loads(json.dumps(DESCRIPTION)), (
-        "run: python -m tb_hookview.server.openapi > docs/openapi.json"
+        "run: make schema"
     )
 
 

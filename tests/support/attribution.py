@@ -1,4 +1,4 @@
-"""Holds the report on a recorded run against a truth kept by other means.
+"""Compares the report on a recorded run with a truth that is found by other means.
 
 The truth for a node is the module that was running when autograd gave out its number: torch's own
 counter, read at module boundaries. For gradients it is what hooks on the parameters themselves say.
@@ -50,9 +50,11 @@ class Verdict(NamedTuple):
     wanted: Times
 
 
-def assert_attributed(model: nn.Module, run: Run, profile: Options | None = None) -> Verdict:
+def assert_attributed(
+    model: nn.Module, run: Run, profile: Options | None = None, *, bare: bool = False
+) -> Verdict:
     """Check that the report gives all backward host time to the module that it belongs to."""
-    verdict = judge(model, run, profile)
+    verdict = judge(model, run, profile, bare=bare)
     wrong = {
         path: (verdict.found[path], verdict.wanted[path])
         for path in verdict.found | verdict.wanted
@@ -63,22 +65,37 @@ def assert_attributed(model: nn.Module, run: Run, profile: Options | None = None
     return verdict
 
 
-def judge(model: nn.Module, run: Run, profile: Options | None = None) -> Verdict:
-    """Wrap and record a model, and hold the report against the truth."""
+def judge(
+    model: nn.Module, run: Run, profile: Options | None = None, *, bare: bool = False
+) -> Verdict:
+    """Wrap and record a model, and compare the report with the truth.
+
+    Args:
+        model: not wrapped yet.
+        run: what is recorded.
+        profile: keywords for the profiler.
+        bare: record with torch's own profiler.
+    """
     hookview.wrap(model)
     truth = Truth(model)
     try:
-        return compare(lambda: execute(model, run), truth, profile or {})
+        return compare(lambda: execute(model, run), truth, profile or {}, bare=bare)
     finally:
         truth.stop()
         hookview.unwrap(model)
 
 
-def compare(run: Callable[[], object], truth: Truth, profile: Options) -> Verdict:
-    """Record a wrapped model's run and hold the report against the truth."""
+def compare(
+    run: Callable[[], object], truth: Truth, profile: Options, *, bare: bool = False
+) -> Verdict:
+    """Record a wrapped model's run and compare the report with the truth."""
     with tempfile.TemporaryDirectory() as folder:
-        with hookview.profile(folder, **profile) as profiler:
+        file = Path(folder, "bare.pt.trace.json.gz")
+        profiled = torch.profiler.profile if bare else partial(hookview.profile, folder)
+        with profiled(**profile) as profiler:
             run()
+        if bare:
+            profiler.export_chrome_trace(str(file))
         path = only_trace_path(Path(folder))
         trace, report = Trace(path), hookview.analyze(path).data
     threads = truth.threads(profiler)

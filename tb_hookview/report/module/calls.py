@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -21,6 +20,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup, nearest
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.report.tables.modules import Calls
+from tb_hookview.schema.module import CallRow, CallsOverTime, Unplaced
 
 MOST_SINGLE = 2000
 """Calls that are told one by one; more are told in bins."""
@@ -29,44 +29,6 @@ MOST_BARS = 24
 FORWARD_HOST, FORWARD_DEVICE, BACKWARD_HOST, BACKWARD_DEVICE = range(4)
 _DEVICE = (FORWARD_DEVICE, BACKWARD_DEVICE)
 MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backward_device_us")
-
-
-class CallRow(msgspec.Struct, frozen=True):
-    """One call of a module, or a bin of consecutive calls; microseconds, with the parts below."""
-
-    calls: int
-    """1, or how many calls the bin holds; times are then their sums."""
-    start_us: float
-    duration_us: float
-    """Length of the call on the host; of a bin from its first start to its last end."""
-    forward_host_us: float
-    forward_device_us: float | None
-    backward_host_us: float
-    backward_device_us: float | None
-    backward_start_us: float | None
-    """Start of the first of its autograd nodes; None where none ran."""
-    backward_duration_us: float | None
-    """From there to the end of the last one."""
-
-
-class Unplaced(msgspec.Struct, frozen=True):
-    """Time of the module that is in no call of its own, microseconds."""
-
-    forward_host_us: float
-    forward_device_us: float | None
-    backward_host_us: float
-    backward_device_us: float | None
-
-
-class CallsOverTime(msgspec.Struct, frozen=True):
-    """Calls by start, recomputed ones left out. All rows and `unplaced` sum to the module's row."""
-
-    count: int
-    binned: bool
-    rows: list[CallRow]
-    unplaced: Unplaced
-    slowest: dict[str, CallRow]
-    """The dearest single call by each measure; measures without any time are left out."""
 
 
 class _Times(Struct, frozen=True):

@@ -74,8 +74,8 @@ def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
     for device in unique(work.device[transfers]).tolist():
         mine = work.device == device
         rows = np.flatnonzero(mine & transfers)
-        moving = intervals.of(work.start[rows], work.end[rows])
-        computing = intervals.of(work.start[mine & computes], work.end[mine & computes])
+        moving = work.time_of(rows)
+        computing = work.time_of(mine & computes)
         alone = intervals.intersect(intervals.subtract(moving, computing), steps)
         reached = np.maximum.accumulate(np.concatenate([work.start[rows[:1]], work.end[rows]]))[:-1]
         begin = np.maximum(work.start[rows], reached)

@@ -9,8 +9,9 @@ import numpy as np
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
-from tb_hookview.rules.engine.rule import Confidence, Occurrence
+from tb_hookview.rules.engine.rule import Occurrence
 from tb_hookview.rules.engine.text import format_count, format_us
+from tb_hookview.schema.rules import Confidence
 
 LATENT = (
     "the device did not idle after it in this trace; it still keeps the host from running ahead, "

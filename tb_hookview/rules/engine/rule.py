@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
 
 from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.schema.rules import Confidence, Family, RuleInfo
 
 if TYPE_CHECKING:
     from tb_hookview.rules.engine.context import Context
-
-Confidence = Literal["high", "medium", "low"]
-Family = Literal[
-    "sync",
-    "data-loading",
-    "data-movement",
-    "memory",
-    "host",
-    "kernels",
-    "optimizer",
-    "precision",
-    "compile",
-    "distributed",
-]
 
 
 class Occurrence(Struct, frozen=True):
@@ -95,16 +82,16 @@ class Rule(Struct, frozen=True):
         """Whether a trace can show it."""
         return self.explains is not None or self.find is not None
 
-    def described(self) -> dict[str, object]:
-        """Return all that is known of it without a trace, ready for JSON."""
-        return {
-            "id": self.id,
-            "family": self.family,
-            "title": self.title,
-            "visible": self.visible,
-            "matches": self.description,
-            "fix": self.fix,
-            "reference": self.reference,
-            "confidence": self.confidence,
-            "advice": list(self.advice),
-        }
+    def described(self) -> RuleInfo:
+        """Return everything that is known of it without a trace."""
+        return RuleInfo(
+            id=self.id,
+            family=self.family,
+            title=self.title,
+            visible=self.visible,
+            matches=self.description,
+            fix=self.fix,
+            reference=self.reference,
+            confidence=self.confidence,
+            advice=list(self.advice),
+        )

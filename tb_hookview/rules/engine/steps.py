@@ -10,7 +10,6 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
 
 
@@ -30,19 +29,10 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
-        """Steps that count: those selected; of a whole trace all but the first, which warms up.
-
-        What follows the last step of a loop is often recorded as one more, in which nothing is
-        done; such steps do not count.
-        """
+        """Steps that count: those selected; of a whole trace `Steps.counted`."""
         if self.selection.chosen is not None:
             return self.selection.chosen
-        analysis = self._analysis
-        launch = analysis.device_events.launch
-        rows = launch[launch >= 0] if analysis.launches_known else slice(None)
-        used = unique(analysis.steps.at(analysis.call_tree.start[rows]))
-        steps = tuple(used[used >= 0].tolist())
-        return steps[1:] or steps
+        return tuple(np.flatnonzero(self._analysis.steps.counted).tolist())
 
     @cached_property
     def marked(self) -> bool:

@@ -15,8 +15,9 @@ from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
-from tb_hookview.rules.engine.rule import Confidence, Occurrence
+from tb_hookview.rules.engine.rule import Occurrence
 from tb_hookview.rules.engine.text import format_count, format_us
+from tb_hookview.schema.rules import Confidence
 from tb_hookview.trace import EventCategory
 
 PAGEABLE = r"HtoD \(Pageable"
@@ -92,7 +93,7 @@ def exposed(context: Context, copies: Int) -> Int:
         mine = work.device[copies] == device
         rows = np.flatnonzero(kernel & (work.device == device))
         windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
-        busy = intervals.of(work.start[rows], work.end[rows])
+        busy = work.time_of(rows)
         alone[mine] = windows[:, 1] - windows[:, 0] - intervals.lengths_within(busy, windows)
     return alone
 

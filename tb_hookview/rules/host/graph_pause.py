@@ -37,7 +37,7 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     gaps = context.gaps.of(Cause.LAUNCH)
     if not context.steps.marked:
         gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
-    gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.work[gaps]) == 1]
+    gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.device_event[gaps]) == 1]
     time = context.gaps.us_per_step(gaps)
     if time > _SHARE * context.steps.duration_us > 0:
         yield Occurrence(
@@ -55,10 +55,10 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Gaps before events of graphs that were launched by then; reported, not charged."""
     table, work = context.analysis.gaps, context.analysis.device_events
     gaps = context.gaps.of(Cause.DEVICE)
-    gaps = gaps[lookup(replayed.astype(np.int64), table.work[gaps]) == 1]
-    time = context.steps.us_per_step(table.duration[gaps].sum())
+    gaps = gaps[lookup(replayed.astype(np.int64), table.device_event[gaps]) == 1]
+    time = context.gaps.us_per_step(gaps)
     if time > _SHARE * context.steps.duration_us > 0:
-        launches = len(unique(work.launch[table.work[gaps]]))
+        launches = len(unique(work.launch[table.device_event[gaps]]))
         yield Occurrence(
             place="within graphs",
             everywhere=True,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.arrays.types import Float, Index, Int
+from tb_hookview.trace.format.manifest import Manifest
 from tb_hookview.trace.source.damage import Notice
 
 
@@ -18,6 +19,11 @@ class Thread(NamedTuple):
     pid: str
     tid: str
     name: str
+
+    @property
+    def stream(self) -> str:
+        """Name of the stream, of a row that is one."""
+        return self.tid.removeprefix("stream ")
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,5 @@ class Trace:
     """ "cuda", "hip", "ze" or "ur" (XPU), "" where the file does not tell."""
     rank: int | None
     world_size: int | None
-    manifest: dict[str, Any] | None
-    """What the recorder wrote about itself and the model."""
+    manifest: Manifest | None
     notices: tuple[Notice, ...]

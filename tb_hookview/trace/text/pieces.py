@@ -35,8 +35,10 @@ from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.inflate import blocks, read_bytes
 from tb_hookview.trace.source.size import BLOCK
-from tb_hookview.trace.text.repair import BETWEEN, DAMAGE, Mender, mend_head
+from tb_hookview.trace.text.repair import DAMAGE, Repairer, repair_head
 
+_BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
+"""From the end of an event to the next one; the same may stand inside arguments."""
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_OPENING = 64
@@ -163,7 +165,7 @@ class _Reading(Generic[_Decoded]):
         self, path: Path, progress: Progress, size: int, decode: Callable[[bytes], _Decoded]
     ) -> None:
         self._damages = Damages()
-        self._path, self._decode, self._mender = path, decode, Mender(path)
+        self._path, self._decode, self._repairer = path, decode, Repairer(path)
         self._stream = blocks(path, size, lambda done: progress("decoding", done), self._damages)
 
     def parts(self, share: Share = EVERYTHING) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
@@ -189,19 +191,19 @@ class _Reading(Generic[_Decoded]):
 
     def _part(self, array: bytes, begin: int, glue: bytes) -> tuple[bytes, _Decoded, Damages]:
         damages = Damages()
-        if not self._mender.busy:
+        if not self._repairer.busy:
             try:
                 return array, self._decode(array), damages
             except DAMAGE:
                 pass
-        text = self._mender.mend(array[1:-1], begin, damages, glue)
+        text = self._repairer.repair(array[1:-1], begin, damages, glue)
         return text, self._decode(text), damages
 
     def _end(
         self, opening: bytes, rest: bytes, begin: int
     ) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
         damages = Damages()
-        if not self._mender.busy:
+        if not self._repairer.busy:
             try:
                 text, root = _document(opening + rest)
                 decoded = self._decode(text)
@@ -213,17 +215,17 @@ class _Reading(Generic[_Decoded]):
                 yield text, decoded, damages
                 yield Root(root.format, root.head, self._damages)
                 return
-        text = self._mender.mend(rest, begin, damages, last=True)
+        text = self._repairer.repair(rest, begin, damages, last=True)
         yield text, self._decode(text), damages
-        yield self._mended_root(opening)
+        yield self._repaired_root(opening)
 
-    def _mended_root(self, opening: bytes) -> Root:
-        tail, begin = self._mender.tail, self._mender.tail_begin
+    def _repaired_root(self, opening: bytes) -> Root:
+        tail, begin = self._repairer.tail, self._repairer.tail_begin
         if opening.startswith(b"["):
             if tail and tail[1:].strip():
                 self._damages.note("text-behind", begin + 1)
             return Root("chrome-list", None, self._damages)
-        head = mend_head(opening, tail, begin, self._damages)
+        head = repair_head(opening, tail, begin, self._damages)
         if len(head.traceEvents) > len(b"[]"):  # another list than the one that was cut
             raise UncuttableError
         return Root("chrome-object", head, self._damages)
@@ -287,7 +289,7 @@ def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
 
 def _last_cut(block: bytes) -> re.Match[bytes] | None:
     for begin in (max(0, len(block) - _SEARCHED_FIRST), 0):
-        places = list(BETWEEN.finditer(block, begin))
+        places = list(_BETWEEN.finditer(block, begin))
         if places:
             return places[-1]
     return None

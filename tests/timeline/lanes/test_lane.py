@@ -85,7 +85,7 @@ def test_a_phase_goes_on_over_short_pauses_and_ends_where_a_step_does(tmp_path: 
         (1, "forward", 1700, 1999),
     ]
     stretch = found(timeline, "steps", "forward")
-    assert (stretch["duration"], stretch["self_us"]) == (390, 381)
+    assert (stretch.duration, stretch.self_us) == (390, 381)
 
 
 def test_modules_are_called_on_one_lane_and_run_backward_on_another(training: Timeline) -> None:
@@ -239,7 +239,7 @@ class TestOfSharedTraces:
                 continue
             position = np.arange(len(timeline.lane(number)))[::17]
             ids = timeline.ids(number, position).tolist()
-            assert [timeline.place(event) for event in ids] == [(number, p) for p in position]
+            assert [timeline.position_of(event) for event in ids] == [(number, p) for p in position]
 
     def test_lanes_of_devices_show_what_the_analysis_found(self, path: Path) -> None:
         timeline = Timeline(load(path))

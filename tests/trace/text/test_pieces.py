@@ -19,7 +19,20 @@ from tb_hookview.trace.text import pieces
 from tb_hookview.trace.text.pieces import Piece, Root, cut, whole
 
 tricky = st.sampled_from(
-    ["aten::mm", '},{"ph": "X"', "}, {", "[", "]", '"', "\\", '{"traceEvents": [', "é", ""]
+    [
+        "aten::mm",
+        '},{"ph": "X"',
+        "}, {",
+        "[",
+        "]",
+        '"',
+        "\\",
+        '{"traceEvents": [',
+        "é",
+        "",
+        "ph",
+        "name",
+    ]
 )
 events = st.lists(
     st.fixed_dictionaries(
