@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from conftest import Hookview
 
 
-def test_every_rule_is_listed_with_its_remedy(hookview: Hookview) -> None:
+def test_every_rule_is_listed_with_its_fix(hookview: Hookview) -> None:
     done = hookview("rules")
     assert (done.returncode, done.stderr) == (0, "")
     words = " ".join(done.stdout.split())

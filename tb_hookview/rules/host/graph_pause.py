@@ -56,7 +56,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     table, work = context.analysis.gaps, context.analysis.device_events
     gaps = context.gaps.of(Cause.DEVICE)
     gaps = gaps[lookup(replayed.astype(np.int64), table.device_event[gaps]) == 1]
-    time = context.steps.us_per_step(table.duration[gaps].sum())
+    time = context.gaps.us_per_step(gaps)
     if time > _SHARE * context.steps.duration_us > 0:
         launches = len(unique(work.launch[table.device_event[gaps]]))
         yield Occurrence(
