@@ -25,7 +25,6 @@ from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
-from tb_hookview.report.tables.keys import first_events
 from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
@@ -34,6 +33,7 @@ from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
+from tb_hookview.tables.events.keys import first_events
 
 _LISTS = ("modules", "shared")
 """What of the manifest is as long as the model is large, and not repeated in the report."""
@@ -71,7 +71,8 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             devices=device_rows(selection, breakdown),
             streams=stream_rows(selection),
             threads=thread_rows(selection),
-        )
+        ),
+        lambda: selection,
     )
 
 

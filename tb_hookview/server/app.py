@@ -11,7 +11,7 @@ import tb_hookview
 from tb_hookview.loading import cached_report
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.runs import LeftOut, Runs
-from tb_hookview.server import answers, cache, comparison, modules, page, timeline
+from tb_hookview.server import answers, cache, comparison, modules, page, tables, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
@@ -32,6 +32,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     timeline.install(app, store, listed)
     modules.install(app, store, listed)
     comparison.install(app, store, listed)
+    tables.install(app, store, listed)
 
     @app.get("/api/runs")
     def runs() -> Response:

@@ -9,7 +9,7 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique
-from tb_hookview.report.tables.keys import first_events
+from tb_hookview.tables.events.keys import first_events
 
 
 def allocation_rows(selection: Selection) -> list[schema.Allocation]:

@@ -6,13 +6,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import schema
-from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Float, Int
-from tb_hookview.report.tables.keys import first_events
 from tb_hookview.schema import KINDS, Phase
+from tb_hookview.tables.events.keys import numbered_kernels
 from tb_hookview.trace import EventCategory
 
 LONGEST = 500
@@ -36,17 +35,6 @@ def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.Kerne
         count=int(grouped.count[rest].sum()),
         total_us=int(grouped.total[rest].sum()) / 1000,
     )
-
-
-def numbered_kernels(analysis: Analysis) -> tuple[Int, Int]:
-    """Number the kernels of a trace, alike in name, event and kind; and the `Kernel.id` of each.
-
-    Shapes (d,) and (kernels,).
-    """
-    events, event = analysis.trace.events, analysis.device_events.event
-    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
-    _, number = unique_inverse(key * len(KINDS) + analysis.kinds.kind)
-    return number, first_events(number, event)
 
 
 class _Groups(Struct, frozen=True):

@@ -9,7 +9,7 @@ from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Int
-from tb_hookview.report.tables.keys import first_events
+from tb_hookview.tables.events.keys import first_events
 
 
 def operator_rows(selection: Selection) -> list[schema.Operator]:

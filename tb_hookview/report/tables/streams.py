@@ -24,7 +24,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.report.tables.keys import stream_ids
+from tb_hookview.tables.events.keys import stream_ids
 
 SHORT_NS = 30_000
 """Pauses of launched work below this are the device's own."""

@@ -15,8 +15,8 @@ from tb_hookview.analysis.syncs.blocking_event import waited_for
 from tb_hookview.analysis.syncs.detection import operator_chain
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
-from tb_hookview.report.tables.keys import stream_ids
 from tb_hookview.schema import Phase
+from tb_hookview.tables.events.keys import stream_ids
 
 
 def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:

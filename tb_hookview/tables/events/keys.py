@@ -7,6 +7,8 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.arrays.joins import pair_key, unique_inverse
 from tb_hookview.arrays.types import Int
+from tb_hookview.schema import KINDS
+from tb_hookview.trace import EventCategory
 
 NO_EVENT = np.iinfo(np.int64).max
 
@@ -30,3 +32,14 @@ def stream_ids(analysis: Analysis) -> Int:
     of_pair = pairs >> 32
     rank = np.arange(len(pairs)) - np.searchsorted(of_pair, of_pair)
     return np.asarray((of_pair + rank * len(analysis.trace.threads))[pair])
+
+
+def numbered_kernels(analysis: Analysis) -> tuple[Int, Int]:
+    """Number the kernels of a trace, alike in name, event and kind; and the `Kernel.id` of each.
+
+    Shapes (d,) and (kernels,).
+    """
+    events, event = analysis.trace.events, analysis.device_events.event
+    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
+    _, number = unique_inverse(key * len(KINDS) + analysis.kinds.kind)
+    return number, first_events(number, event)
