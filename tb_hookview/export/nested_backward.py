@@ -76,7 +76,7 @@ def _around(analysis: Analysis, rows: Int) -> Int:
 
 
 def _fresh(analysis: Analysis, rows: Int, above: Int) -> Bool:
-    """Which rows begin anew: time of another kind lies between them and the one before."""
+    """Which rows begin a new span: time of another kind lies between them and the one before."""
     call_tree = analysis.call_tree
     order = np.lexsort((np.arange(len(rows)), above, call_tree.thread[rows]))
     end = np.full(len(rows), -1, np.int64)
@@ -99,7 +99,7 @@ class _Run:
 
 
 class _Wrapping:
-    """Takes rows in forest order and wraps those of one module that follow each other."""
+    """Takes rows in call-tree order and wraps those of one module that follow each other."""
 
     def __init__(self, analysis: Analysis, described: list[Slice]) -> None:
         self._analysis = analysis
@@ -115,9 +115,9 @@ class _Wrapping:
         chain = self._chain(row) if piece.category == NODE else []
         runs = self._open.setdefault((thread, parent), [])
         base = self._depth[parent] + 1 if parent >= 0 else 0
-        kept = 0 if fresh else _common([run.module for run in runs], chain)
-        self._close(thread, runs, kept, base)
-        runs += [_Run(module, piece.start, piece.end) for module in chain[kept:]]
+        common = 0 if fresh else _common([run.module for run in runs], chain)
+        self._close(thread, runs, common, base)
+        runs += [_Run(module, piece.start, piece.end) for module in chain[common:]]
         for run in runs:
             run.end = max(run.end, piece.end)
         self._depth.append(base + len(runs))
@@ -128,14 +128,14 @@ class _Wrapping:
         for (thread, parent), runs in self._open.items():
             self._close(thread, runs, 0, self._depth[parent] + 1 if parent >= 0 else 0)
 
-    def _close(self, thread: int, runs: list[_Run], kept: int, base: int) -> None:
+    def _close(self, thread: int, runs: list[_Run], common: int, base: int) -> None:
         modules = self._analysis.modules
-        for depth, run in enumerate(runs[kept:], start=base + kept):
+        for depth, run in enumerate(runs[common:], start=base + common):
             path = modules.path[run.module]
             arguments = (("module", path), ("class", modules.module_class[run.module]))
             piece = Slice(run.start, run.end, module_label(path), MODULE, arguments)
             self.found[thread].append((depth, piece))
-        del runs[kept:]
+        del runs[common:]
 
     def _chain(self, row: int) -> list[int]:
         """Modules from the root down to the one that owns a node."""

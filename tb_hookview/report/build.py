@@ -153,7 +153,7 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
 
 
 def _by_kind(selection: Selection) -> list[int]:
-    """Time of the selected device work by kind, nanoseconds."""
+    """Time of the selected device events by kind, nanoseconds."""
     analysis = selection.analysis
     total = np.zeros(len(KINDS), np.int64)
     np.add.at(
@@ -163,12 +163,12 @@ def _by_kind(selection: Selection) -> list[int]:
 
 
 def _device_us(selection: Selection, wanted: Any) -> float:
-    """Time of some of the selected device work."""
+    """Time of some of the selected device events."""
     return microseconds(selection.analysis.device_events.duration[selection.work & wanted].sum())
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Device time of the work launched in a phase; None where the trace cannot tell."""
+    """Device time of what was launched in a phase; None where launches are unknown."""
     analysis = selection.analysis
     if not analysis.launches_known:
         return None
@@ -260,7 +260,7 @@ def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
 
 
 def _idle_by_cause(analysis: Analysis, windows: Int) -> list[schema.Idle] | None:
-    """Idle time of the devices in each window by what caused it; None without device work."""
+    """Idle time of the devices in each window by what caused it; None without device events."""
     if not len(analysis.device_events):
         return None
     idle = analysis.gaps.within(windows)
@@ -281,7 +281,7 @@ def _queue_full(analysis: Analysis, windows: Int) -> Int | None:
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:
-    """Autograd nodes by name, dearest first."""
+    """Autograd nodes by name, most expensive first."""
     analysis = selection.analysis
     nodes, trace, owners = analysis.nodes, analysis.trace, analysis.device_attribution
     if not len(nodes):
