@@ -32,12 +32,13 @@ class RunList:
         return found
 
     def last(self) -> list[Run]:
-        """Return what was found the last time, for questions that are asked often."""
+        """Return what was found the last time, for requests that come often."""
         return self.listing().runs if self._last is None else self._last
 
     def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceFile:
-        """Return the trace that a query names, as `select`; looks at the file system only where
-        that may matter: for the newest trace, and for names not known yet.
+        """Return the trace that a query names, as `select`.
+
+        Looks at the file system for the newest trace, and for names not known yet.
 
         Raises:
             UsageError, NotFoundError, TraceError: as `select` and `listing`.
@@ -83,7 +84,7 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
 
     Raises:
         UsageError: `run` or `worker` is missing.
-        NotFoundError: there is none of that name.
+        NotFoundError: there is no such run, worker or trace.
     """
     run = _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
     workers = {as_text(worker.name): worker for worker in run.workers}
