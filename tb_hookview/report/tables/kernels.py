@@ -69,7 +69,9 @@ def _group(selection: Selection) -> _Groups | None:
     launch = work.launch[chosen]
     by_phase = np.zeros((size, len(Phase)), np.int64)
     launched = np.flatnonzero(launch >= 0)
-    np.add.at(by_phase, (group[launched], analysis.phases.row[launch[launched]]), duration[launched])
+    np.add.at(
+        by_phase, (group[launched], analysis.phases.row[launch[launched]]), duration[launched]
+    )
     return _Groups(
         id=ids[distinct],
         first=chosen[first],
