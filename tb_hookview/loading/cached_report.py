@@ -17,6 +17,7 @@ from tb_hookview.schema import ReportData
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
+    from tb_hookview.analysis.selection import Selection
 
 KIND = "report"
 
@@ -31,8 +32,14 @@ def report(path: Path, steps: Sequence[str] | None, analysis: Callable[[Path], A
     """
     source = about(path)
     found = recall(source, steps) if source else None
+
+    def load() -> Selection:
+        from tb_hookview.analysis.selection import select
+
+        return select(analysis(path), steps)
+
     if found is not None:
-        return found
+        return found.loaded_by(load)
     if "tb_hookview.report.build" not in sys.modules:
         from tb_hookview.trace import coworker
 
@@ -42,7 +49,7 @@ def report(path: Path, steps: Sequence[str] | None, analysis: Callable[[Path], A
     made = build_report(analysis(path), steps)
     if source:
         later(lambda: keep(source, steps, made))
-    return made
+    return made.loaded_by(load)
 
 
 def keep(source: Source, steps: Sequence[str] | None, made: Report) -> bool:

@@ -25,6 +25,7 @@ from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
@@ -34,6 +35,7 @@ from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
+from tb_hookview.tables.events.keys import first_events
 
 
 def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
@@ -59,7 +61,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             syncs=syncs,
             allocations=allocation_rows(selection),
             coverage=_coverage(selection),
-            findings=diagnosis.findings,
+            findings=finding_rows(diagnosis.findings, syncs, analysis.modules.path),
             recorder=recorder_share(selection),
             kernels=kernels,
             kernels_omitted=omitted,
@@ -68,7 +70,8 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             devices=device_rows(selection, breakdown),
             streams=stream_rows(selection),
             threads=thread_rows(selection),
-        )
+        ),
+        lambda: selection,
     )
 
 
@@ -183,6 +186,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
     steps, times = selection.analysis.steps, selection.analysis.step_times
     return [
         schema.Step(
+            id=i,
             name=steps.name[i],
             start_us=microseconds(steps.window[i, 0]),
             duration_us=microseconds(times.duration[i]),
@@ -217,6 +221,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     if not len(nodes):
         return []
     strings = analysis.host.string[nodes.row]
+    first = first_events(strings, analysis.call_tree.event[nodes.row])
     distinct, group = unique_inverse(strings)
     count = np.bincount(group[selection.nodes], minlength=len(distinct))
     host = np.bincount(
@@ -229,6 +234,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     has_device = analysis.launches_known
     rows = [
         schema.Node(
+            id=int(first[string]),
             name=node_name(trace.strings[string]),
             count=int(count[i]),
             host_us=microseconds(host[i]),

@@ -10,7 +10,8 @@ from flask import Flask, Response, request
 import tb_hookview
 from tb_hookview.loading import cached_report
 from tb_hookview.rules.catalogue import RULES
-from tb_hookview.server import answers, cache, comparison, modules, page, timeline
+from tb_hookview.schema.runs import LeftOut, Runs
+from tb_hookview.server import answers, cache, comparison, modules, page, tables, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
@@ -31,17 +32,18 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     timeline.install(app, store, listed)
     modules.install(app, store, listed)
     comparison.install(app, store, listed)
+    tables.install(app, store, listed)
 
     @app.get("/api/runs")
     def runs() -> Response:
         found = listed.listing()
         return answers.json(
-            {
-                "logdir": "" if logdir is None else answers.as_text(str(logdir)),
-                "version": tb_hookview.__version__,
-                "runs": describe_runs(found.runs),
-                "left_out": {"links": found.links_left_out, "folders": found.folders_left_out},
-            }
+            Runs(
+                logdir="" if logdir is None else answers.as_text(str(logdir)),
+                version=tb_hookview.__version__,
+                runs=describe_runs(found.runs),
+                left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
+            )
         )
 
     @app.get("/api/report")

@@ -13,12 +13,11 @@ from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
-import msgspec
-
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.cache import FileState, file_state
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.loading.cached import load
+from tb_hookview.schema.runs import Progress
 from tb_hookview.server.held import Held
 from tb_hookview.server.turns import Turns
 from tb_hookview.server.waiting import UnwantedError, Wanted, always
@@ -43,19 +42,6 @@ Show = Callable[[str, float | None], None]
 Count = Callable[[int], None]
 """Called with the number of events read so far."""
 Load = Callable[[Path, Show, Count], Analysis]
-
-
-class Progress(msgspec.Struct, frozen=True):
-    """How far the reading of a trace is. What is not known is None."""
-
-    stage: str
-    done: float | None
-    """Fraction of the stage."""
-    bytes: int | None = None
-    """Bytes of the file that were read, as it lies on the disk."""
-    events: int | None = None
-    """Events that were read."""
-
 
 WAITING = Progress("waiting", None)
 

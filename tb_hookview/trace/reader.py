@@ -97,7 +97,7 @@ def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, 
 def _add(
     parts: Iterable[Piece | Root], builder: Builder, damages: Damages, count: Count
 ) -> Root | None:
-    """Take events until the root comes, if it comes, and note what was mended of them."""
+    """Take events until the root comes, if it comes, and note what was repaired of them."""
     for part in parts:
         if isinstance(part, Root):
             damages.add(part.damages)

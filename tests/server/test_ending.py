@@ -21,7 +21,6 @@ from tb_hookview.trace.coworker import cores
 
 PROGRAM = """
 import sys, threading
-from tb_hookview.analysis import load
 from tb_hookview.server import store
 
 def endless(path, show, count):

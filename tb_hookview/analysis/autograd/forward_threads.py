@@ -52,6 +52,14 @@ class Links(Struct, frozen=True):
         row = asof(sequence[made], start[made], sequence[nodes], start[nodes])
         return lookup(made, row)
 
+    def ops_before(self, nodes: TreeRow, thread: int) -> TreeRow:
+        """The last operator of a thread to start before torch gave out each node's number."""
+        sequence, start = self.host.sequence, self.host.call_tree.start
+        made = self.forward[self.host.call_tree.thread[self.forward] == thread]
+        same = np.zeros(len(made), np.int64)
+        row = lookup(made, asof(same, sequence[made], np.zeros_like(nodes), sequence[nodes]))
+        return np.where((row >= 0) & (start[row] <= start[nodes]), row, -1)
+
     def pointed(self, nodes: TreeRow) -> int | None:
         """The thread from which most arrows to the nodes start."""
         inner = self.host.call_tree.parent[self.arrows.backward]

@@ -34,6 +34,11 @@ class Nodes(Struct, frozen=True, dict=True):
     """Forward operator found by sequence number, -1 for none."""
     by_flow: TreeRow
     """Forward operator found by a forward-backward arrow, -1 for none."""
+    by_earlier_number: TreeRow
+    """Where no operator has a node's number: the last to start with a lower one, else -1.
+
+    A node that torch makes in the middle of an operator has such a number: views that change.
+    """
     of_row: NodeIndex
     """Innermost evaluation around each row of the call tree, shape (n,); -1 for none."""
 
@@ -56,12 +61,14 @@ def find_nodes(host: HostRows) -> Nodes:
         node = _indices(host.call_tree, rows)
     around = lookup(node, host.call_tree.parent[rows])
     arrows = _arrows(host)
+    by_sequence, by_earlier_number = _by_sequence(host, rows, arrows)
     return Nodes(
         row=rows,
         self_host=self_time(host.call_tree.start[rows], host.call_tree.end[rows], around),
         around=around,
-        by_sequence=_by_sequence(host, rows, arrows),
+        by_sequence=by_sequence,
         by_flow=_by_flow(node, len(rows), arrows),
+        by_earlier_number=by_earlier_number,
         of_row=node,
     )
 
@@ -97,19 +104,22 @@ def _by_flow(node: NodeIndex, count: int, arrows: Arrows) -> TreeRow:
     return found
 
 
-def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> TreeRow:
+def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow, TreeRow]:
     sequence, number = host.sequence, host.forward_thread
     forward = np.flatnonzero((sequence >= 0) & (number <= 0))
     numbered = np.flatnonzero((number[rows] > 0) & (sequence[rows] >= 0))
     process = _process(host.trace)[host.call_tree.thread]
     groups = pair_key(process[rows[numbered]], number[rows[numbered]])
     found = np.full(len(rows), -1, np.int64)
+    earlier = found.copy()
     members = {int(group): numbered[groups == group] for group in unique(groups)}
     nodes = {group: rows[chosen] for group, chosen in members.items()}
     links = Links(host, forward, process, arrows)
     for group, thread in forward_threads(links, nodes).items():
         found[members[group]] = links.forward_ops(nodes[group], thread)
-    return found
+        without = members[group][found[members[group]] < 0]
+        earlier[without] = links.ops_before(rows[without], thread)
+    return found, earlier
 
 
 def _process(trace: Trace) -> Int:

@@ -3,7 +3,8 @@
 Evidence, strongest first; what none explains is unattributed, with a reason:
 
 1. `sequence`: the node's sequence number leads to its forward operator, which ran inside a forward
-   range of our recorder.
+   range of our recorder. Weakest by number: none has the number itself, and the last operator with
+   a lower number was running.
 2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter), then
    `backward_mark`: the node, if it has a forward operator, ran between the marks before and after
    a module's backward.
@@ -16,7 +17,8 @@ Evidence, strongest first; what none explains is unattributed, with a reason:
 
 A device event launched inside a module's forward range *within* a node is recomputation (activation
 checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node. Forward
-operators within a node, outside every such range, are recomputation of the node's own module.
+operators within a node, outside every such range, are recomputation of the node's own module, and
+so are the nodes that they make (`recompute`, in traces of our recorder).
 """
 
 from __future__ import annotations
@@ -79,6 +81,9 @@ def attribute(
     node_module, node_evidence = _first_evidence(
         len(nodes), _candidates(host, nodes, modules, module_calls)
     )
+    rerun = _recomputed(host, nodes, node_module)
+    node_evidence[(node_module < 0) & (rerun >= 0)] = RECOMPUTE
+    node_module = np.where(node_module < 0, rerun, node_module)
     follows = _followed(host, nodes, node_module)
     node_module = np.where(follows >= 0, follows, node_module)
     node_evidence[follows >= 0] = EVIDENCE.index("follows")
@@ -113,7 +118,7 @@ def _candidates(
     yield "mark", _marked(host, nodes, modules)
     # A node made outside of every module runs between a module's marks too, if it flows into it:
     # another's gradient, a weight computed elsewhere. An operator inside a node is recomputation.
-    sink = _named(host, nodes, "AccumulateGrad", "GraphRoot")
+    sink = _sinks(host, nodes)
     elsewhere = sink | ((forward_op >= 0) & (lookup(nodes.of_row, forward_op) < 0))
     between = module_between_marks(host, modules, nodes.row)
     yield "backward_mark", np.where(elsewhere, -1, between)
@@ -121,6 +126,7 @@ def _candidates(
     yield "python_stack", around(forward_op, Role.MODULE_LABEL)
     # No operator made a sink, though torch may draw an arrow to one, by another node's number.
     yield "fwdbwd", around(np.where((forward_op < 0) & ~sink, nodes.by_flow, -1))
+    yield "sequence", around(np.where(sink, -1, nodes.by_earlier_number), Role.FORWARD_MARK)
     yield "annotation", around(forward_op, Role.LABEL)
 
 
@@ -135,6 +141,23 @@ def _first_evidence(
         module[new] = candidate[new]
         evidence[new] = EVIDENCE.index(name)
     return module, evidence
+
+
+def _recomputed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> ModuleIndex:
+    """Module of the node in which a re-entrant checkpoint made and ran each node, -1 for others.
+
+    Only in traces of our recorder, whose ranges show that no module inside was called.
+    """
+    found = np.full(len(nodes), -1, np.int64)
+    if not isin(host.role, [int(Role.FORWARD_MARK)]).any():
+        return found
+    made_by = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_earlier_number)
+    made_by = np.where(_sinks(host, nodes), -1, made_by)
+    within = (nodes.around >= 0) & (lookup(nodes.of_row, made_by) == nodes.around)
+    for node in np.flatnonzero(within & (node_module < 0)).tolist():  # outer before inner
+        around = int(nodes.around[node])
+        found[node] = node_module[around] if node_module[around] >= 0 else found[around]
+    return found
 
 
 def _marked(host: HostRows, nodes: Nodes, modules: Modules) -> ModuleIndex:
@@ -174,6 +197,11 @@ def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: Module
     if not len(modules):
         reason[:] = 3
     return np.where(node_module < 0, reason, -1)
+
+
+def _sinks(host: HostRows, nodes: Nodes) -> Bool:
+    """Say of each node whether no operator made it: no number of such a node means anything."""
+    return _named(host, nodes, "AccumulateGrad", "GraphRoot")
 
 
 def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:

@@ -71,6 +71,7 @@ def _row(
     ran = kernels & (work.device == device)
     event, start, end = work.event[ran], work.start[ran], work.end[ran]
     return schema.DeviceUse(
+        id=str(device),
         device=str(device),
         **{f"{name}_us": time / 1000 for name, time in use._asdict().items()},
         kernel_us=_sum(analysis, mine & kernels),
