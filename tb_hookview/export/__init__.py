@@ -13,7 +13,7 @@ from tb_hookview.export.counting import Counter
 from tb_hookview.export.destination import check, new_file, new_folder
 from tb_hookview.export.event_rows import event_rows
 from tb_hookview.export.tables import Batch, Table, events_table, report_tables
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.progress import Progress, silent
 from tb_hookview.report.build import build_report

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache as once
 from pathlib import Path
 
 from flask import Flask, Response, request
 
 import tb_hookview
-from tb_hookview.loading import cached_report
+from tb_hookview.loading import Loader
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.server import answers, cache, comparison, modules, page, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
@@ -24,9 +25,11 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
         hosts: the names a request may call this server by; None leaves that to whoever mounts it.
     """
     app = Flask("tb_hookview", static_folder=None)
-    store, listed = AnalysisStore(who=client_waits), RunList(logdir)
+    loader = once(Loader.from_environment)  # at the first question, which hears what is wrong
+    store = AnalysisStore(lambda *asked: loader().analysis(*asked), who=client_waits)
+    listed = RunList(logdir)
     answers.install(app, hosts)
-    cache.install(app, listed, cache.AnswerCache())
+    cache.install(app, listed)
     page.install(app)
     timeline.install(app, store, listed)
     modules.install(app, store, listed)
@@ -46,8 +49,9 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
 
     @app.get("/api/report")
     def report() -> Response:
-        path, steps = listed.choose(request.args).path, request.args.getlist("step") or None
-        return answers.json(cached_report.report(path, steps, store.get).data)
+        file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
+        found = loader().report(file, steps, analysis=lambda: store.get(file))
+        return answers.json(found.data)
 
     @app.get("/api/rules")
     def rules() -> Response:
@@ -55,6 +59,6 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
 
     @app.get("/api/progress")
     def progress() -> Response:
-        return answers.json(store.progress(select(listed.last(), request.args).path))
+        return answers.json(store.progress(select(listed.last(), request.args).file))
 
     return app

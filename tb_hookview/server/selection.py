@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.server.answers import as_text
-from tb_hookview.trace.source.discovery import Listing, Run, TraceFile, is_offered, list_runs
+from tb_hookview.trace.source.discovery import Listing, Run, TraceEntry, is_offered, list_runs
 
 Named = TypeVar("Named")
 
@@ -34,7 +34,7 @@ class RunList:
         """Return what was found the last time, for questions that are asked often."""
         return self.listing().runs if self._last is None else self._last
 
-    def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceFile:
+    def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceEntry:
         """Return the trace that a query names, as `select`; looks at the file system only where
         that may matter: for the newest trace, and for names not known yet.
 
@@ -48,7 +48,7 @@ class RunList:
                 pass
         return self._offered(select(self.listing().runs, query, prefix))
 
-    def _offered(self, trace: TraceFile) -> TraceFile:
+    def _offered(self, trace: TraceEntry) -> TraceEntry:
         if self._logdir is not None and not is_offered(self._logdir, trace.path):
             name = as_text(trace.path.name)
             raise NotFoundError(f"{name}: leads out of the log directory; load the list again")
@@ -72,7 +72,7 @@ def describe_runs(runs: Iterable[Run]) -> list[dict[str, Any]]:
     ]
 
 
-def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> TraceFile:
+def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> TraceEntry:
     """Return the trace that `run`, `worker` and `trace` of a query name.
 
     Args:
@@ -93,7 +93,7 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
     return _named("trace", query[f"{prefix}trace"], traces)
 
 
-def _describe(trace: TraceFile) -> dict[str, Any]:
+def _describe(trace: TraceEntry) -> dict[str, Any]:
     return {
         "id": as_text(trace.id),
         "file": as_text(trace.path.name),

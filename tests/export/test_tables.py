@@ -16,7 +16,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.export import export, parquet_files
 from tb_hookview.export.csv_files import CsvWriter, cell
 from tb_hookview.export.tables import Table, report_tables
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 

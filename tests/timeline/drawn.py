@@ -10,7 +10,7 @@ import grid
 import numpy as np
 from analysis.owners import NAMES
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
 from tb_hookview.timeline.lanes.colours import Colour

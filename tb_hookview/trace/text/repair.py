@@ -18,13 +18,12 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable
 from enum import Enum
-from pathlib import Path
 
 import msgspec
 
 from tb_hookview.trace.format.decode import HEAD_KEYS, Head, decode_events, decode_head
-from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.limits import DEFAULT, Limits
 from tb_hookview.trace.text.tokens import Mend, mended, requoted
 
 DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -64,10 +63,11 @@ class Mender:
 
     Args:
         path: the file, for messages.
+        limits: how much may be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str, limits: Limits = DEFAULT) -> None:
+        self.path, self._limits = path, limits
         self.tail: bytes | None = None
         """What follows the last event, from its `]` on; None before that was met."""
         self.tail_begin = 0
@@ -97,7 +97,7 @@ class Mender:
         """
         if self.tail is not None:
             self.tail += text + glue
-            limits.EVENT_BYTES.hold(self.path, len(self.tail))
+            self._limits.event_bytes.check(self.path, len(self.tail))
             return b"[]"
         if not self.busy and not last:
             whole = _whole(text, begin, damages)
@@ -108,7 +108,7 @@ class Mender:
         scan.run()
         self._astray = scan.astray
         self._carried = scan.carried + glue if scan.carried else b""
-        limits.EVENT_BYTES.hold(self.path, len(self._carried))
+        self._limits.event_bytes.check(self.path, len(self._carried))
         if scan.tail is not None:
             self.tail, self.tail_begin = scan.tail + glue, scan.place()
         return b"[%b]" % b",".join(scan.kept)

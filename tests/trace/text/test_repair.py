@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.text.repair import Mender
 
 
 def test_what_follows_a_damaged_last_event_is_not_taken_for_events() -> None:
     sound, root = b'{"ph": "X", "name": "a"}', b'], "x": [{"id": 0}]}'
-    mender, damages = Mender(Path("t.json")), Damages()
+    mender, damages = Mender("t.json"), Damages()
     text = sound + b', {"ph": "X", "name": "b", "ts": \0}'
     events = mender.mend(text + root, 0, damages, last=True)
     assert events == b"[" + sound + b"]"
