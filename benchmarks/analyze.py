@@ -47,7 +47,7 @@ def _parts(rows: Sequence[Row], repeats: int) -> list[str]:
         table.imports(rows),
         "Memory added by the work in MB, and in brackets the peak of the whole process:",
         table.memory_table(rows),
-        "Where the time of hookview goes, beside what inflating and one walk take by themselves:",
+        "Where the time of hookview goes, next to what inflating and one walk take by themselves:",
         table.stage_table(rows),
     ]
 

@@ -4,7 +4,7 @@
 //
 // Cold: a server that has not read the trace, a browser that has not seen the page. Warm: the same
 // server and browser once more. "Usable": the rows of the table of modules are drawn. The page lands
-// on its summary: the way from there to the Backward view, without the hand's pause, is in the times.
+// on its summary: the way from there to the Backward view, without the pause of a hand, is in the times.
 
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -68,7 +68,7 @@ function openBackward() {
 }
 
 /** What the first view took; `at` is when the rows of the Backward view would have been there. */
-async function told(frame) {
+async function usableIn(frame) {
   await frame.waitForFunction(() => window.hookviewUsable !== undefined, null, { polling: 50 });
   const usable = await frame.evaluate(() => window.hookviewUsable);
   return { ...usable, at: usable.at + (await frame.evaluate(openBackward)) };
@@ -78,7 +78,7 @@ async function told(frame) {
 async function alone(context, { url }) {
   const page = await context.newPage();
   await page.goto(url, { waitUntil: "commit" });
-  const usable = await told(page);
+  const usable = await usableIn(page);
   const begun = await page.evaluate(() => performance.timeOrigin);
   await page.close();
   return { ...usable, ms: usable.at - begun };
@@ -96,7 +96,7 @@ async function asTab(context, { url }) {
   });
   await tab.click();
   const frame = await (await page.waitForSelector("iframe[src*=hookview]")).contentFrame();
-  const usable = await told(frame);
+  const usable = await usableIn(frame);
   const clicked = await page.evaluate(() => window.hookviewClicked);
   await page.close();
   return { ...usable, ms: usable.at - clicked };

@@ -2,6 +2,11 @@ import js from "@eslint/js";
 import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
+import zones, { PURE } from "./zones.js";
+
+/** What a file without a browser does not have. */
+const BROWSER = ["window", "document", "navigator", "location", "history", "localStorage", "fetch"];
+
 export default tseslint.config(
   { ignores: ["node_modules", "test-results"] },
   js.configs.recommended,
@@ -18,6 +23,14 @@ export default tseslint.config(
       // Concerns the React compiler, which is not used here.
       "react-hooks/incompatible-library": "off",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+    },
+  },
+  { files: ["src/**"], plugins: { zones }, rules: { "zones/direction": "error" } },
+  {
+    files: PURE.map((folder) => `src/${folder}/**`),
+    rules: {
+      "no-restricted-imports": ["error", { patterns: ["react", "react-dom", "react*/*"] }],
+      "no-restricted-globals": ["error", ...BROWSER],
     },
   },
   {

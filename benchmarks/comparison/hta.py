@@ -100,7 +100,7 @@ def _figures(
     known = [mine for mine in streams if (made.device_events.launch[mine] >= 0).any()]
     pauses = np.sum([find_pauses(made, mine) for mine in streams], axis=0) / 1000
     yield (
-        "pauses of all streams: host / kernel / other, us",
+        "gaps of all streams: host / kernel / other, us",
         [sum(v for k, v in theirs["idle"].items() if k.endswith(f" {each}")) for each in PAUSES],
         pauses.tolist(),
         [

@@ -33,7 +33,7 @@ class Command:
 
     def _run(self, side: Checkout) -> Reply:
         return side.command(
-            *(word.replace("{out}", str(side.device_events / self.out)) for word in self.words)
+            *(word.replace("{out}", str(side.work / self.out)) for word in self.words)
         )
 
 
@@ -50,7 +50,7 @@ def run_commands(
             replies = [future.result() for future in futures]
             compare_replies(differences, command.where, command.trace, replies)
             if command.out:
-                paths = [side.device_events / command.out for side in sides]
+                paths = [side.work / command.out for side in sides]
                 compare_exports(differences, command.where, command.trace, *paths)
                 for path in paths:
                     _remove(path)

@@ -8,7 +8,7 @@ serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "body", className: "Sequential" },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addDevice(
     "large",
@@ -93,7 +93,7 @@ test("a selected row opens the panel with both directions", async () => {
   expect(await panel.getByRole("columnheader").allTextContents()).toEqual(
     expect.arrayContaining(["forward", "backward"]),
   );
-  await panel.getByText("The host never waits for the device here.").waitFor();
+  await panel.getByText("No syncs in this module.").waitFor();
   await panel.getByRole("button", { name: "Close" }).click();
   await panel.waitFor({ state: "detached" });
 });
@@ -146,7 +146,7 @@ test("steps can be added up instead of averaged, and looked at one by one", asyn
   await expect.poll(calls).toBe("1");
 });
 
-test("a trace with a device shows device time, and marks the wait", async () => {
+test("a trace with a device shows device time, and marks the sync", async () => {
   await page.getByLabel("run").selectOption("device");
   await row(page, "head").waitFor();
   expect(await page.getByRole("columnheader", { name: "device total" }).count()).toBe(1);

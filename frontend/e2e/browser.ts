@@ -46,6 +46,15 @@ export async function open(
   return { page, faults };
 }
 
+/** The title of a rule, as the server has it. */
+export async function ruleTitle(url: string, id: string): Promise<string> {
+  const answer = await fetch(`${url}api/rules`);
+  const rules = (await answer.json()) as { id: string; title: string }[];
+  const rule = rules.find((one) => one.id === id);
+  if (rule === undefined) throw new Error(`no rule ${id}`);
+  return rule.title;
+}
+
 /** The row of a table that holds this text in its first cell. */
 export function row(page: Page, text: string): Locator {
   return page.locator(".table-body [role=row]", {

@@ -7,22 +7,22 @@ import { page, server, serving, visiting } from "./scene";
 const HOSTILE = `<img src=x onerror="document.title='taken'">${"k".repeat(10_000)}`;
 
 serving((logdir) => {
-  const kept = [
+  const common = [
     { path: "", className: "Net" },
-    { path: "body", className: "Sequential", waits: 300 },
+    { path: "body", className: "Sequential", syncUs: 300 },
   ];
   logdir.addDevice("before", [
-    ...kept,
-    { path: "patch_drop", className: "PatchDropout", waits: 5000 },
+    ...common,
+    { path: "patch_drop", className: "PatchDropout", syncUs: 5000 },
     { path: "old", className: "Linear" },
   ]);
   logdir.addDevice("after", [
-    ...kept,
+    ...common,
     { path: "patch_drop", className: "PatchDropout" },
     { path: "<b>new</b>", className: "GELU", kernel: HOSTILE },
   ]);
   logdir.addReal("host only");
-  for (let rank = 0; rank < 10; rank++) logdir.addDevice("many", kept, `rank${rank}`);
+  for (let rank = 0; rank < 10; rank++) logdir.addDevice("many", common, `rank${rank}`);
 });
 
 const BOTH = "#/compare?run=after&base=before";
@@ -47,7 +47,7 @@ test("the headline says what the fix did", async () => {
   );
 });
 
-test("modules that appeared and vanished are told apart from those that are the same", async () => {
+test("modules that appeared and vanished are listed apart from those that are the same", async () => {
   await page.getByRole("button", { name: /^Modules/ }).click();
   await page.getByLabel("status").selectOption("all");
   await expect.poll(async () => (await listed()).length).toBeGreaterThan(4);
@@ -63,7 +63,7 @@ test("modules that appeared and vanished are told apart from those that are the 
     .toEqual(["patch_drop"]);
 });
 
-test("waits are listed by cause and place, and lead to either side", async () => {
+test("syncs are listed by cause and place, and lead to either side", async () => {
   await page.getByRole("button", { name: /^Syncs/ }).click();
   await rows().filter({ hasText: "patch_drop" }).click();
   const panel = page.getByRole("complementary", { name: "Difference" });

@@ -2,6 +2,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 
+import { ruleTitle } from "./browser";
 import { page, server, serving, visiting } from "./scene";
 
 const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
@@ -9,13 +10,13 @@ const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
 serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "body", className: "Sequential", waits: 300 },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "body", className: "Sequential", syncUs: 300 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addDevice("hostile", [
     { path: "", className: "X".repeat(10_000) },
-    { path: HOSTILE, className: "<img src=x onerror=alert(1)>", waits: 300 },
-    { path: "y".repeat(10_000), className: "\u202etxt", waits: 400 },
+    { path: HOSTILE, className: "<img src=x onerror=alert(1)>", syncUs: 300 },
+    { path: "y".repeat(10_000), className: "\u202etxt", syncUs: 400 },
   ]);
   logdir.addReal("host only");
 });
@@ -33,12 +34,12 @@ async function serious(): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
 }
 
-test("the dearest is open, with evidence, remedy, reference, price and examples", async () => {
+test("the most expensive is open, with evidence, fix, reference, price and examples", async () => {
   const costs = await page.locator(".finding .number:nth-of-type(5)").allTextContents();
   expect(costs.length).toBeGreaterThan(1);
   expect(await opened().count()).toBe(1);
   expect(await findings().first().getAttribute("class")).toContain("open");
-  for (const name of ["Evidence", "Remedy", "Price", "Examples"]) {
+  for (const name of ["Evidence", "Fix", "Cost", "Examples"]) {
     await opened().getByRole("region", { name }).waitFor();
   }
   expect(
@@ -60,9 +61,9 @@ test("the list says what the report says", async () => {
     findings: { where: string; cost_us_per_step: number }[];
   };
   expect(new Set(await wheres())).toEqual(new Set(report.findings.map(({ where }) => where)));
-  const dearest = report.findings.map((f) => f.cost_us_per_step).sort((a, b) => b - a);
+  const mostExpensive = report.findings.map((f) => f.cost_us_per_step).sort((a, b) => b - a);
   const byPlace = new Map(report.findings.map((f) => [f.where, f.cost_us_per_step]));
-  expect((await wheres()).map((where) => byPlace.get(where))).toEqual(dearest);
+  expect((await wheres()).map((where) => byPlace.get(where))).toEqual(mostExpensive);
 });
 
 test("one opens and closes another, and the address says which", async () => {
@@ -90,10 +91,10 @@ test("filters and search narrow, and say how far", async () => {
   await page.getByText("No finding fits search and filters.").waitFor();
 });
 
-test("an example leads to the wait, and the wait back to the finding", async () => {
+test("an example leads to the sync, and the sync back to the finding", async () => {
   await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
-  await opened().getByRole("link", { name: "wait", exact: true }).first().click();
-  const panel = page.getByRole("complementary", { name: "Host-blocking call" });
+  await opened().getByRole("link", { name: "sync", exact: true }).first().click();
+  const panel = page.getByRole("complementary", { name: "Sync", exact: true });
   await panel.getByText("LinearBackward0").first().waitFor();
   await panel.getByRole("link", { name: "Evidence in Findings" }).click();
   await expect
@@ -108,11 +109,11 @@ test("an example leads to its time on the timeline", async () => {
   expect(page.url()).toContain("range=");
 });
 
-test("the moment of a wait is drawn from the timeline", async () => {
+test("a sync is drawn from the timeline", async () => {
   await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
-  const moment = opened().getByRole("region", { name: "The moment" });
-  await moment.getByText("waits 500.0 µs").waitFor();
-  expect(await moment.locator(".moment-block").count()).toBeGreaterThan(2);
+  const picture = opened().getByRole("region", { name: "Timeline" });
+  await picture.getByText("sync 500.0 µs").waitFor();
+  expect(await picture.locator(".sync-timeline-block").count()).toBeGreaterThan(2);
 });
 
 test("one and all can be copied as Markdown", async () => {
@@ -120,7 +121,7 @@ test("one and all can be copied as Markdown", async () => {
   const text = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
   await opened().getByRole("button", { name: "Copy as Markdown" }).click();
   await opened().getByText("Copied").waitFor();
-  expect(await text()).toMatch(/^### .*\n\n`.*\*\*Remedy\*\*: .*\*\*Reference\*\*/s);
+  expect(await text()).toMatch(/^### .*\n\n`.*\*\*Fix\*\*: .*\*\*Reference\*\*/s);
   await page.getByRole("button", { name: "Copy all as Markdown" }).click();
   await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
   expect((await text()).match(/^### /gm)).toHaveLength(await findings().count());
@@ -131,14 +132,14 @@ test("no finding says what was looked for", async () => {
   await page.getByRole("heading", { name: "No findings" }).waitFor();
   await page.getByText(/None of \d+ rules holds in \d+ steps?/).waitFor();
   await page.getByText("The trace holds no device work").waitFor();
-  await page.getByText("A single value is read back to the host").waitFor();
+  await page.getByText(await ruleTitle(server.url, "sync-scalar-item")).waitFor();
   expect(await serious()).toEqual([]);
 });
 
 test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {
   await page.emulateMedia({ colorScheme: mode });
   await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
-  await page.locator(".moment-block").first().waitFor();
+  await page.locator(".sync-timeline-block").first().waitFor();
   expect(await serious()).toEqual([]);
   const size = await page.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement;
@@ -150,7 +151,7 @@ test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode"
 test("hostile names stay text, and within the page", async () => {
   await page.goto(`${server.url}#/findings?run=hostile&rule=sync-scalar-item`);
   await expect.poll(() => findings().count()).toBe(2);
-  await opened().locator(".moment-block").first().waitFor();
+  await opened().locator(".sync-timeline-block").first().waitFor();
   expect(await page.locator("img").count()).toBe(0);
   expect((await wheres()).join()).toContain("<img src=x onerror=alert(1)>");
   const size = await page.evaluate(() => {

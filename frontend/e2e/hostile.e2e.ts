@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { VIEWS } from "../src/model/place";
+import { VIEWS } from "../src/address/place";
 import { open } from "./browser";
 import { browser, server, serving } from "./scene";
 
@@ -10,9 +10,9 @@ const LONG = "k".repeat(10_000);
 
 serving((logdir) => {
   logdir.addDevice(MARKUP.replaceAll("/", ""), [
-    { path: MARKUP, className: "<script>alert(1)</script>", waits: 500, kernel: MARKUP },
-    { path: RIGHT_TO_LEFT, className: "Linear", kernel: RIGHT_TO_LEFT, waits: 300 },
-    { path: LONG, className: LONG, kernel: LONG, waits: 400 },
+    { path: MARKUP, className: "<script>alert(1)</script>", syncUs: 500, kernel: MARKUP },
+    { path: RIGHT_TO_LEFT, className: "Linear", kernel: RIGHT_TO_LEFT, syncUs: 300 },
+    { path: LONG, className: LONG, kernel: LONG, syncUs: 400 },
     { path: "constructor", className: "__proto__" },
   ]);
 });

@@ -3,7 +3,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { VIEWS } from "../src/model/place";
+import { VIEWS } from "../src/address/place";
 import { PALETTES } from "../src/theme/colours";
 import { open, type Watched } from "./browser";
 import { browser, server, serving } from "./scene";
@@ -17,7 +17,7 @@ serving((logdir) => {
   logdir.addReal("tiny");
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addFile("broken/w.1.pt.trace.json", "{");
 });

@@ -9,9 +9,10 @@ import { page, server, serving, visiting } from "./scene";
 
 serving((logdir) => {
   logdir.addFile("nested/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace()));
+  logdir.addFile("inference/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace(false)));
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
 });
 
@@ -43,10 +44,23 @@ test("the measure and the clock are switched, and are in the address", async () 
   expect(await recompute.isDisabled()).toBe(true);
 });
 
-test("the forward stands beside the backward, to the same scale", async () => {
-  await page.getByLabel("forward beside").check();
+test("without a backward pass the view is called Modules, and counts them", async () => {
+  const links = page.getByRole("navigation", { name: "Views" }).getByRole("link");
+  await expect.poll(() => links.nth(1).textContent()).toMatch(/^Backward\d+%$/);
+  expect(await page.title()).toMatch(/^Backward /);
+  await go("#/backward?run=inference");
+  await page.getByText("There is no backward pass in this trace").waitFor();
+  await expect.poll(() => links.nth(1).textContent()).toBe("Modules4");
+  expect(await page.title()).toMatch(/^Modules /);
+  await links.first().click();
+  await page.getByRole("region", { name: "Top modules" }).getByText("block.b").waitFor();
+  expect(await links.nth(1).textContent()).toBe("Modules4");
+});
+
+test("the forward is shown next to the backward, to the same scale", async () => {
+  await page.getByLabel("show forward").check();
   await expect.poll(heads).toContain("forward");
-  expect(page.url()).toContain("beside=forward");
+  expect(page.url()).toContain("with=forward");
   const widths = await row(page, "block")
     .locator(".bar")
     .evaluateAll((bars) => bars.slice(0, 2).map((bar) => bar.getBoundingClientRect().width));
@@ -69,7 +83,7 @@ test("modules are grouped by class and by level, with their instances below", as
   expect(page.url()).toContain("group=depth");
 });
 
-test("a group opens with its totals and its modules, dearest first", async () => {
+test("a group opens with its totals and its modules, most expensive first", async () => {
   await press("Group by", "class");
   await row(page, "Linear").first().click();
   const group = page.getByRole("complementary", { name: "Group" });
@@ -90,14 +104,14 @@ test("modules are found by the names of their kernels", async () => {
   await page.getByText("2 found", { exact: true }).waitFor();
 });
 
-test("the forward is drawn beside the backward in the picture", async () => {
-  await page.getByLabel("forward beside").check();
+test("the forward is drawn next to the backward in the picture", async () => {
+  await page.getByLabel("show forward").check();
   await page.getByText("forward, to the same scale").waitFor();
   expect(await page.locator(".block-forward").count()).toBeGreaterThan(2);
 });
 
 test("a narrow table says which columns it has no room for", async () => {
-  await go("#/backward?run=nested&module=block&beside=forward");
+  await go("#/backward?run=nested&module=block&with=forward");
   const heads = page.getByRole("columnheader");
   await page.setViewportSize({ width: 900, height: 720 });
   await page.getByText(/no room for: .*share/).waitFor();
@@ -106,7 +120,7 @@ test("a narrow table says which columns it has no room for", async () => {
   await expect.poll(() => heads.allTextContents()).toContain("share");
 });
 
-test("what a figure means is told by the keyboard; Escape closes that alone", async () => {
+test("what a figure means is read with the keyboard; Escape closes that alone", async () => {
   await go("#/backward?run=nested&module=block");
   await panel().waitFor();
   const tip = page.locator(".tip:not([hidden])");
@@ -130,7 +144,7 @@ test("each row shows its calls over time", async () => {
   );
 });
 
-test("the panel tells source, parameters, kernels, nodes and calls", async () => {
+test("the panel shows source, parameters, kernels, nodes and calls", async () => {
   await go("#/backward?run=nested&module=block&per=total");
   const said = panel();
   await said.getByText("net/block.py:12").waitFor();
@@ -139,7 +153,7 @@ test("the panel tells source, parameters, kernels, nodes and calls", async () =>
   await expect.poll(() => kernels.locator("li").allTextContents()).toEqual(["gemm4×180.0 µs"]);
   await said.getByRole("group", { name: "Modules" }).getByRole("button", { name: "self" }).click();
   await kernels.getByText("None.").waitFor();
-  await said.getByRole("button", { name: "with below" }).click();
+  await said.getByRole("button", { name: "including children" }).click();
   await said
     .getByRole("group", { name: "Kernels of" })
     .getByRole("button", { name: "forward" })
@@ -163,11 +177,11 @@ test("a call is shown in the timeline", async () => {
   await panel().getByText("call 1 of 2").waitFor();
 });
 
-test("a wait of the module is shown with its chain", async () => {
+test("a sync of the module is shown with its chain", async () => {
   await go("#/backward?run=device&module=head");
-  const waits = panel().getByRole("region", { name: "Syncs" });
-  await waits.getByText("cudaStreamSynchronize").first().waitFor();
-  await waits.getByText("LinearBackward0", { exact: true }).waitFor();
-  await waits.getByRole("link", { name: "Show in Syncs" }).click();
+  const syncs = panel().getByRole("region", { name: "Syncs" });
+  await syncs.getByText("cudaStreamSynchronize").first().waitFor();
+  await syncs.getByText("LinearBackward0", { exact: true }).waitFor();
+  await syncs.getByRole("link", { name: "Show in Syncs" }).click();
   await expect.poll(() => page.url()).toContain("#/syncs");
 });

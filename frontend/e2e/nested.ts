@@ -18,8 +18,8 @@ const MODULES = [
   { path: "block.b", class: "Linear", file: "net/linear.py", line: 5, parameters: 10, bytes: 40 },
 ];
 
-/** Two steps of a block of two linears, each with one kernel forward and one backward. */
-export function nestedTrace(): Record<string, unknown> {
+/** Two steps of a block of two linears, each with one kernel forward and, in training, one backward. */
+export function nestedTrace(training = true): Record<string, unknown> {
   const events: Event[] = [];
   let correlation = 0;
   const add = (cat: string, name: string, ts: number, dur: number, args: Event = {}): void => {
@@ -47,6 +47,7 @@ export function nestedTrace(): Record<string, unknown> {
       mark(`block.${name}`, "Linear", from, from + 40);
       add("cpu_op", "aten::mm", start + from + 5, 30, { "Sequence number": sequence });
       launch(MAIN, start + from + 8, forward);
+      if (!training) return;
       const node = start + 240 + 70 * (1 - index);
       add("cpu_op", "autograd::engine::evaluate_function: MmBackward0", node, 60, {
         "Sequence number": sequence,

@@ -136,7 +136,7 @@ test("a refresh stays where one is, and leads to what is new", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a trace that was written anew is shown anew by a refresh, at the same place", async () => {
+test("a trace that was written again is loaded again by a refresh, at the same place", async () => {
   const { logdir, server } = await serving((dir) => {
     dir.addDevice("vit", [{ path: "head", className: "Linear" }]);
   });

@@ -7,8 +7,8 @@ import { page, server, serving, visiting } from "./scene";
 serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "body", className: "Sequential", waits: 300 },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "body", className: "Sequential", syncUs: 300 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addReal("host only");
 });
@@ -33,8 +33,8 @@ test("the page begins here, and its figures lead to where they come from", async
 });
 
 test("what it says fits above the fold of a small screen", async () => {
-  const heading = page.getByRole("region", { name: "Dearest findings" });
-  const modules = page.getByRole("region", { name: "Dearest modules" });
+  const heading = page.getByRole("region", { name: "Top findings" });
+  const modules = page.getByRole("region", { name: "Top modules" });
   for (const part of [steps(), heading, modules]) {
     const box = await part.boundingBox();
     expect((box?.y ?? 0) + 120).toBeLessThan(720);
@@ -44,10 +44,10 @@ test("what it says fits above the fold of a small screen", async () => {
 });
 
 test("a module and a finding can be opened from here", async () => {
-  await page.getByRole("region", { name: "Dearest modules" }).getByText("head").first().click();
+  await page.getByRole("region", { name: "Top modules" }).getByText("head").first().click();
   await page.getByRole("complementary", { name: "Module" }).waitFor();
   await page.goBack();
-  const findings = page.getByRole("region", { name: "Dearest findings" });
+  const findings = page.getByRole("region", { name: "Top findings" });
   await findings.getByRole("listitem").first().getByRole("link").click();
   await expect.poll(() => page.url()).toContain("#/findings");
   expect(page.url()).toContain("finding=");

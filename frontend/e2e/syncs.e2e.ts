@@ -2,20 +2,23 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 
+import { ruleTitle } from "./browser";
 import { page, server, serving, visiting } from "./scene";
+
+const CAUSE = "sync-scalar-item";
 
 const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
 
 serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "body", className: "Sequential", waits: 300 },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "body", className: "Sequential", syncUs: 300 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addDevice("hostile", [
     { path: "", className: "X".repeat(10_000) },
-    { path: HOSTILE, className: "<img src=x onerror=alert(1)>", waits: 300 },
-    { path: "y".repeat(10_000), className: "\u202etxt", waits: 400 },
+    { path: HOSTILE, className: "<img src=x onerror=alert(1)>", syncUs: 300 },
+    { path: "y".repeat(10_000), className: "\u202etxt", syncUs: 400 },
   ]);
   logdir.addReal("host only");
 });
@@ -23,20 +26,23 @@ serving((logdir) => {
 visiting("#/syncs?run=device", () => rows().first().waitFor());
 
 const rows = (): ReturnType<Page["locator"]> => page.locator(".table-body [role=row]");
-const waits = (): ReturnType<Page["locator"]> => page.locator(".table-body [aria-level='2']");
+const syncs = (): ReturnType<Page["locator"]> => page.locator(".table-body [aria-level='2']");
 const panel = (): ReturnType<Page["locator"]> =>
-  page.getByRole("complementary", { name: "Host-blocking call" });
+  page.getByRole("complementary", { name: "Sync", exact: true });
 const modules = (): Promise<string[]> =>
-  waits().evaluateAll((all) =>
+  syncs().evaluateAll((all) =>
     all.map((one) => /body|head/.exec(one.textContent)?.[0] ?? one.textContent),
   );
 
-test("waits stand under their cause, the longest first, with their share of crimson", async () => {
-  await rows().first().getByText("A single value is read back to the host").waitFor();
+test("syncs stand under their cause, the longest first, with their share of crimson", async () => {
+  await rows()
+    .first()
+    .getByText(await ruleTitle(server.url, CAUSE))
+    .waitFor();
   expect(await rows().first().textContent()).toContain("800.0 µs");
   expect(await modules()).toEqual(["head", "body"]);
-  expect(await waits().first().textContent()).toContain("aten::item");
-  expect(await waits().first().locator("strong.look").first().textContent()).toBe("500.0 µs");
+  expect(await syncs().first().textContent()).toContain("aten::item");
+  expect(await syncs().first().locator("strong.look").first().textContent()).toBe("500.0 µs");
   expect(await page.locator(".figure dd").first().textContent()).toBe("2");
   const badge = page
     .getByRole("navigation", { name: "Views" })
@@ -56,7 +62,7 @@ test("sort, search and filters", async () => {
   await page.getByLabel("phase").selectOption("backward");
   await page.getByText("2 of 2").waitFor();
   await page.goto(`${server.url}#/syncs?run=device&phase=data`);
-  await page.getByText("No call fits search and filters.").waitFor();
+  await page.getByText("No sync fits search and filters.").waitFor();
 });
 
 test("one step can be looked at, and all again", async () => {
@@ -76,9 +82,9 @@ test("causes fold, by mouse and by key", async () => {
   await expect.poll(() => rows().count()).toBe(3);
 });
 
-test("a selected wait shows its chain, which can be copied", async () => {
+test("a selected sync shows its chain, which can be copied", async () => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  await waits().first().click();
+  await syncs().first().click();
   const chain = panel().getByRole("region", { name: "Chain" });
   await chain.waitFor();
   const expected = [
@@ -95,54 +101,57 @@ test("a selected wait shows its chain, which can be copied", async () => {
   expect(copied.split("\n")).toEqual(expected);
 });
 
-test("a selected wait shows its moment, with the device's gap where it caused one", async () => {
-  await waits().first().click();
-  const moment = panel().locator(".moment");
-  await moment.getByText("waits 500.0 µs").waitFor();
-  await moment.getByText("aten::item").first().waitFor();
-  await moment.getByText("stream 7").waitFor();
+test("a selected sync shows its picture, with the device's gap where it caused one", async () => {
+  await syncs().first().click();
+  const picture = panel().locator(".sync-timeline");
+  await picture.getByText("sync 500.0 µs").waitFor();
+  await picture.getByText("aten::item").first().waitFor();
+  await picture.getByText("stream 7").waitFor();
   const answer = await fetch(`${server.url}api/report?run=device&worker=gpu0`);
   const report = (await answer.json()) as {
     syncs: { duration_us: number; device_idle_us: number }[];
   };
   const idle = report.syncs.find((sync) => sync.duration_us === 500)?.device_idle_us ?? 0;
   expect(idle).toBeGreaterThan(0);
-  await moment.getByText(`idle ${idle.toFixed(1)} µs`).waitFor();
-  const [gap, wait] = await Promise.all([
-    moment.locator(".moment-gap").boundingBox(),
-    moment.locator(".moment-wait").boundingBox(),
+  await picture.getByText(`idle ${idle.toFixed(1)} µs`).waitFor();
+  const [gap, sync] = await Promise.all([
+    picture.locator(".sync-timeline-gap").boundingBox(),
+    picture.locator(".sync-timeline-sync").boundingBox(),
   ]);
-  if (gap === null || wait === null) throw new Error("not drawn");
-  expect(gap.width / wait.width).toBeCloseTo(idle / 500, 1);
-  expect(gap.y).toBeGreaterThan(wait.y);
+  if (gap === null || sync === null) throw new Error("not drawn");
+  expect(gap.width / sync.width).toBeCloseTo(idle / 500, 1);
+  expect(gap.y).toBeGreaterThan(sync.y);
 });
 
-test("a cause shows the longest of its waits, and leads to it", async () => {
+test("a cause shows the longest of its syncs, and leads to it", async () => {
   await rows().first().click();
-  await panel().getByRole("heading", { name: "A single value is read back" }).first().waitFor();
-  await panel().getByText("2 waits in 1 step").waitFor();
+  await panel()
+    .getByRole("heading", { name: await ruleTitle(server.url, CAUSE) })
+    .first()
+    .waitFor();
+  await panel().getByText("2 syncs in 1 step").waitFor();
   await panel().getByRole("button", { name: "the longest" }).click();
   await expect.poll(() => page.locator(".table-row.selected").textContent()).toContain("head");
 });
 
-test("the strip leads to a wait", async () => {
+test("the strip leads to a sync", async () => {
   await page.locator(".strip-bin").first().click();
   await expect.poll(() => page.locator(".table-row.selected").textContent()).toContain("head");
 });
 
-test("a wait has its remedy, with price and reference, and leads to the timeline", async () => {
-  await waits().first().click();
-  const remedy = panel().getByRole("region", { name: "Remedy" });
-  await remedy.getByText(/^Costs .* a step/).waitFor();
-  await remedy.getByText(/^Reference: /).waitFor();
+test("a sync has its fix, with price and reference, and leads to the timeline", async () => {
+  await syncs().first().click();
+  const fix = panel().getByRole("region", { name: "Fix" });
+  await fix.getByText(/^Costs .* a step/).waitFor();
+  await fix.getByText(/^Reference: /).waitFor();
   await panel().getByRole("link", { name: "Show in timeline" }).click();
   await expect.poll(() => page.url()).toContain("#/timeline");
   expect(page.url()).toContain("range=");
 });
 
-test("the chain leads to the module, and the module to its waits", async () => {
-  await waits().first().click();
-  await page.getByRole("link", { name: "Show module in Backward" }).click();
+test("the chain leads to the module, and the module to its syncs", async () => {
+  await syncs().first().click();
+  await page.getByRole("link", { name: "Show module" }).click();
   const module = page.getByRole("complementary", { name: "Module" });
   await module.getByRole("heading", { name: "head" }).first().waitFor();
   await module.getByRole("link", { name: "Show in Syncs" }).click();
@@ -150,20 +159,20 @@ test("the chain leads to the module, and the module to its waits", async () => {
   expect(await modules()).toEqual(["head"]);
 });
 
-test("what resembles a wait is told apart", async () => {
-  const apart = page.getByRole("region", { name: "Not host waits" });
+test("what resembles a sync is listed apart", async () => {
+  const apart = page.getByRole("region", { name: "Not syncs" });
   expect(await apart.textContent()).toMatch(/0 device-side waits.*0 launches.*0 allocations/);
 });
 
-test("a trace without waits says so", async () => {
+test("a trace without syncs says so", async () => {
   await page.getByLabel("run").selectOption("host only");
   await page.getByText("The trace holds no device work in these steps").waitFor();
 });
 
 test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {
   await page.emulateMedia({ colorScheme: mode });
-  await waits().first().click();
-  await panel().locator(".moment-block").first().waitFor();
+  await syncs().first().click();
+  await panel().locator(".sync-timeline-block").first().waitFor();
   const { violations } = await new AxeBuilder({ page }).analyze();
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   expect(
@@ -173,11 +182,11 @@ test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode"
 
 test("hostile names stay text, and within the page", async () => {
   await page.goto(`${server.url}#/syncs?run=hostile`);
-  await expect.poll(() => waits().count()).toBe(2);
+  await expect.poll(() => syncs().count()).toBe(2);
   const chains: string[] = [];
   for (const index of [0, 1]) {
-    await waits().nth(index).click();
-    await panel().locator(".moment-block").first().waitFor();
+    await syncs().nth(index).click();
+    await panel().locator(".sync-timeline-block").first().waitFor();
     chains.push(await panel().locator("pre").innerText());
   }
   expect(await page.locator("img").count()).toBe(0);

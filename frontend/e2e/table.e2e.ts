@@ -9,7 +9,7 @@ const FORMULA = "=HYPERLINK(1)";
 serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "head", className: "Linear", syncUs: 500 },
     { path: FORMULA, className: "Linear" },
   ]);
 });
@@ -83,7 +83,7 @@ test("what a search leaves is copied as Markdown, written as on the page", async
   expect(lines.some((line) => line.includes("HYPERLINK"))).toBe(false);
 });
 
-test("waits are copied with their own numbers", async () => {
+test("syncs are copied with their own numbers", async () => {
   await page.getByRole("link", { name: "Syncs" }).click();
   await page.locator(".table-body [role=row]").first().waitFor();
   const [head = "", line = ""] = (await copied("CSV")).split("\r\n");

@@ -11,11 +11,11 @@ const LONG = "k".repeat(10_000);
 serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "body", className: "Sequential", waits: 300 },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "body", className: "Sequential", syncUs: 300 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addDevice("hostile", [
-    { path: MARKUP, className: "<script>alert(1)</script>", waits: 500 },
+    { path: MARKUP, className: "<script>alert(1)</script>", syncUs: 500 },
     { path: "\u202Eطبقة", className: "Linear" },
     { path: LONG, className: LONG },
   ]);
@@ -39,7 +39,7 @@ interface Spot {
   duration: number;
 }
 
-/** An event of the run on show, as the server tells it. */
+/** An event of the run on show, as the server sends it. */
 async function event(name: string): Promise<Spot> {
   const query = `run=device&worker=gpu0&q=${encodeURIComponent(name)}`;
   const answer = await fetch(`${server.url}api/timeline/search?${query}`);
@@ -107,7 +107,7 @@ test("a click selects the block that is drawn there", async () => {
   await heading("cudaStreamSynchronize").waitFor();
 });
 
-test("dragging selects a stretch and tells what happened in it", async () => {
+test("dragging selects a span and shows what happened in it", async () => {
   const box = await canvas().boundingBox();
   if (box === null) throw new Error("no canvas");
   await page.mouse.move(box.x + box.width * 0.2, box.y + 10);
@@ -116,12 +116,12 @@ test("dragging selects a stretch and tells what happened in it", async () => {
   await page.mouse.up();
   await heading(/selected$/).waitFor();
   expect(await selection().innerText()).toContain("gemm");
-  expect(await selection().innerText()).toMatch(/host waits\s+2/);
+  expect(await selection().innerText()).toMatch(/syncs\s+2/);
   expect(parameter("range")).toMatch(/^[\d.]+\.\.[\d.]+$/);
   await page.keyboard.press("m");
   await expect.poll(() => parameter("mark")).toBe(parameter("range"));
   await page.keyboard.press("Escape");
-  await page.getByText("select a stretch").waitFor();
+  await page.getByText("select a span").waitFor();
   expect(parameter("range")).toBeNull();
 });
 

@@ -7,8 +7,8 @@ import { page, server, serving, visiting } from "./scene";
 serving((logdir) => {
   logdir.addDevice("device", [
     { path: "", className: "Net" },
-    { path: "body", className: "Sequential", waits: 300 },
-    { path: "head", className: "Linear", waits: 500 },
+    { path: "body", className: "Sequential", syncUs: 300 },
+    { path: "head", className: "Linear", syncUs: 500 },
   ]);
 });
 
@@ -85,7 +85,7 @@ test("two fingers zoom, one pans", async () => {
   expect(parameter("range")).toBeNull();
 });
 
-test("parts that do not come are told of, and come later", async () => {
+test("parts that do not come are reported, and come later", async () => {
   await page.route("**/api/timeline/window?*", (route) => route.abort());
   await page.keyboard.press("w");
   await page.keyboard.press("w");

@@ -20,7 +20,7 @@ export interface ModuleSpec {
   path: string;
   className: string;
   /** How long the host waits for the device in this module's backward, in microseconds. */
-  waits?: number;
+  syncUs?: number;
   /** Name of the kernels that it launches. */
   kernel?: string;
 }
@@ -98,17 +98,17 @@ function deviceTrace(modules: ModuleSpec[]): Event[] {
     launch(MAIN, now + 10, module.kernel);
     now += SLOT;
   });
-  [...modules.entries()].reverse().forEach(([index, { waits = 0, kernel }]) => {
+  [...modules.entries()].reverse().forEach(([index, { syncUs = 0, kernel }]) => {
     const node = "autograd::engine::evaluate_function: LinearBackward0";
-    const length = SLOT - 10 + waits;
+    const length = SLOT - 10 + syncUs;
     add("cpu_op", node, now, length, AUTOGRAD, {
       "Sequence number": index + 1,
       "Fwd thread id": MAIN,
     });
     launch(AUTOGRAD, now + 10, kernel);
-    if (waits > 0) {
-      add("cpu_op", "aten::item", now + 20, waits + 10, AUTOGRAD, {});
-      add("cuda_runtime", "cudaStreamSynchronize", now + 22, waits, AUTOGRAD, {
+    if (syncUs > 0) {
+      add("cpu_op", "aten::item", now + 20, syncUs + 10, AUTOGRAD, {});
+      add("cuda_runtime", "cudaStreamSynchronize", now + 22, syncUs, AUTOGRAD, {
         correlation: ++correlation,
       });
     }

@@ -1,16 +1,16 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
+import { PlaceStore } from "./address/placeStore";
 import { createApi } from "./api/client";
-import { PlaceStore } from "./browser/placeStore";
-import { adoptStyles } from "./theme/sheet";
+import { App } from "./app/App";
+import { adoptStyles } from "./app/styles";
+import { ServicesContext } from "./parts/services";
 import { followMode } from "./theme/mode";
-import { App } from "./views/App";
-import { ServicesContext } from "./views/state/context";
 
 /**
  * Show the page in this document. TensorBoard imports this module and calls it inside its own
- * frame; index.html does the same where the page stands alone. The interface is found beside this
+ * frame; index.html does the same where the page stands alone. The interface is found next to this
  * file, wherever that is served.
  */
 export function render(): void {

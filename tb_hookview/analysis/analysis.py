@@ -1,4 +1,4 @@
-"""One trace, attributed: every step of the analysis in order, kept for any number of reports."""
+"""`Analysis`: one trace with its attribution, made once for any number of reports."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
 from tb_hookview.analysis.consistency import clock_jumps, external_id_conflicts, unusable_marks
-from tb_hookview.analysis.device.events import DeviceEvents, device_work, repeated_launches
-from tb_hookview.analysis.device.kinds import COMMUNICATION, WorkKinds, work_kinds
+from tb_hookview.analysis.device.events import (
+    DeviceEvents,
+    find_device_events,
+    repeated_launches,
+)
+from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
@@ -28,12 +32,13 @@ from tb_hookview.analysis.modules.attribution import (
 )
 from tb_hookview.analysis.modules.sources import module_sources
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
-from tb_hookview.analysis.phases import Phases, Steps, find_phases, find_steps
+from tb_hookview.analysis.phases import Phases, find_phases
+from tb_hookview.analysis.steps import Steps, StepTimes, find_steps, step_times
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
-from tb_hookview.arrays import nesting as nesting
+from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import CallTree
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import EventRow, Int, Nanoseconds, NodeIndex, TreeRow
 from tb_hookview.progress import Count, Progress, uncounted
 from tb_hookview.trace import EventCategory, Trace, read_trace
 
@@ -44,26 +49,29 @@ class Analysis(Struct, frozen=True, dict=True):
     host: HostRows
     bounds: tuple[int, int]
     """First start and last end of host and device rows, nanoseconds."""
-    row_node: Int
-    """Index into `nodes` for each forest row, -1 outside the backward pass."""
+    row_node: NodeIndex
+    """Node inside which each row of the call tree is, -1 outside the backward pass."""
     nodes: Nodes
     modules: Modules
     module_calls: ModuleCalls
     attribution: Attribution
     device_events: DeviceEvents
-    kinds: WorkKinds
+    kinds: DeviceEventKinds
     device_attribution: DeviceAttribution
     phases: Phases
     steps: Steps
     syncs: Syncs
     calls: Int
-    """`Call` of each forest row: what it may do to the host."""
+    """`Call` of each row of the call tree: what it may do to the host."""
     gaps: Gaps
-    """Idle time of the devices, billed to its causes."""
-    blocked_launches: Int
-    """Forest rows of the launches that waited for room in a device's full queue."""
+    """Idle time of the devices, attributed to its causes."""
+    blocked_launches: TreeRow
+    """The launches that waited for room in a device's full queue."""
+    launches_known: bool
+    """Whether device events can be attributed by their launches: some are in the trace, and so are
+    operators, annotations or calls of modules around them."""
     contradictions: dict[str, int]
-    """What in the trace contradicts itself or says nothing, with how often; may be 0."""
+    """What in the trace contradicts itself or has no meaning, with how often; may be 0."""
 
     @property
     def trace(self) -> Trace:
@@ -76,11 +84,20 @@ class Analysis(Struct, frozen=True, dict=True):
         return self.host.call_tree
 
     @cached_property
-    def sync_idle(self) -> Int | None:
-        """Device idle time that each wait caused, nanoseconds; None without launched work."""
-        return (
-            self.gaps.by_sync(len(self.syncs)) if (self.device_events.launch >= 0).any() else None
+    def step_times(self) -> StepTimes:
+        """Times of every step."""
+        rows = self.blocked_launches
+        queue_full = intervals.of(self.call_tree.start[rows], self.call_tree.end[rows])
+        return step_times(
+            self.steps, self.phases, self.syncs, self.device_events, self.gaps, queue_full
         )
+
+    @cached_property
+    def sync_idle(self) -> Nanoseconds | None:
+        """Device idle time that each sync caused; None without a known launch."""
+        if not (self.device_events.launch >= 0).any():
+            return None
+        return self.gaps.by_sync(len(self.syncs))
 
     @cached_property
     def operators(self) -> OperatorRows:
@@ -89,24 +106,14 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @cached_property
     def module_sources(self) -> tuple[str | None, ...]:
-        """`file.py:line` of each module; None where the trace does not tell."""
+        """`file.py:line` of each module; None where it is not known."""
         return module_sources(self.host, self.modules, self.module_calls)
-
-    @cached_property
-    def launches_known(self) -> bool:
-        """Whether device work can be told by what launched it: calls are there, and rows that say
-        what they were for."""
-        operators = isin(
-            self.trace.events.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
-        )
-        telling = operators.any() or (self.module_calls.module >= 0).any()
-        return bool((self.device_events.launch >= 0).any() and telling)
 
 
 _CONFLICT = "calls whose External id names another operator than the one around them in time"
 _REPEATED = (
-    "kernels, copies and sets whose correlation id several calls bear, "
-    "counted to the last of these before them"
+    "kernels, copies and sets whose correlation id several calls have, "
+    "attributed to the last of these before them"
 )
 _JUMP = (
     "times at which nothing happened for an hour or more: a clock that jumped, or recordings "
@@ -115,7 +122,7 @@ _JUMP = (
 
 
 def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
-    """Read a trace file and attribute all of it. What `progress` or `count` raises ends the work.
+    """Read a trace file and attribute all of it. What `progress` or `count` raises ends it.
 
     Raises:
         TraceError: the file cannot be read, or is no trace.
@@ -132,60 +139,76 @@ def analyze_trace(trace: Trace) -> Analysis:
     call_tree = _call_tree(trace, _nested_rows(trace, event_role))
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
-    row_node = nodes.of_row
-    forward_ops = nodes.forward_op
-    modules, ranges = find_modules(host, forward_ops)
-    attribution = attribute(host, nodes, row_node, modules, ranges)
-    work = device_work(trace, call_tree)
+    modules, module_calls = find_modules(host, nodes.forward_op)
+    attribution = attribute(host, nodes, modules, module_calls)
+    device_events = find_device_events(trace, call_tree)
     calls = call_rows(host)
-    syncs = find_syncs(host, work, calls)
-    kinds = work_kinds(host, work)
-    time = LaunchTiming(host, work, syncs, calls, kinds.kind == COMMUNICATION)
+    syncs = find_syncs(host, device_events, calls)
+    kinds = device_event_kinds(host, device_events)
+    timing = LaunchTiming(host, device_events, syncs, calls, kinds.kind == COMMUNICATION)
     bounds = _bounds(trace)
-    steps = find_steps(trace, event_role, *bounds)
+    phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)
+    launches_known = _launches_known(host, module_calls, device_events)
+    launched = call_tree.start[device_events.launch[device_events.launch >= 0]]
     return Analysis(
         host=host,
         bounds=bounds,
-        row_node=row_node,
+        row_node=nodes.of_row,
         nodes=nodes,
         modules=modules,
-        module_calls=ranges,
+        module_calls=module_calls,
         attribution=attribution,
-        device_events=work,
+        device_events=device_events,
         kinds=kinds,
-        device_attribution=attribute_device_events(work, row_node, attribution),
-        phases=find_phases(host, row_node, ranges, forward_ops),
-        steps=steps,
+        device_attribution=attribute_device_events(device_events, nodes.of_row, attribution),
+        phases=phases,
+        steps=find_steps(
+            trace, event_role, bounds, launched if launches_known else call_tree.start
+        ),
         syncs=syncs,
         calls=calls,
-        gaps=find_gaps(time, bounds),
-        blocked_launches=launches_onto_full_queue(time),
-        contradictions={
-            _CONFLICT: external_id_conflicts(host),
-            _REPEATED: repeated_launches(trace, call_tree, work),
-            _JUMP: clock_jumps(trace, *bounds),
-            **unusable_marks(host, modules),
-        },
+        gaps=find_gaps(timing, bounds),
+        blocked_launches=launches_onto_full_queue(timing),
+        launches_known=launches_known,
+        contradictions=_contradictions(host, modules, device_events, bounds),
     )
 
 
-def _call_tree(trace: Trace, rows: Int) -> CallTree:
+def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: DeviceEvents) -> bool:
+    if not (device_events.launch >= 0).any():
+        return False
+    named = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
+    return bool((module_calls.module >= 0).any() or isin(host.trace.events.kind, named).any())
+
+
+def _contradictions(
+    host: HostRows, modules: Modules, device_events: DeviceEvents, bounds: tuple[int, int]
+) -> dict[str, int]:
+    return {
+        _CONFLICT: external_id_conflicts(host),
+        _REPEATED: repeated_launches(host.trace, host.call_tree, device_events),
+        _JUMP: clock_jumps(host.trace, *bounds),
+        **unusable_marks(host, modules),
+    }
+
+
+def _call_tree(trace: Trace, rows: EventRow) -> CallTree:
     events = trace.events
     return nesting.build(rows, events.thread[rows], events.start[rows], events.duration[rows])
 
 
-def _nested_rows(trace: Trace, role: Int) -> Int:
+def _nested_rows(trace: Trace, role: Int) -> EventRow:
     """Host rows that nest: operators, annotations, runtime calls, module rows of stacks.
 
     Steps are left out: they are found by time, and their bounds cross those of annotations.
     """
     kind = trace.events.kind
-    nesting = isin(
+    nested = isin(
         kind,
         [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION), int(EventCategory.RUNTIME)],
     )
-    nesting |= role == Role.MODULE_LABEL
-    return np.flatnonzero(nesting & (role != Role.STEP))
+    nested |= role == Role.MODULE_LABEL
+    return np.flatnonzero(nested & (role != Role.STEP))
 
 
 _OUTSIDE_TIME = (EventCategory.SPAN, EventCategory.DEVICE_ANNOTATION, EventCategory.OVERHEAD)

@@ -1,12 +1,15 @@
-"""Forward, backward, optimizer, data and other; and the steps of a trace.
+"""Forward, backward, optimizer, data and other: the phase of each host row.
 
-A host row is in the phase of the first of these that holds: inside an autograd node's evaluation
-(backward), inside an `Optimizer.*` annotation or a marked call that scales or clips gradients
-(optimizer), inside a `DataLoader` annotation, inside a module's call or an operator that made an
-autograd node or holds one that did (forward). The rest is other. A forward that runs inside the
-optimizer's step, as a closure does, is forward all the same.
-That an operator carries a sequence number says nothing: it is the number the *next* node will get,
-and `loss.item()` carries one too.
+A host row is in the phase of the first of these that holds:
+
+1. inside an autograd node's evaluation: backward
+2. inside the optimizer (3.), and forward by 5., as a closure is: forward
+3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients: optimizer
+4. inside a `DataLoader` annotation: data
+5. inside a module's call, or an operator that is or holds the forward operator of a node: forward
+
+The rest is other. A sequence number is no sign of the forward: it is the number the *next* node
+will get, and `loss.item()` has one too.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, NodeIndex, TimeSet, TreeRow
 from tb_hookview.schema.terms import Phase
-from tb_hookview.trace import EventCategory, Trace
+from tb_hookview.trace import EventCategory
 
 _UPDATING = (Role.OPTIMIZER, Role.FUNCTION_MARK)
 REASONS = (
@@ -32,35 +35,34 @@ REASONS = (
     Phase.FORWARD,
     Phase.OTHER,
 )
-"""What each reason for a phase makes of a row, first match first; forward has two: inside the
-optimizer, and elsewhere."""
+"""Phase by each reason, first match first; forward has two: inside the optimizer, and elsewhere."""
 
 
 class Phases(Struct, frozen=True):
     """Phase of each host row, and the host time of each phase."""
 
     row: Int
-    """Phase of each forest row, shape (n,)."""
+    """`Phase` of each row of the call tree, shape (n,)."""
     reason: Int
-    """Per forest row, the place in `REASONS` of what makes it so."""
-    time: tuple[Int, ...]
-    """Per phase up to FORWARD, the set of time it holds (shape (k, 2)); the sets are disjoint,
-    and a moment belongs to the first phase that any thread is in."""
+    """Index into `REASONS` of each row of the call tree."""
+    time: tuple[TimeSet, ...]
+    """Host time of each phase up to FORWARD. The sets are disjoint: a moment belongs to the first
+    phase that any thread is in."""
 
 
-def find_phases(host: HostRows, row_node: Int, ranges: ModuleCalls, forward_ops: Int) -> Phases:
-    """Tell the phase of every forest row.
+def find_phases(
+    host: HostRows, row_node: NodeIndex, module_calls: ModuleCalls, forward_ops: TreeRow
+) -> Phases:
+    """Find the phase of every row of the call tree.
 
     Args:
-        trace: for the kinds of rows.
-        forest: host rows.
-        role: role of each, shape (n,).
-        row_node: index of the node inside which each is, -1 outside the backward pass.
-        ranges: calls of modules.
-        forward_ops: positions of the operators that made nodes.
+        host: host rows.
+        row_node: node inside which each row is, -1 outside the backward pass; shape (n,).
+        module_calls: calls of modules.
+        forward_ops: forward operators of the nodes, -1 for none.
     """
     updating = isin(host.role, [int(role) for role in _UPDATING])
-    forward = (ranges.module >= 0) & (ranges.role != Role.LABEL)
+    forward = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
     forward |= _operators_up_from(host, forward_ops)
     closure = forward & (host.call_tree.nearest_above(updating) >= 0)
     tests = (row_node >= 0, closure, updating, host.role == Role.DATA, forward)
@@ -76,11 +78,11 @@ def find_phases(host: HostRows, row_node: Int, ranges: ModuleCalls, forward_ops:
     return Phases(np.array(REASONS)[reason], reason, tuple(times[: Phase.OTHER]))
 
 
-def _union(first: Int, second: Int) -> Int:
+def _union(first: TimeSet, second: TimeSet) -> TimeSet:
     return intervals.normal(np.concatenate([first, second]))
 
 
-def _operators_up_from(host: HostRows, forward_ops: Int) -> Bool:
+def _operators_up_from(host: HostRows, forward_ops: TreeRow) -> Bool:
     """The given operators, and the operators around them."""
     operator = host.kind == EventCategory.OPERATOR
     result = np.zeros(len(host), bool)
@@ -90,39 +92,3 @@ def _operators_up_from(host: HostRows, forward_ops: Int) -> Bool:
         hop = unique(host.call_tree.parent[hop])
         hop = hop[hop >= 0]
     return result
-
-
-class Steps(Struct, frozen=True):
-    """Steps of the training loop in order of time, shape (s,)."""
-
-    name: tuple[str, ...]
-    window: Int
-    """Start and end of each, shape (s, 2), nanoseconds, host side."""
-    thread: Int
-    """Thread on which each is marked; -1 for a step without a mark."""
-
-    def at(self, time: Int) -> Int:
-        """Index of the step in which each moment lies, -1 outside all."""
-        place = np.searchsorted(self.window[:, 0], time, side="right") - 1
-        inside = (place >= 0) & (time <= self.window[np.maximum(place, 0), 1])
-        return np.where(inside, place, -1)
-
-
-def find_steps(trace: Trace, role: Int, first: int, last: int) -> Steps:
-    """Steps by the host's `ProfilerStep#N` rows; without any, the whole trace is one step.
-
-    Args:
-        trace: the trace.
-        role: role of every event (not of forest rows).
-        first, last: bounds of the trace, nanoseconds.
-    """
-    events = trace.events
-    rows = np.flatnonzero((role == Role.STEP) & (events.kind != EventCategory.DEVICE_ANNOTATION))
-    rows = rows[np.argsort(events.start[rows], kind="stable")]
-    if not len(rows):
-        return Steps(("whole trace",), np.array([[first, last]], np.int64), np.array([-1]))
-    start = events.start[rows]
-    end = start + events.duration[rows]
-    end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
-    names = tuple(trace.strings[name] for name in events.name[rows])
-    return Steps(names, np.stack([start, end], axis=1), events.thread[rows].astype(np.int64))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from tb_hookview.arrays.types import Int
+from typing import SupportsInt
+
+from tb_hookview.arrays.types import Nanoseconds
 
 
-def microseconds(nanoseconds: Int) -> list[float]:
-    """Nanoseconds as microseconds."""
+def to_us(nanoseconds: SupportsInt) -> float:
+    """One time in nanoseconds as microseconds."""
+    return int(nanoseconds) / 1000
+
+
+def microseconds(nanoseconds: Nanoseconds) -> list[float]:
+    """Times in nanoseconds as microseconds."""
     times: list[float] = (nanoseconds / 1000).tolist()
     return times

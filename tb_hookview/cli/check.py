@@ -1,4 +1,4 @@
-"""`hookview check`: hold a trace to limits, for use in continuous integration."""
+"""`hookview check`: check a trace against limits, in continuous integration for example."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACES_SHOWN = 5
 
 
 class Limit(click.FloatRange):
-    """A number to hold something to; "nan" is none."""
+    """A limit; "nan" is refused."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -47,7 +47,7 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
         return ("" if path == "." else path), Limit(0, 100).convert(number, param, ctx)
 
 
-@click.command(short_help="Hold a trace to limits.")
+@click.command(short_help="Check a trace against limits.")
 @click.argument("path")
 @click.option("--max-backward-syncs", metavar="N", type=click.IntRange(0), help="In backward.")
 @click.option("--max-syncs", metavar="N", type=click.IntRange(0), help="In all phases.")
@@ -61,13 +61,13 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     "--max-unattributed-percent",
     metavar="P",
     type=Limit(0, 100),
-    help="Part of the backward time that belongs to no module.",
+    help="Share of the backward time that belongs to no module.",
 )
 @click.option(
     "--max-idle-percent",
     metavar="P",
     type=Limit(0, 100),
-    help="Part of the steps in which the devices are idle.",
+    help="Share of the steps in which the devices are idle.",
 )
 @click.option(
     "--max-module-percent",
@@ -75,7 +75,7 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     metavar="PATH=P",
     type=ModuleLimit(),
     multiple=True,
-    help="Part of the backward time that a module and those below it take; may be repeated.",
+    help="Share of the backward time of a module, including children; may be repeated.",
 )
 @worker_option
 @step_option
@@ -86,9 +86,9 @@ def check(
     modules: tuple[tuple[str, float], ...],
     **limits: float | None,
 ) -> None:
-    """Exit 0 if the trace PATH holds to all limits, 1 if not (saying where), 2 if unreadable.
+    """Exit 0 if the trace PATH is within all limits, 1 if not (saying where), 2 if unreadable.
 
-    Limits are for the whole trace, or the chosen steps together. The profiler's own call as it
+    Limits apply to the whole trace, or to the chosen steps together. The profiler's own sync as it
     stops is not counted.
     """
     asked = {name: limit for name, limit in limits.items() if limit is not None}

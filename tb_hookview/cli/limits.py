@@ -1,4 +1,4 @@
-"""The limits `hookview check` holds a report to."""
+"""The limits that `hookview check` checks a report against."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def sync_us(report: ReportData, limit: float) -> Outcome:
 
 
 def unattributed_percent(report: ReportData, limit: float) -> Outcome:
-    """Take the part of the backward time that belongs to no module, in percent.
+    """Compute the share of the backward time that belongs to no module, in percent.
 
     Raises:
-        UsageError: the trace holds no backward pass.
+        UsageError: the trace has no backward pass.
     """
     whole, missing = _backward(report.coverage)
     if not whole:
@@ -55,24 +55,24 @@ def unattributed_percent(report: ReportData, limit: float) -> Outcome:
 
 
 def idle_percent(report: ReportData, limit: float) -> Outcome:
-    """Take the part of the steps' time in which the devices were idle, in percent.
+    """Compute the share of the steps' time in which the devices were idle, in percent.
 
     Raises:
-        UsageError: the trace holds no work of a device.
+        UsageError: the trace has no device events.
     """
     devices = len(report.trace.devices)
     idle = [step.device_idle_us for step in report.steps if step.device_idle_us is not None]
     whole = devices * sum(step.duration_us for step in report.steps)
     if not idle or not whole:
-        raise UsageError(f"{report.trace.path}: no work of a device, so no idle time to check")
+        raise UsageError(f"{report.trace.path}: no device events, so no idle time to check")
     return _outcome("device idle", 100 * sum(idle) / whole, limit, " %", [])
 
 
 def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
-    """Take the part of the backward time that one module and those below it need, in percent.
+    """Compute the share of the backward time of one module, including children, in percent.
 
     Raises:
-        UsageError: the trace holds no backward pass, or no such module.
+        UsageError: the trace has no backward pass, or no such module.
     """
     whole, _ = _backward(report.coverage)
     if not whole:

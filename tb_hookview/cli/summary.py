@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 Cell = str | Text
 
 FINDINGS = 5
-"""Findings told in full, the dearest."""
+"""Findings shown in full, the most expensive first."""
 SEVERITY_STYLE = {"high": "bold red", "medium": "yellow"}
 ROOT = "(root)"
-"""How the module with the empty path is called."""
+"""Name of the module with the empty path."""
 
 
 def summarize(report: ReportData, *, rows: int) -> RenderableType:
-    """Return the summary of a report; tables end after `rows` rows and say what they left out."""
+    """Return the summary of a report; a table has at most `rows` rows and counts the others."""
     parts = [
         _header(report),
         _steps(report.steps, rows),
@@ -52,7 +52,7 @@ def summarize(report: ReportData, *, rows: int) -> RenderableType:
 
 
 def module_name(path: str | None) -> str:
-    """Return how a module is called in a table."""
+    """Return the name of a module in a table."""
     if path is None:
         return MISSING
     return printable(path) or ROOT
@@ -105,7 +105,7 @@ def _recorder(report: ReportData) -> str:
     if recorder.own_host_us is None or recorder.own_share is None:
         return f"recorded by hookview, {number}"
     cost = f"{duration(recorder.own_host_us)} or {share(recorder.own_share, 1)} of host time"
-    return f"recorded by hookview, whose {number} took about {cost}"
+    return f"recorded by hookview; its {number} took about {cost}"
 
 
 def _phases(report: ReportData) -> str:
@@ -161,20 +161,20 @@ def _modules(report: ReportData, rows: int) -> RenderableType | None:
         return work.device_us if on_device else work.host_us
 
     ranked = sorted(report.modules, key=lambda m: -(self_time(m.backward) or 0.0))
-    dear = [module for module in ranked if self_time(module.backward)]
-    if not dear:
+    found = [module for module in ranked if self_time(module.backward)]
+    if not found:
         return None
     whole = report.coverage.backward_device_us if on_device else report.coverage.backward_host_us
     per_step = max(len(report.steps), 1)
     collectives = bool(report.coverage.communication_device_us)
     made = table(
         f"Modules by their own backward ({measure} time per step)",
-        *("module", "class", "backward", "share", "with below"),
-        *(["of it comm."] if collectives else []),
+        *("module", "class", "backward", "share", "incl. children"),
+        *(["communication"] if collectives else []),
         *("forward", "kernels", "syncs"),
         text_columns=2,
     )
-    for module in dear[:rows]:
+    for module in found[:rows]:
         made.add_row(
             module_name(module.path),
             printable(module.module_class),
@@ -186,7 +186,7 @@ def _modules(report: ReportData, rows: int) -> RenderableType | None:
             _kernels(module, per_step),
             _sync_cell(module),
         )
-    return _closed(made, len(dear), rows)
+    return _closed(made, len(found), rows)
 
 
 def _communication(module: Module, per_step: int) -> str:
@@ -259,25 +259,25 @@ def _coverage(coverage: Coverage) -> RenderableType | None:
 
 
 def _findings(report: ReportData, rows: int) -> RenderableType | None:
-    """Return the dearest findings with their remedies; what costs nothing now is only counted."""
-    dear = [finding for finding in report.findings if finding.severity != "info"]
-    latent = len(report.findings) - len(dear)
+    """Return the most expensive findings with their fixes; those without a cost are counted."""
+    costly = [finding for finding in report.findings if finding.severity != "info"]
+    latent = len(report.findings) - len(costly)
     if not report.findings:
         return None
     made = table("Findings (per step)", "severity", "finding", "cost", "gain", text_columns=2)
     made.columns[1].no_wrap = False
     shown = min(rows, FINDINGS)
-    for finding in dear[:shown]:
+    for finding in costly[:shown]:
         made.add_row(
             Text(finding.severity, style=SEVERITY_STYLE.get(finding.severity, "")),
             _finding(finding),
             duration(finding.cost_us_per_step),
             duration(finding.gain_us_per_step),
         )
-    left = [f"{len(dear) - shown} more"] if len(dear) > shown else []
+    left = [f"{len(costly) - shown} more"] if len(costly) > shown else []
     left += [f"{latent} without a cost in this trace"] if latent else []
     note = f"{' and '.join(left)}; --json has them all\n" if left else ""
-    return Group(*([made] if dear else [Text("Findings", style="bold")]), Text(note, style="dim"))
+    return Group(*([made] if costly else [Text("Findings", style="bold")]), Text(note, style="dim"))
 
 
 def _finding(finding: Finding) -> Text:

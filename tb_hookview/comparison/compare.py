@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tb_hookview.comparison.pairing import RowPair, pair_modules, same_place
-from tb_hookview.comparison.sides import Reading, on_both, pair, rows_of, status_of, totals
+from tb_hookview.comparison.sides import Reading, on_both, pair, row_id, rows_of, status_of, totals
 from tb_hookview.comparison.tables import finding_changes, kernel_changes, sync_changes
 from tb_hookview.schema import Comparison, Module, ModuleChange, Pair, ReportData, Side, own_syncs
 
@@ -86,12 +86,16 @@ def _module(
     def both(number: Callable[[Reading, Module], float | None]) -> Pair:
         return on_both(left, right, base, other, number)
 
+    before, after = base.id if base else None, other.id if other else None
     forward = both(lambda r, m: r.work(m.forward))
     backward = both(lambda r, m: r.work(m.backward))
     syncs = both(lambda r, m: r.per_step(m.sync.count))
     blocked = both(lambda r, m: r.per_step(m.sync.blocked_us))
     moved = base is not None and other is not None and not same_place(base, other)
     return ModuleChange(
+        id=row_id(before, after),
+        base_id=before,
+        other_id=after,
         path=present.path,
         module_class=present.module_class,
         status=status_of(base, other, moved=moved, pairs=(forward, backward, syncs, blocked)),

@@ -85,6 +85,12 @@ def rows_of(
     )
 
 
+def row_id(base_id: int | str | None, other_id: int | str | None) -> str:
+    """Id of a row of the comparison, from the ids of its rows in both reports."""
+    base, other = ("" if number is None else number for number in (base_id, other_id))
+    return f"{base}|{other}"
+
+
 def each(
     key: Callable[[Row], Hashable | None],
 ) -> Callable[[Sequence[Row]], list[Hashable | None]]:

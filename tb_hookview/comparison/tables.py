@@ -1,4 +1,4 @@
-"""What changed of waits, device work and findings between two reports."""
+"""What changed of syncs, kernels and findings between two reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import msgspec
 from msgspec import Struct
 
 from tb_hookview.comparison.pairing import Keys, RowPair, pair_up
-from tb_hookview.comparison.sides import Reading, each, module_numbers, on_both, rows_of, status_of
+from tb_hookview.comparison.sides import (
+    Reading,
+    each,
+    module_numbers,
+    on_both,
+    row_id,
+    rows_of,
+    status_of,
+)
 from tb_hookview.schema import (
     Finding,
     FindingChange,
@@ -27,8 +35,8 @@ _FRAMEWORK = re.compile(r"(.*[/\\])?(torch|functorch)[/\\]")
 _LINE = re.compile(r"\(\d+\)")
 
 
-class _Waits(Struct, frozen=True):
-    """Waits of one cause and call site."""
+class _SyncGroup(Struct, frozen=True):
+    """Syncs of one cause and call site."""
 
     cause: str
     site: Site
@@ -47,15 +55,16 @@ class _Waits(Struct, frozen=True):
 
 
 def sync_changes(left: Reading, right: Reading, modules: Sequence[RowPair]) -> list[SyncChange]:
-    """Match waits by cause and call site, then by what of the site has not moved."""
+    """Match syncs by cause and call site, then by what of the site has not moved."""
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     base, other = (
-        _waits(side.report.syncs, known) for side, known in zip((left, right), numbers, strict=True)
+        _group_syncs(side.report.syncs, known)
+        for side, known in zip((left, right), numbers, strict=True)
     )
-    keys: list[Keys[_Waits]] = [
-        each(lambda waits: (waits.cause, waits.module, waits.place)),
-        each(lambda waits: (waits.cause, waits.place)),
-        each(lambda waits: (waits.cause, waits.site.node, waits.site.operator)),
+    keys: list[Keys[_SyncGroup]] = [
+        each(lambda group: (group.cause, group.module, group.place)),
+        each(lambda group: (group.cause, group.place)),
+        each(lambda group: (group.cause, group.site.node, group.site.operator)),
     ]
     matches = pair_up(base, other, keys)
     changes = [_sync_change(left, right, *rows_of(base, other, match)) for match in matches]
@@ -64,12 +73,12 @@ def sync_changes(left: Reading, right: Reading, modules: Sequence[RowPair]) -> l
     )
 
 
-def _waits(syncs: Sequence[Sync], numbers: dict[str | None, Hashable]) -> list[_Waits]:
+def _group_syncs(syncs: Sequence[Sync], numbers: dict[str | None, Hashable]) -> list[_SyncGroup]:
     groups: defaultdict[tuple[Hashable, ...], list[Sync]] = defaultdict(list)
     for sync in own_syncs(syncs):
         groups[(sync.cause, sync.module, *_place(_site(sync)))].append(sync)
     return [
-        _Waits(
+        _SyncGroup(
             cause=group[0].cause,
             site=(site := _site(group[0])),
             place=_place(site),
@@ -83,7 +92,7 @@ def _waits(syncs: Sequence[Sync], numbers: dict[str | None, Hashable]) -> list[_
 def _site(sync: Sync) -> Site:
     frames = (frame for frame in sync.stack if not _FRAMEWORK.match(frame))
     innermost = sync.stack[0] if sync.stack else None
-    return Site(sync.module, sync.node, sync.operator, next(frames, innermost))
+    return Site(sync.module, sync.module_id, sync.node, sync.operator, next(frames, innermost))
 
 
 def _place(site: Site) -> tuple[Hashable, ...]:
@@ -93,19 +102,23 @@ def _place(site: Site) -> tuple[Hashable, ...]:
 
 
 def _sync_change(
-    left: Reading, right: Reading, base: _Waits | None, other: _Waits | None
+    left: Reading, right: Reading, base: _SyncGroup | None, other: _SyncGroup | None
 ) -> SyncChange:
     present = other or base
     assert present is not None  # a match has a row on one side at least
 
-    def both(number: Callable[[_Waits], float | None]) -> Pair:
-        return on_both(left, right, base, other, lambda r, waits: r.per_step(number(waits)))
+    def both(number: Callable[[_SyncGroup], float | None]) -> Pair:
+        return on_both(left, right, base, other, lambda r, group: r.per_step(number(group)))
 
-    count = both(lambda waits: len(waits.syncs))
-    blocked = both(_Waits.blocked_us)
-    idle = both(_Waits.device_idle_us)
+    count = both(lambda group: len(group.syncs))
+    blocked = both(_SyncGroup.blocked_us)
+    idle = both(_SyncGroup.device_idle_us)
     stayed = bool(base and other and (base.module, base.place) == (other.module, other.place))
+    before, after = base.syncs[0].id if base else None, other.syncs[0].id if other else None
     return SyncChange(
+        id=row_id(before, after),
+        base_id=before,
+        other_id=after,
         cause=present.cause,
         status=status_of(base, other, moved=not stayed, pairs=(count, blocked, idle)),
         base_site=base.site if base else None,
@@ -117,7 +130,7 @@ def _sync_change(
 
 
 def kernel_changes(left: Reading, right: Reading) -> list[KernelChange]:
-    """Match device work by name."""
+    """Match kernels by name."""
     base, other = left.report.kernels, right.report.kernels
     matches = pair_up(base, other, [each(lambda kernel: (kernel.name, kernel.kind, kernel.event))])
     changes = [_kernel_change(left, right, *rows_of(base, other, match)) for match in matches]
@@ -137,7 +150,18 @@ def _kernel_change(
         # It may be among those that were left out, so what changed is not known.
         count, total = (msgspec.structs.replace(pair, change=None) for pair in (count, total))
         status = "unlisted"
-    return KernelChange(present.name, present.kind, present.event, status, count, total)
+    before, after = base.id if base else None, other.id if other else None
+    return KernelChange(
+        id=row_id(before, after),
+        base_id=before,
+        other_id=after,
+        name=present.name,
+        kind=present.kind,
+        event=present.event,
+        status=status,
+        count=count,
+        total_us=total,
+    )
 
 
 class _Found(Struct, frozen=True):
@@ -175,7 +199,11 @@ def _finding_change(
     cost = on_both(left, right, before, after, lambda _, finding: finding.cost_us_per_step)
     gain = on_both(left, right, before, after, lambda _, finding: finding.gain_us_per_step)
     stayed = bool(before and after and before.where == after.where)
+    before_id, after_id = before.id if before else None, after.id if after else None
     return FindingChange(
+        id=row_id(before_id, after_id),
+        base_id=before_id,
+        other_id=after_id,
         rule=present.finding.rule,
         title=present.finding.title,
         fix=present.finding.fix,
@@ -183,7 +211,9 @@ def _finding_change(
         base_where=before.where if before else None,
         other_where=after.where if after else None,
         base_module=before.module if before else None,
+        base_module_id=before.module_id if before else None,
         other_module=after.module if after else None,
+        other_module_id=after.module_id if after else None,
         cost_us=cost,
         gain_us=gain,
     )

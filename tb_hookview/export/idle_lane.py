@@ -38,7 +38,7 @@ def _windows(selection: Selection) -> list[tuple[str | None, int, int]]:
 
 def _slice(analysis: Analysis, gap: int, start: int, end: int, step: str | None) -> Slice:
     gaps = analysis.gaps
-    call, work = int(gaps.row[gap]), int(gaps.work[gap])
+    call, work = int(gaps.row[gap]), int(gaps.device_event[gap])
     arguments: list[tuple[str, Value]] = [] if step is None else [("step", step)]
     if call >= 0:
         arguments.append(("call", analysis.host.name(call)))

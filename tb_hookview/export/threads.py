@@ -14,10 +14,10 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
-from tb_hookview.export.event_rows import EventRows
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
 from tb_hookview.schema import KINDS, Phase
+from tb_hookview.tables.events.event_rows import EventRows
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.columns.trace import Thread
 from tb_hookview.trace.format.vocabulary import DEVICE_WORK

@@ -23,6 +23,7 @@ from tb_hookview.workers.count import processes
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
+    from tb_hookview.analysis.selection import Selection
     from tb_hookview.report.result import Report
     from tb_hookview.trace import Trace
     from tb_hookview.workers.pool import Workers
@@ -97,16 +98,32 @@ class Loader:
             NotFoundError: the trace has no step of that name.
             TraceError: the file cannot be read, or is no trace.
         """
+        analyze = analysis or (lambda: self.analysis(file, progress))
+
+        def selection() -> Selection:
+            from tb_hookview.analysis.selection import select
+
+            return select(analyze(), steps)
+
         source = source_of(file, self._cache)
-        cached = reports.load(source, file.address, steps) if source else None
-        if cached is not None:
-            return cached
+        report = reports.load(source, file.address, steps) if source else None
+        if report is None:
+            report = self._build(file, analyze, source, steps)
+        return report.loaded_by(selection)
+
+    def _build(
+        self,
+        file: TraceFile,
+        analyze: Callable[[], Analysis],
+        source: Source | None,
+        steps: Sequence[str] | None,
+    ) -> Report:
+        """Build a report, and store it for the next time."""
         if "tb_hookview.report.build" not in sys.modules:
             self.prepare(file)
         from tb_hookview.report.build import build_report
 
-        found = analysis() if analysis else self.analysis(file, progress)
-        report = build_report(found, steps)
+        report = build_report(analyze(), steps)
         if source:
             later(lambda: reports.store(source, steps, report))
         return report

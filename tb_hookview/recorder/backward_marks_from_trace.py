@@ -1,9 +1,9 @@
-"""The marks on the backward pass where `profile` writes the file: found afterwards, at no cost.
+"""Finds the marks on the backward pass when `profile` writes its file.
 
-While it records, a call only notes the numbers of the autograd nodes it made. A thread numbers the
-nodes that it makes, the profiler tells the number of each node that ran, and a backward runs the
-nodes of one thread from the highest number down. So the backward of a call begins with the first
-node of its numbers and is over when another follows:
+While it records, a call only notes the sequence numbers of the autograd nodes it made. A thread
+numbers the nodes that it makes, the profiler's events have the number of each node that ran, and a
+backward runs the nodes of one thread from the highest number down. So the backward of a call begins
+with the first node of its numbers and is over when another follows:
 
     made in forward by       embed   block    block.fc   block   loss
     number of the node        1 2     3        4 5        6       7
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tb_hookview.markers import VERSION
-from tb_hookview.recorder.ranges import Note, ThreadNotes
+from tb_hookview.recorder.ranges import FinishedCall, ThreadCalls
 
 _EVALUATE = "autograd::engine::evaluate_function: "
 _FORWARD = f" forward ~hv{VERSION}"
@@ -33,7 +33,7 @@ _NODE: int = torch._C._profiler.RecordScope.BACKWARD_FUNCTION.value
 
 
 class Mark(NamedTuple):
-    """A mark without duration."""
+    """A mark of duration 0."""
 
     name: str
     process: int
@@ -44,20 +44,20 @@ class Mark(NamedTuple):
 
 @dataclass
 class _Evaluation:
-    """A node's turn in autograd's engine."""
+    """An `evaluate_function` row: autograd's engine runs a node."""
 
     process: int
     thread: int
     start: int
     end: int
-    made_on: int = 0
+    forward_thread: int = 0
     """The profiler's number of the thread that made the node."""
     number: int = -1
-    """-1 for nodes without, such as those that accumulate gradients."""
+    """The sequence number; -1 for nodes without, such as those that accumulate gradients."""
 
 
 class Nested:
-    """Intervals [start, end) that lie inside of each other or apart."""
+    """Intervals [start, end) that nest or are disjoint."""
 
     def __init__(self, intervals: Iterable[tuple[int, int]]) -> None:
         """Take intervals; of equal ones the first is the outermost."""
@@ -88,14 +88,14 @@ class Nested:
 class Calls:
     """The calls of one thread, by the numbers of their nodes and by time."""
 
-    def __init__(self, notes: Iterable[Note], forwards: list[Any]) -> None:
-        """Take the calls.
+    def __init__(self, finished: Iterable[FinishedCall], forwards: list[Any]) -> None:
+        """Index the calls.
 
         Args:
-            notes: in the order in which the calls ended, inner ones first.
+            finished: in the order in which the calls ended, inner ones first.
             forwards: the profiler's events of all calls.
         """
-        outer_first = list(notes)[::-1]
+        outer_first = list(finished)[::-1]
         self.names = [names for names, _, _ in outer_first]
         self._made = Nested((start, end) for _, start, end in outer_first)
         self._marked = [_subject(event.name()) for event in forwards]
@@ -111,7 +111,7 @@ class Calls:
 
 
 def _subject(name: str) -> str:
-    """Return what a mark's name says of the module: its path and its class."""
+    """Return the part of a mark's name that names the module: path and class."""
     return name[: name.index(")") + 1]
 
 
@@ -146,11 +146,11 @@ class _Running:
         del self.open[keep:]
 
 
-def find_backward_marks(notes: Iterable[ThreadNotes], events: Iterable[Any]) -> list[Mark]:
+def find_backward_marks(finished: Iterable[ThreadCalls], events: Iterable[Any]) -> list[Mark]:
     """Return the marks before and after the backward of each call.
 
     Args:
-        notes: what each thread noted of its calls.
+        finished: the calls that ended on each thread.
         events: the profiler's, as `kineto_results.events()` gives them.
     """
     rows: list[Any] = []
@@ -161,23 +161,23 @@ def find_backward_marks(notes: Iterable[ThreadNotes], events: Iterable[Any]) -> 
             rows.append(event)
         elif name.endswith(_FORWARD):
             forwards[event.start_thread_id()].append(event)
-    calls = _calls_by_thread(notes, forwards)
+    calls = _calls_by_thread(finished, forwards)
     evaluations = groupby(_evaluations(rows), attrgetter("process", "thread"))
     return [mark for _, nodes in evaluations for mark in _of_thread(nodes, calls)]
 
 
 def _calls_by_thread(
-    notes: Iterable[ThreadNotes], forwards: dict[int, list[Any]]
+    finished: Iterable[ThreadCalls], forwards: dict[int, list[Any]]
 ) -> dict[int, Calls]:
     """Return the calls of each thread, by the number that the profiler gives it."""
-    noted: defaultdict[int, list[Note]] = defaultdict(list)
-    for thread in notes:
-        noted[thread.native_id] += thread.calls
+    by_native_id: defaultdict[int, list[FinishedCall]] = defaultdict(list)
+    for thread in finished:
+        by_native_id[thread.native_id] += thread.calls
     native = {number: rows[0].device_resource_id() for number, rows in forwards.items()}
-    # The system gives a number anew once its thread has ended: then nobody can tell whose it was.
+    # The system may reuse the id of a thread that has ended: then its calls are ambiguous.
     times = Counter(native.values())
     return {
-        number: Calls(noted[native[number]], rows)
+        number: Calls(by_native_id[native[number]], rows)
         for number, rows in forwards.items()
         if times[native[number]] == 1
     }
@@ -197,7 +197,7 @@ def _evaluations(rows: list[Any]) -> list[_Evaluation]:
         elif around and around[-1].number < 0:
             # The outer row may lack the number, or have another's: torch copies it from whatever
             # row comes next.
-            around[-1].made_on, around[-1].number = row.fwd_thread_id(), row.sequence_nr()
+            around[-1].forward_thread, around[-1].number = row.fwd_thread_id(), row.sequence_nr()
     return found
 
 
@@ -217,8 +217,8 @@ def _of_thread(nodes: Iterable[_Evaluation], calls: dict[int, Calls]) -> Iterato
         if node.number < 0:
             for part in here.values():
                 part.last = node
-        elif node.made_on in calls:
-            part = here.setdefault(node.made_on, _Running(calls[node.made_on], node))
+        elif node.forward_thread in calls:
+            part = here.setdefault(node.forward_thread, _Running(calls[node.forward_thread], node))
             yield from part.step(node)
         around.append(node)
         running.append({})

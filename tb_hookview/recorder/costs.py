@@ -1,4 +1,4 @@
-"""What the marks of a recording cost, measured on some of them as they are left."""
+"""Measures the host time of some marks of a recording as they are left."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ _END = "end of "
 
 
 def timed(count: int) -> range:
-    """Return which of so many modules or parameters to time: some, spread evenly."""
+    """Return which of N modules or parameters to time: about sixteen, spread evenly."""
     return range(0, count, max(1, count // _ENOUGH))
 
 
 class Costs:
-    """Host time of marks; what torch spends on calling a hook of ours is not seen from inside."""
+    """Samples of the host time of marks, without torch's own time to call a hook."""
 
     def __init__(self) -> None:
         self._samples: defaultdict[str, list[float]] = defaultdict(list)
 
-    def note(self, kind: str, since: int, marks: int = 1) -> None:
-        """Note the time of some marks, or of the beginnings of ranges.
+    def note(self, kind: str, since: int) -> None:
+        """Add a sample: the time of one mark, or of the start of one range.
 
         Args:
             kind: "forward", "function", "gradient" or "backward".
-            since: `perf_counter_ns` before they were left.
-            marks: how many.
+            since: `perf_counter_ns` before the mark was left.
         """
-        self._samples[kind].append((perf_counter_ns() - since) / marks / 1000)
+        self._samples[kind].append((perf_counter_ns() - since) / 1000)
 
     def note_end(self, kind: str, since: int) -> None:
-        """Note the time of the end of a range."""
+        """Add a sample: the time of the end of one range."""
         self.note(f"{_END}{kind}", since)
 
     def medians(self) -> dict[str, float]:

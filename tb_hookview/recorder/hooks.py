@@ -1,11 +1,11 @@
-"""The hooks on modules and parameters: each leaves marks, and no fault of theirs escapes."""
+"""Hooks that leave marks on modules and parameters, and let no fault of theirs escape."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
 from time import perf_counter_ns
 from types import FrameType
@@ -18,22 +18,23 @@ from torch.nn.modules import module as torch_module
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults
-from tb_hookview.recorder.backward_marks_from_hooks import HookedNodes, next_number
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.ranges import (
     BackwardNames,
     Entry,
-    Note,
+    FinishedCall,
     Recording,
-    ThreadNotes,
+    ThreadCalls,
+    abandon,
     close_above,
-    let_go,
+    close_all,
     new_range,
+    next_sequence_number,
 )
 
 
 class _NoNameError(UsageError, AttributeError):
-    """A hook has no name, like any object that is no function; the one who asks is told why."""
+    """Explains why a hook has no `__name__`: it is an object, not a function."""
 
 
 class Hook:
@@ -58,7 +59,7 @@ class Hook:
 
 
 def is_inert(hook: object) -> bool:
-    """Say whether a hook is what copying left in the place of one of ours."""
+    """Return whether a hook is what copying left in the place of one of ours."""
     return (
         isinstance(getattr(hook, "__self__", None), nullcontext)
         and getattr(hook, "__name__", "") == "__exit__"
@@ -66,23 +67,20 @@ def is_inert(hook: object) -> bool:
 
 
 class OpenCalls(threading.local):
-    """The calls that are under way on this thread."""
+    """The calls that are under way on this thread, and those that ended."""
 
     def __init__(self, recording: Recording) -> None:
-        """Begin a thread; every thread that uses the object comes through here."""
+        """Register a thread; Python calls this once in every thread that uses the object."""
+        self.by_profile = recording.by_profile
         self.stack: list[Entry] = []
-        """Their ranges, innermost last."""
+        """The open ranges, innermost last."""
         recording.stacks.append(self.stack)
-        self.notes: list[Note] | None = None
-        """The calls that ended, where their backward is marked afterwards."""
-        self.nodes = HookedNodes(recording)
-        if recording.afterwards:
-            self.notes = []
-            recording.notes.append(ThreadNotes(threading.get_native_id(), self.notes))
+        self.finished: list[FinishedCall] = []
+        recording.finished.append(ThreadCalls(threading.get_native_id(), self.finished))
 
 
 class CallMarks:
-    """The marks that each call of a module or function leaves: its range, and its backward's."""
+    """Marks each call of a module by a range, and notes its autograd nodes."""
 
     __slots__ = ("backward", "name", "open")
 
@@ -93,8 +91,9 @@ class CallMarks:
 
         Args:
             name: of the range.
-            backward: names of the marks before and after the backward; None to leave none.
-            open_calls: where to note calls that are under way.
+            backward: names of the marks that `profile` adds before and after the backward of each
+                call; None to add none.
+            open_calls: the calls of each thread.
         """
         self.name = name
         self.backward = backward
@@ -105,18 +104,13 @@ class CallMarks:
         try:
             mark = new_range(self.name)
             mark.__enter__()
-            start = 0 if self.backward is None else next_number()
+            start = 0 if self.backward is None else next_sequence_number()
             self.open.stack.append((self, mark, start))
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("opening a range", fault)
 
-    def end(self, inputs: Iterable[object], output: object) -> None:
-        """Close the range that the same thread opened for a call, if it did.
-
-        Args:
-            inputs: what was given to the call.
-            output: what it returned; None where it raised.
-        """
+    def end(self) -> None:
+        """Close the range that the same thread opened for a call, if it did."""
         try:
             thread = self.open
             stack = thread.stack
@@ -124,27 +118,16 @@ class CallMarks:
             if entry is None:
                 return
             entry[1].__exit__(None, None, None)
-            if self.backward is None:
-                return
-            start, end = entry[2], next_number()
-            if thread.notes is None:
-                self._hook(thread, inputs, output, start)
-            elif end != start:
-                thread.notes.append((self.backward, start, end))
+            if self.backward is not None:
+                start, end = entry[2], next_sequence_number()
+                if end != start:
+                    thread.finished.append((self.backward, start, end))
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("closing a range", fault)
 
-    def _hook(
-        self, thread: OpenCalls, inputs: Iterable[object], output: object, start: int
-    ) -> None:
-        if output is not None and next_number() != start and self.backward is not None:
-            thread.nodes.hook(inputs, output, self.backward, start)
-        if not thread.stack:
-            thread.nodes.forget()
-
 
 class TimedCallMarks(CallMarks):
-    """The same, and each is timed."""
+    """Marks calls and measures what that costs."""
 
     __slots__ = ("_costs", "_kind")
 
@@ -163,20 +146,20 @@ class TimedCallMarks(CallMarks):
         self._costs = costs
 
     def begin(self) -> None:
-        """As for any call."""
+        """Open the range of a call, timed."""
         since = perf_counter_ns()
         super().begin()
         self._costs.note(self._kind, since)
 
-    def end(self, inputs: Iterable[object], output: object) -> None:
-        """As for any call."""
+    def end(self) -> None:
+        """Close the range of a call, timed."""
         since = perf_counter_ns()
-        super().end(inputs, output)
+        super().end()
         self._costs.note_end(self._kind, since)
 
 
 class EnterForward(Hook):
-    """Forward pre-hook: opens the range of one call."""
+    """Forward pre-hook that opens the range of one call."""
 
     __slots__ = ("_marks",)
 
@@ -189,29 +172,29 @@ class EnterForward(Hook):
             thread = self._marks.open
             stack = thread.stack
             if stack and stack[0][0] is self._marks and _calls_under_way(module) == 1:
-                let_go(stack, is_safe=thread.notes is not None)
+                (close_all if thread.by_profile else abandon)(stack)
             self._marks.begin()
 
 
 class LeaveForward(Hook):
-    """Forward hook, called on return and on exception: closes the range of the same call."""
+    """Forward hook that closes the range of a call, on return and on exception."""
 
     __slots__ = ("_marks",)
 
     def __init__(self, marks: CallMarks) -> None:
         self._marks = marks
 
-    def __call__(self, _module: object, args: tuple[object, ...], output: object) -> None:
+    def __call__(self, *_: object) -> None:
         """Close the range that the same thread opened for this call, if it did."""
         if not is_compiling():
-            self._marks.end(args, output)
+            self._marks.end()
 
 
 def _calls_under_way(module: nn.Module) -> int:
-    """Return how many calls of a module run on this thread, by what Python itself says.
+    """Count the calls of a module on this thread's Python stack.
 
-    An interrupt leaves a call without its hooks being called, so the stack may tell of one that is
-    long over. Looked at only where a call seems to be inside of another of the same module.
+    An interrupt ends a call without running its hooks, so our own stack may hold one that is over.
+    Used only where a call seems to be inside of another of the same module.
     """
     count = 0
     frame: FrameType | None = _frame(1)
@@ -243,7 +226,7 @@ compiler does not look at it, and torch leaves it out when it copies or pickles 
 
 
 class MarkedCall(Hook):
-    """Stands in a module's SLOT: the call that was there, or the usual one, inside a range."""
+    """Runs a module's call inside a range; replaces the call in its SLOT."""
 
     __slots__ = ("_is_unusual", "_marks", "_module", "call")
 
@@ -261,7 +244,7 @@ class MarkedCall(Hook):
         return type(None), ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the module inside its range, at little cost: see `CallMarks.begin`."""
+        """Call the module inside its range; `CallMarks.begin` is inlined here, for speed."""
         call = self.call
         if call is None:
             called = _frame(1).f_locals.get("self")
@@ -279,7 +262,6 @@ class MarkedCall(Hook):
                 or self._is_unusual
             ):
                 call = module._call_impl
-        output = None
         marks = self._marks
         # The range is opened in here too: an interrupt may come before the call has begun.
         try:
@@ -289,17 +271,16 @@ class MarkedCall(Hook):
                 try:
                     mark = new_range(marks.name)
                     mark.__enter__()
-                    start = 0 if marks.backward is None else next_number()
+                    start = 0 if marks.backward is None else next_sequence_number()
                     marks.open.stack.append((marks, mark, start))
                 except Exception as fault:  # noqa: BLE001 - nothing of ours may reach training
                     faults.report("opening a range", fault)
-            output = call(*args, **kwargs)
-            return output
+            return call(*args, **kwargs)
         finally:
-            marks.end((*args, *kwargs.values()) if kwargs else args, output)
+            marks.end()
 
     def _called(self, called: object, marked: nn.Module | None) -> nn.Module:
-        """Return the module that is called where it is not the one that was marked.
+        """Return the module that is called, which may be a replica of the marked one.
 
         DataParallel gives its replicas all attributes of the module they replicate, this object
         among them. Which module is called stands in torch's calling frame and nowhere else.
@@ -312,10 +293,10 @@ class MarkedCall(Hook):
 
 
 class Instant(Hook):
-    """Any other hook: leaves a range that ends as it begins.
+    """Hook on a parameter or a backward that leaves an empty range.
 
     Called with a parameter (post-accumulate-grad hook), or with a module and its gradients (full
-    backward hooks); what is passed is neither kept nor looked at.
+    backward hooks); it ignores and drops what is passed.
     """
 
     __slots__ = ("_name",)
@@ -335,7 +316,7 @@ class Instant(Hook):
 
 
 class Timed(Hook):
-    """Any of these, timed."""
+    """Hook that runs another one and measures what it costs."""
 
     __slots__ = ("_costs", "_hook", "_kind")
 

@@ -1,4 +1,4 @@
-"""What a trace says of the recording: module tree, versions and options, as JSON in the file."""
+"""Describes a recording: module tree, versions and options, as JSON in the trace file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import MANIFEST_KEY, VERSION
+from tb_hookview.recorder.module_filter import Pattern
 from tb_hookview.recorder.roots import Assigned, Root
-from tb_hookview.recorder.selection import Pattern
 
 KEY = MANIFEST_KEY
 
@@ -35,7 +35,7 @@ def describe(
     Args:
         assigned: every module that is recorded.
         attached: by root, how many calls, gradients and backwards leave marks, under the keys
-            "calls", "gradients" and "backward"; what is not there counts as 0.
+            "calls", "gradients" and "backward"; a missing key counts as 0.
     """
     rank, world_size = place()
     return {
@@ -43,7 +43,7 @@ def describe(
         "torch": torch.__version__,
         "python": platform.python_version(),
         "tb_hookview": _own_version(),
-        "markers": sorted({each.root.selection.markers for each in assigned}),
+        "markers": sorted({each.root.module_filter.markers for each in assigned}),
         "rank": rank,
         "world_size": world_size,
         "device": _device(assigned),
@@ -94,20 +94,20 @@ def _accelerator(device: torch.device) -> str | None:
     ask = getattr(getattr(torch, device.type, None), "get_device_name", None)
     try:
         return None if ask is None else str(ask(device))
-    except (RuntimeError, ValueError, AssertionError):  # a driver that will not tell
+    except (RuntimeError, ValueError, AssertionError):  # a driver without an answer
         return None
 
 
 def _options(root: Root, attached: Mapping[str, int]) -> dict[str, Any]:
-    selection = root.selection
-    include = selection.include
+    chosen = root.module_filter
+    include = chosen.include
     return {
         "path": root.path,
         "name": root.path if root.named else None,
         "include": None if include is None else [_pattern(each) for each in include],
-        "exclude": [_pattern(each) for each in selection.exclude],
-        "depth": selection.depth,
-        "markers": selection.markers,
+        "exclude": [_pattern(each) for each in chosen.exclude],
+        "depth": chosen.depth,
+        "markers": chosen.markers,
         "attached": {**_NOTHING_ATTACHED, **attached},
     }
 
@@ -183,7 +183,7 @@ def _source(cls: type) -> tuple[str | None, int | None]:
 def _importable(file: str) -> str:
     """Return a file's path below the entry of `sys.path` or working directory that holds it.
 
-    Traces are shared, and a whole path tells of someone's home folder. The longest entry counts;
+    Traces are shared, and a whole path shows someone's home folder. The longest entry counts;
     a file below none keeps its whole path.
     """
     path = _absolute(file) or Path(file)
@@ -195,7 +195,7 @@ def _importable(file: str) -> str:
 
 
 def _absolute(entry: str) -> Path | None:
-    """Return a folder's whole path; None where it begins at a working directory that is gone."""
+    """Return a folder's whole path; None where the working directory is gone."""
     try:
         return Path(entry).absolute()
     except OSError:

@@ -1,4 +1,4 @@
-"""`profile`: torch's profiler with the hooks attached while it records and a file per recording."""
+"""Records with torch's profiler, hooks attached meanwhile, and writes a file per recording."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from torch.profiler import ProfilerAction
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, manifest, session, trace_file
 from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
-from tb_hookview.recorder.ranges import ThreadNotes
+from tb_hookview.recorder.ranges import ThreadCalls
 
 _log = logging.getLogger(__name__)
 
 # Level 9, torch's own choice, takes several times as long for a few percent.
 _COMPRESSION = 5
-
-_MARKING = "marking the backward pass"
 
 
 def profile(
@@ -41,9 +39,8 @@ def profile(
     """Return a torch profiler that records wrapped modules and writes its traces into a folder.
 
     Use it as a context manager. Each recording (each cycle of the schedule, or the whole block
-    where there is none) becomes one file, `<worker>.<time>.pt.trace.json.gz`; worker is host and
-    process, with the rank in front in a distributed run. A file that cannot be written is a
-    warning.
+    without one) becomes one file, `<worker>.<time>.pt.trace.json.gz`; worker is host and process,
+    with the rank in front in a distributed run. A file that cannot be written is a warning.
 
     Which rank this process has is looked up when the first recording is about to be prepared, so
     the process group may be made inside the block; a run that is not distributed has rank 0. On a
@@ -58,13 +55,13 @@ def profile(
             file was written.
 
     Raises:
-        UsageError: `ranks` are no ranks, or say something else than `rank0_only`.
+        UsageError: `ranks` are no ranks, or contradict `rank0_only`.
     """
     return Profile(Path(logdir), _parse_ranks(ranks, rank0_only=rank0_only), **kwargs)
 
 
 class Profile(torch.profiler.profile):
-    """What `profile` returns."""
+    """torch's profiler that attaches our hooks and writes the files; `profile` returns it."""
 
     def __init__(
         self,
@@ -81,13 +78,13 @@ class Profile(torch.profiler.profile):
         self._chosen: bool | None = None
         self._stands_by = False
         self._then = on_trace_ready
-        self._notes: list[ThreadNotes] = []
+        self._finished: list[ThreadCalls] = []
         self._file: Path | None = None
         """What was recorded last, once it is written."""
         super().__init__(on_trace_ready=self._save, **kwargs)
 
     def prepare_trace(self) -> None:
-        """Have torch prepare a recording, where this rank is chosen and nobody else records."""
+        """Prepare a recording, where this rank is chosen and no other profiler records."""
         if self._chosen is None:
             self._chosen = records_here(self._ranks)
         if not self._chosen:
@@ -104,14 +101,14 @@ class Profile(torch.profiler.profile):
             _under_way.add(self)
 
     def stand_by(self) -> None:
-        """Make every step from now on one in which there is nothing to do."""
+        """Record nothing from now on, whatever the schedule says."""
         self._stands_by = True
         self.schedule = lambda _: ProfilerAction.NONE
         self.current_action = self._prev_schedule_action = ProfilerAction.NONE
         self.record_steps = False
 
     def start_trace(self) -> None:
-        """Attach the hooks and have torch record."""
+        """Attach the hooks and start torch's recording."""
         if self._stands_by:
             return
         self._file = None
@@ -124,14 +121,14 @@ class Profile(torch.profiler.profile):
             raise
 
     def stop_trace(self) -> None:
-        """Have torch stop, the hooks taken off before that."""
+        """Remove the hooks and stop torch's recording."""
         if self._stands_by:
             return
         _under_way.discard(self)
         try:
             # The profiler takes metadata only while it records.
             _quietly("describing the model", self._add_manifest)
-            self._notes = session.current_notes()
+            self._finished = session.finished_calls()
             _quietly("removing hooks", session.end)
         finally:  # also where an interrupt came in between
             try:
@@ -140,10 +137,7 @@ class Profile(torch.profiler.profile):
                 _quietly("removing hooks", session.end)
 
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
-        """Write what was recorded last into another file, the marks on the backward pass included.
-
-        torch itself can write a recording only once.
-        """
+        """Copy the last recording's file, marks included; torch writes a recording only once."""
         if self._file is None or args or kwargs:
             return super().export_chrome_trace(path, *args, **kwargs)
         opened = gzip.open if str(path).endswith(".gz") else open
@@ -152,13 +146,15 @@ class Profile(torch.profiler.profile):
         return None
 
     def backward_marks(self) -> list[Mark]:
-        """Return the marks on the backward pass, which torch's own file lacks."""
+        """Return the marks on the backward pass, which `profile` adds to torch's file."""
         marks: list[Mark] = []
         results = self.profiler and self.profiler.kineto_results
-        if results and self._notes:
-            _quietly(
-                _MARKING, lambda: marks.extend(find_backward_marks(self._notes, results.events()))
-            )
+        if results and self._finished:
+
+            def find() -> None:
+                marks.extend(find_backward_marks(self._finished, results.events()))
+
+            _quietly("marking the backward pass", find)
         return marks
 
     def _add_manifest(self) -> None:
@@ -177,7 +173,7 @@ class Profile(torch.profiler.profile):
 
 
 def records_here(ranks: frozenset[int] | None) -> bool:
-    """Say whether this process is one of the ranks that record, None being all.
+    """Return whether this process is one of the ranks that record; None is all.
 
     Where the whole run has none of them, the first process logs a warning.
     """
@@ -228,13 +224,13 @@ def _write(profiler: Profile, logdir: Path) -> Path:
 
 
 def _reserve(logdir: Path) -> tuple[Path, Path]:
-    """Return a name for a trace that nobody else uses, and the file to write it to until whole.
+    """Return a new path for a trace, and the partial file to write it to.
 
-    Host and process may be those of another container that writes into the same folder.
+    Another container that writes into the same folder may have the same host name and process id.
     """
     while True:
         path = logdir / f"{_worker()}.{time.time_ns()}.pt.trace.json.gz"
-        # A name that no reader of the folder takes for a trace.
+        # Readers of the folder do not take this name for a trace.
         partial = path.with_name(f".{path.name}.partial")
         try:
             partial.touch(exist_ok=False)
@@ -246,14 +242,14 @@ def _reserve(logdir: Path) -> tuple[Path, Path]:
 
 
 def _require_recorded(profiler: Profile) -> None:
-    """Raise RuntimeError where torch has nothing to write, which crashes the process."""
+    """Raise RuntimeError where torch has nothing to write: writing would crash the process."""
     results: Any = profiler.profiler and profiler.profiler.kineto_results
     if results is None or not results.trace_start_ns():
         raise RuntimeError("another profiler ended this recording")
 
 
 def _require_whole(trace: Path) -> None:
-    """Raise OSError for a file that torch could not write, or finish; it only logs that itself."""
+    """Raise OSError for a file that torch could not finish; torch only logs that."""
     size = trace.stat().st_size if trace.exists() else 0
     if size:
         with trace.open("rb") as file:
@@ -271,25 +267,25 @@ def _worker() -> str:
     return f"rank{rank:0{len(str(world_size - 1))}d}_{worker}"
 
 
-def _quietly(doing: str, action: Callable[[], None], costs: str = faults.MARKS) -> None:
+def _quietly(doing: str, action: Callable[[], None], consequence: str = faults.MARKS) -> None:
     try:
         action()
     except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-        faults.report(doing, fault, costs)
+        faults.report(doing, fault, consequence)
 
 
 _under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
-"""Those that torch was told to prepare for and not yet to stop."""
+"""Profilers whose recording is prepared or under way."""
 
 
 def _end_at_exit() -> None:
-    """Stop and write what still records as the interpreter exits, where torch would crash."""
+    """Stop and write what still records at exit, where torch would crash."""
     for profiler in list(_under_way):
         _quietly("ending a recording at exit", profiler.stop, faults.LOST)
 
 
 def _leave_to_parent() -> None:
-    """In a process that was forked: the recording is its parent's to end and to write."""
+    """Stop recording in a forked process: its parent ends and writes the recording."""
     for profiler in list(_under_way):
         profiler.stand_by()
     _under_way.clear()

@@ -1,4 +1,4 @@
-"""The profiler's ranges: how one is made and closed."""
+"""Ranges of the profiler: how one is opened, closed and abandoned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from tb_hookview.recorder.costs import Costs
-
 
 class Range(Protocol):
-    """A named range of the profiler: entered and left on one thread."""
+    """A named range of the profiler, entered and left on one thread."""
 
     def __enter__(self) -> object: ...
 
@@ -26,59 +24,54 @@ new_range: Callable[[str], Range] = getattr(
 )
 
 
+next_sequence_number: Callable[[], int] = torch.autograd._get_sequence_nr  # type: ignore[attr-defined]
+"""Return the sequence number of the next autograd node that this thread makes."""
+
+
 Entry = tuple[object, Range, int]
-"""An open range: who opened it, the range, and the number of the first autograd node that the call
-can make (0 where nobody asked for it)."""
+"""An open range: who opened it, the range, and the sequence number of the first autograd node that
+the call can make (0 where it is not needed)."""
 
 
-class BackwardNames:
-    """Names of the marks around the backward of a module's calls."""
+class BackwardNames(NamedTuple):
+    """Names of the marks before and after the backward of a module's calls."""
 
-    __slots__ = ("after", "before", "costs")
-
-    def __init__(self, before: str, after: str, costs: Costs | None = None) -> None:
-        """Hold the names.
-
-        Args:
-            before, after: of the marks.
-            costs: where to note what they cost, for a module that is timed.
-        """
-        self.before = before
-        self.after = after
-        self.costs = costs
+    before: str
+    after: str
 
 
-Note = tuple[BackwardNames, int, int]
-"""A call that ended: the names of its marks, the numbers of its first node and of the next one."""
+FinishedCall = tuple[BackwardNames, int, int]
+"""A call that ended: the names of its marks, the sequence numbers of its first node and of the next
+one."""
 
 
-class ThreadNotes(NamedTuple):
+class ThreadCalls(NamedTuple):
     """The calls that ended on one thread, in that order."""
 
     native_id: int
-    calls: list[Note]
+    calls: list[FinishedCall]
 
 
 class Recording:
     """What the threads of one recording share."""
 
-    __slots__ = ("afterwards", "is_over", "notes", "stacks")
+    __slots__ = ("by_profile", "finished", "stacks")
 
-    def __init__(self, *, afterwards: bool = False) -> None:
-        """Begin.
+    def __init__(self, *, by_profile: bool) -> None:
+        """Start with no calls.
 
         Args:
-            afterwards: the backward is to be marked when the file is written.
+            by_profile: recorded by our `profile`, which closes all ranges before torch stops.
         """
-        self.afterwards = afterwards
-        self.is_over = False
+        self.by_profile = by_profile
         self.stacks: list[list[Entry]] = []
         """The open ranges of each thread."""
-        self.notes: list[ThreadNotes] = []
+        self.finished: list[ThreadCalls] = []
+        """The calls whose backward `profile` marks when it writes its file."""
 
 
 def close_above(stack: list[Entry], opener: object) -> Entry | None:
-    """Close the ranges above the innermost one of an opener; take that from the stack, still open.
+    """Close the ranges above an opener's innermost one; pop that and return it open.
 
     A BaseException such as KeyboardInterrupt passes modules without calling their hooks, and a
     call that began before the hooks were attached has no range at all: then the answer is None.
@@ -95,18 +88,18 @@ def close_above(stack: list[Entry], opener: object) -> Entry | None:
 _abandoned: list[Entry] = []
 
 
-def let_go(stack: list[Entry], *, is_safe: bool) -> None:
-    """Empty a stack: the calls that opened these ranges ended without a word.
-
-    Args:
-        stack: the open ranges of this thread.
-        is_safe: whether they are surely of the recording that is under way. Under a bare profiler
-            one may be left from an earlier recording (a forward that Ctrl-C ended), and torch
-            writes a range's end into memory that it freed when that recording ended. Then they
-            are neither closed nor dropped, ever.
-    """
-    if not is_safe:
-        _abandoned.extend(stack)
-        stack.clear()
+def close_all(stack: list[Entry]) -> None:
+    """Close the ranges of calls that ended without running our hooks, innermost first."""
     while stack:
         stack.pop()[1].__exit__(None, None, None)
+
+
+def abandon(stack: list[Entry]) -> None:
+    """Empty a stack whose ranges may belong to a recording that has ended.
+
+    Under a bare profiler one may be left from an earlier recording (a forward that Ctrl-C ended),
+    and torch writes a range's end into memory that it freed when that recording ended. So they are
+    neither closed nor dropped, ever.
+    """
+    _abandoned.extend(stack)
+    stack.clear()

@@ -1,4 +1,4 @@
-"""The wrapped roots that are alive, and the paths that tell their modules apart."""
+"""Registers the wrapped roots that are alive, and gives each module a path."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import NamedTuple
 from torch import nn
 
 from tb_hookview.errors import UsageError
-from tb_hookview.recorder.selection import Selection
+from tb_hookview.recorder.module_filter import ModuleFilter
 from tb_hookview.recorder.tree import Node, walk
 
 
 @dataclass(eq=False)
 class Root:
-    """One wrapped module; a reference to the module itself is never kept."""
+    """One wrapped module, by a weak reference."""
 
     module: weakref.ref[nn.Module]
     path: str
     named: bool
     """Whether the path was given by the user."""
-    selection: Selection
+    module_filter: ModuleFilter
     compiled: bool = False
     """Whether it was called inside a region that was compiled after it was wrapped.
 
@@ -48,26 +48,26 @@ def find(module: nn.Module) -> Root | None:
     return root if root is not None and root.module() is module else None
 
 
-def register(module: nn.Module, path: str, *, named: bool, selection: Selection) -> Root:
-    """Enter a module, in place of its earlier entry if it has one; return the new entry."""
+def register(module: nn.Module, path: str, *, named: bool, module_filter: ModuleFilter) -> Root:
+    """Add a root, or replace the one that this module already has."""
     key = id(module)
 
     def forget(_: object) -> None:
         _roots.pop(key, None)
 
-    root = Root(weakref.ref(module, forget), path, named, selection)
+    root = Root(weakref.ref(module, forget), path, named, module_filter)
     _roots[key] = root
     return root
 
 
 def remove(module: nn.Module) -> None:
-    """Forget a module; one that is not registered is no error."""
+    """Remove a module's root, if it has one."""
     if find(module) is not None:
         del _roots[id(module)]
 
 
 def alive() -> list[tuple[Root, nn.Module]]:
-    """Return the roots that still exist, a root before those inside it, else in wrapping order."""
+    """Return the roots that exist, outer before inner, else in wrapping order."""
     entries = [(root, root.module()) for root in list(_roots.values())]
     roots = [(root, module) for root, module in entries if module is not None]
     inside = {
@@ -89,7 +89,7 @@ def assign() -> list[Assigned]:
     chosen: dict[int, Assigned] = {}
     for root, module in alive():
         for node in walk(module, root.path):
-            marked = _within_reach(root, node) and root.selection.admits(node)
+            marked = _within_reach(root, node) and root.module_filter.admits(node)
             present = chosen.get(id(node.module))
             if present is None or (marked and not present.marked):
                 chosen[id(node.module)] = Assigned(root, node, marked)
@@ -106,7 +106,7 @@ def choose_path(module: nn.Module, name: str | None) -> str:
     """Return a path for a root under which no module of another root lies.
 
     Raises:
-        UsageError: the name that the user gave is no such path.
+        UsageError: the user's name gives two modules the same path.
     """
     earlier = find(module)
     if name is None and earlier is not None and not earlier.named:

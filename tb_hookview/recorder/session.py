@@ -1,4 +1,4 @@
-"""Attaching the hooks for as long as a profiler records, and taking every one of them off again."""
+"""Attaches the hooks while a profiler records, and removes every one of them again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tb_hookview.recorder.hooks import (
     Timed,
     TimedCallMarks,
 )
-from tb_hookview.recorder.ranges import BackwardNames, Recording, ThreadNotes, let_go
+from tb_hookview.recorder.ranges import BackwardNames, Recording, ThreadCalls, abandon
 from tb_hookview.recorder.roots import Assigned, Root
 from tb_hookview.recorder.tree import Node
 
@@ -40,21 +40,22 @@ class _Handle(Protocol):
 class Session:
     """The hooks of every wrapped module during one recording.
 
-    Modules and parameters hold the hooks and the session holds neither, so that a model which is
-    dropped while it is recorded is collected.
+    The session holds no model: modules and parameters hold the hooks, so a model that is dropped
+    while it is recorded is collected.
     """
 
-    def __init__(self, *, held: bool, notes: Iterable[ThreadNotes] = ()) -> None:
+    def __init__(self, *, by_profile: bool, finished: Iterable[ThreadCalls] = ()) -> None:
         """Attach the hooks.
 
         Args:
-            held: stay until told to end, whatever torch's flag says (it goes up a little later).
-            notes: of the session before this one, in the same recording.
+            by_profile: recorded by our `profile`, which ends the session, whatever torch's flag
+                says (it is set a little later).
+            finished: calls that ended in the session before this one, in the same recording.
         """
-        self.held = held
+        self.by_profile = by_profile
         self._manifest: dict[str, Any] = {}
-        self._recording = Recording(afterwards=held)
-        self._recording.notes.extend(notes)
+        self._recording = Recording(by_profile=by_profile)
+        self._recording.finished.extend(finished)
         self._open = OpenCalls(self._recording)
         self._costs = Costs()
         self._handles: list[_Handle] = []
@@ -78,35 +79,34 @@ class Session:
         self._guard(self._describe, assigned)
 
     def manifest(self) -> str:
-        """Return what is to be said of the recording so far, as JSON text; "" for nothing."""
+        """Return the manifest of the recording so far as JSON, "" without one."""
         if not self._manifest:
             return ""
         cost_us = self._costs.medians()
-        if cost_us and self._recording.afterwards:
+        if cost_us and self.by_profile:
             cost_us.setdefault("backward", 0.0)
         return encode_manifest({**self._manifest, **({"cost_us": cost_us} if cost_us else {})})
 
-    def notes(self) -> list[ThreadNotes]:
+    def finished_calls(self) -> list[ThreadCalls]:
         """Return the calls whose backward is yet to be marked."""
-        return self._recording.notes
+        return self._recording.finished
 
     def end(self) -> None:
-        """Take every hook off and close what is open."""
-        self._recording.is_over = True
+        """Remove every hook and close the open ranges."""
         while self._handles:
             self._guard(self._handles[-1].remove)
             self._handles.pop()
         for stack in self._recording.stacks:
-            if not self.held and autograd_profiler._is_profiler_enabled:
-                let_go(stack, is_safe=False)
-            # Calls that still run find nothing to close, and torch ends a range that is dropped; to
-            # leave one from another thread than entered it is an error.
+            if not self.by_profile and autograd_profiler._is_profiler_enabled:
+                abandon(stack)
+            # torch ends a range that is dropped, and calls that still run find nothing to close. A
+            # range must not be exited by another thread than entered it.
             stack.clear()
 
     def abandon(self) -> None:
-        """Take every hook off and neither close nor drop what is open."""
+        """Remove every hook, and neither close nor drop the open ranges."""
         for stack in self._recording.stacks:
-            let_go(stack, is_safe=False)
+            abandon(stack)
         self.end()
 
     def _mark_calls(self, each: Assigned, is_timed: bool) -> None:
@@ -115,10 +115,10 @@ class Session:
         before = encode("before backward", node.path, node.class_name)
         after = encode("after backward", node.path, node.class_name)
         backward = None
-        if each.root.selection.markers == "auto":
-            backward = BackwardNames(before, after, self._costs if is_timed else None)
+        if each.root.module_filter.markers == "auto" and self.by_profile:
+            backward = BackwardNames(before, after)
             counts["backward"] += 1
-        elif each.root.selection.markers == "module" and node.reach == "hooks":
+        elif each.root.module_filter.markers == "module" and node.reach == "hooks":
             marks = (self._timed(Instant(name), "backward", is_timed) for name in (before, after))
             self._handles.append(_BackwardHandle(node.module, *marks))
             counts["backward"] += 1
@@ -160,11 +160,11 @@ class Session:
 
 
 def _needs_hooks(module: nn.Module) -> bool:
-    """Say whether a module's calls are to be marked by hooks: where it has hooks already.
+    """Return whether a module's calls must be marked by hooks, as it has hooks already.
 
-    A root, which has ours, may be in the middle of the call that has us attach, and hooks can still
-    join that. In a call with hooks the compiler looks at everything, and would compile it again.
-    A class with a `__call__` of its own may pass the SLOT by.
+    A root has our hook. Its call may be the one that has us attach, and hooks can still join that.
+    In a call with hooks the compiler looks at everything, and would compile it again. A class with
+    a `__call__` of its own may bypass the SLOT.
     """
     return bool(
         module._forward_pre_hooks
@@ -176,7 +176,7 @@ def _needs_hooks(module: nn.Module) -> bool:
 
 
 class _CallHandle:
-    """The marked call of a module; taking it off puts the call back that was there before."""
+    """The marked call of a module; `remove` restores the call that was there before."""
 
     def __init__(self, module: nn.Module, marks: CallMarks) -> None:
         self._module = weakref.ref(module)
@@ -194,7 +194,7 @@ class _CallHandle:
 
 
 class _BackwardHandle:
-    """A module's full backward hooks; taking them off leaves the module as it was."""
+    """A module's full backward hooks; `remove` leaves the module as it was."""
 
     def __init__(
         self, module: nn.Module, before: Callable[..., None], after: Callable[..., None]
@@ -222,27 +222,27 @@ if hasattr(os, "register_at_fork"):
 
 
 def begin() -> None:
-    """Attach the hooks of all wrapped modules and keep them until `end`."""
+    """Attach the hooks of all wrapped modules until `end`."""
     global _session
     with _lock:
         end()
-        _session = Session(held=True)
+        _session = Session(by_profile=True)
 
 
 def end() -> None:
-    """Take all hooks off but the roots' own."""
+    """Remove all hooks but the roots' own."""
     global _session
     with _lock:
         if _session is not None:
             _session.end()
-            # Only now: what an interrupt kept from ending can be ended again.
+            # Only now: a session that an interrupt left half ended can be ended again.
             _session = None
 
 
 def forget_in_child() -> None:
-    """Take all hooks off in a process that was forked: the recording is its parent's.
+    """Remove all hooks in a forked process: the recording is its parent's.
 
-    Another thread of the parent may have held the lock. What is open is left as it is.
+    Another thread of the parent may have held the lock. Open ranges are left as they are.
     """
     global _session, _lock
     _lock = threading.RLock()
@@ -252,38 +252,41 @@ def forget_in_child() -> None:
 
 
 def renew() -> None:
-    """Attach anew, if hooks are attached, after a root came, went or changed its options."""
+    """Attach again, if hooks are attached, after a root came, went or changed its options."""
     global _session
     with _lock:
         if _session is None:
             return
-        held, notes = _session.held, _session.notes()
+        by_profile, finished = _session.by_profile, _session.finished_calls()
         end()
-        if held or autograd_profiler._is_profiler_enabled:
-            _session = Session(held=held, notes=notes)
+        if by_profile or autograd_profiler._is_profiler_enabled:
+            _session = Session(by_profile=by_profile, finished=finished)
 
 
 def current_manifest() -> str:
-    """Return the manifest of the recording in progress as JSON text, "" where there is none."""
+    """Return the manifest of the recording in progress as JSON, "" without one."""
     session = _session
     return "" if session is None else session.manifest()
 
 
-def current_notes() -> list[ThreadNotes]:
+def finished_calls() -> list[ThreadCalls]:
     """Return the calls of the recording in progress whose backward is yet to be marked."""
     session = _session
-    return [] if session is None else session.notes()
+    return [] if session is None else session.finished_calls()
 
 
 def follow(module: nn.Module) -> None:
-    """Attach or remove hooks as torch's profiler demands; called as a root is being called."""
+    """Attach or remove hooks as torch's profiler has started or stopped.
+
+    Called as a root is being called.
+    """
     recording = autograd_profiler._is_profiler_enabled
     if recording == (_session is not None):
         return
     with _lock:
         if recording:
             _attach_during_call(module)
-        elif _session is not None and not _session.held:
+        elif _session is not None and not _session.by_profile:
             end()
 
 
@@ -291,7 +294,7 @@ def _attach_during_call(module: nn.Module) -> None:
     global _session
     if _session is not None:
         return
-    _session = Session(held=False)
+    _session = Session(by_profile=False)
     if text := _session.manifest():
         torch.autograd._add_metadata_json(manifest.KEY, text)  # type: ignore[attr-defined]
     # torch gathered this call's pre-hooks before ours was there.
@@ -309,7 +312,7 @@ def _owned_parameters(assigned: list[Assigned]) -> Iterator[tuple[Assigned, str,
     marked = {each.node.path: each for each in assigned if each.marked}
     seen: set[int] = set()
     for each in assigned:
-        if each.root.selection.markers == "forward":
+        if each.root.module_filter.markers == "forward":
             continue
         for name, parameter in each.node.holder._parameters.items():
             if parameter is None or id(parameter) in seen:

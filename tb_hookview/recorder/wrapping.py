@@ -1,4 +1,4 @@
-"""`wrap` and `unwrap`: what a training script calls."""
+"""Wraps and unwraps modules: `wrap` and `unwrap`, which a training script calls."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch.compiler import is_compiling
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, roots, session
 from tb_hookview.recorder.hooks import Hook, is_inert
+from tb_hookview.recorder.module_filter import Patterns, parse_filter
 from tb_hookview.recorder.roots import Root
-from tb_hookview.recorder.selection import Patterns, parse_selection
 from tb_hookview.recorder.tree import walk
 
 M = TypeVar("M", bound=nn.Module)
@@ -27,10 +27,10 @@ def wrap(
     depth: int | None = None,
     markers: str = "auto",
 ) -> M:
-    """Have a module and all below it leave marks in every trace that is recorded from now on.
+    """Mark a module and all below it in every trace recorded from now on.
 
-    What the module computes does not change. While no profiler records, one hook on the module
-    itself is all there is. Wrapping again changes the options and nothing else.
+    What the module computes does not change. While no profiler records, the only hook is one on the
+    module itself. Wrapping again changes the options and nothing else.
 
     Args:
         module: the model, or a loss that is a module.
@@ -44,21 +44,21 @@ def wrap(
         The same object.
 
     Raises:
-        UsageError: the module cannot be hooked, or an option cannot be meant.
+        UsageError: the module cannot be hooked, or an option has a wrong value.
     """
     _require_hookable(module, name)
-    selection = parse_selection(include, exclude, depth, markers)
+    module_filter = parse_filter(include, exclude, depth, markers)
     path = roots.choose_path(module, name)
-    selection.require_matches(list(walk(module, path)))
+    module_filter.require_matches(list(walk(module, path)))
     _drop_hooks(module)
-    root = roots.register(module, path, named=name is not None, selection=selection)
+    root = roots.register(module, path, named=name is not None, module_filter=module_filter)
     module.register_forward_pre_hook(RootHook(root), prepend=True)
     session.renew()
     return module
 
 
 def unwrap(module: M) -> M:
-    """Undo `wrap`: take every hook off and forget the module.
+    """Undo `wrap`: remove every hook and forget the module.
 
     Returns:
         The same object. A module that is not wrapped is left as it is.
@@ -78,7 +78,7 @@ def unwrap(module: M) -> M:
 
 
 class RootHook(Hook):
-    """The one hook that stays: it attaches the others once a profiler records."""
+    """Attaches the other hooks once a profiler records; the one hook that stays."""
 
     __slots__ = ("_root",)
 
@@ -86,7 +86,7 @@ class RootHook(Hook):
         self._root = root
 
     def __call__(self, module: nn.Module, _args: object) -> None:
-        """Let the session follow the profiler; the common case is that there is nothing to do."""
+        """Attach or remove hooks as the profiler does; usually there is nothing to do."""
         if is_compiling():
             self._root.compiled = True
             return
@@ -97,7 +97,7 @@ class RootHook(Hook):
 
 
 def _drop_hooks(module: nn.Module) -> None:
-    """Remove our root hook, and what copying a wrapped module left in the place of any hook."""
+    """Remove our root hook, and what copying left in the place of our hooks."""
     for hooks in (
         module._forward_pre_hooks,
         module._forward_hooks,

@@ -13,16 +13,19 @@ from tb_hookview.analysis.breakdown import find_breakdown
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.arrays.units import to_us as microseconds
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
@@ -32,9 +35,7 @@ from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
-
-_LISTS = ("modules", "shared")
-"""What of the manifest is as long as the model is large, and not repeated in the report."""
+from tb_hookview.tables.events.keys import first_events
 
 
 def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
@@ -60,7 +61,7 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             syncs=syncs,
             allocations=allocation_rows(selection),
             coverage=_coverage(selection),
-            findings=diagnosis.findings,
+            findings=finding_rows(diagnosis.findings, syncs, analysis.modules.path),
             recorder=recorder_share(selection),
             kernels=kernels,
             kernels_omitted=omitted,
@@ -69,20 +70,15 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             devices=device_rows(selection, breakdown),
             streams=stream_rows(selection),
             threads=thread_rows(selection),
-        )
+        ),
+        lambda: selection,
     )
-
-
-def microseconds(nanoseconds: Any) -> float:
-    """Nanoseconds as microseconds."""
-    return int(nanoseconds) / 1000
 
 
 def _trace_info(analysis: Analysis) -> schema.TraceInfo:
     trace = analysis.trace
     first, last = analysis.bounds
     manifest = trace.manifest
-    torch_version = (manifest or {}).get("torch")
     return schema.TraceInfo(
         path=path_as_text(trace.path),
         format=trace.format,
@@ -92,8 +88,8 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         devices=_devices(analysis),
         rank=trace.rank,
         world_size=trace.world_size,
-        torch_version=torch_version if isinstance(torch_version, str) else None,
-        recorder={k: v for k, v in manifest.items() if k not in _LISTS} if manifest else None,
+        torch_version=manifest.torch if manifest else None,
+        recorder=manifest.content if manifest else None,
         warnings=_warnings(analysis),
     )
 
@@ -174,10 +170,9 @@ def phase_device_us(selection: Selection, phase: Phase) -> float | None:
 
 
 def _busy(selection: Selection) -> dict[str, float]:
-    work, windows = selection.analysis.device_events, selection.analysis.steps.window
+    windows = selection.analysis.steps.window
     busy = {}
-    for device in unique(work.device).tolist():
-        time = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
+    for device, time in selection.analysis.device_events.busy.items():
         if selection.chosen is None:
             covered = intervals.length(time)
         else:
@@ -186,94 +181,37 @@ def _busy(selection: Selection) -> dict[str, float]:
     return busy
 
 
-def _bounds_of(start: Int, end: Int, wanted: Any) -> tuple[Int, Int]:
-    return start[wanted], end[wanted]
-
-
 def step_rows(selection: Selection) -> list[schema.Step]:
     """One row per selected step; the five host phases sum to its duration."""
-    analysis = selection.analysis
-    windows = analysis.steps.window[list(selection.steps)]
-    names = [analysis.steps.name[index] for index in selection.steps]
-    phase = {p: intervals.lengths_within(analysis.phases.time[p], windows) for p in list(Phase)[:4]}
-    duration = windows[:, 1] - windows[:, 0]
-    other = duration - sum(phase.values())
-    blocked = _blocked(analysis, windows)
-    busy, idle = _device_time(analysis, windows)
-    by_cause = _idle_by_cause(analysis, windows)
-    queue_full = _queue_full(analysis, windows)
-    backward_idle = _backward_idle(analysis, windows)
+    steps, times = selection.analysis.steps, selection.analysis.step_times
     return [
         schema.Step(
-            name=name,
-            start_us=microseconds(windows[i, 0]),
-            duration_us=microseconds(duration[i]),
-            forward_us=microseconds(phase[Phase.FORWARD][i]),
-            backward_us=microseconds(phase[Phase.BACKWARD][i]),
-            optimizer_us=microseconds(phase[Phase.OPTIMIZER][i]),
-            data_us=microseconds(phase[Phase.DATA][i]),
-            other_us=microseconds(other[i]),
-            device_busy_us=None if busy is None else microseconds(busy[i]),
-            device_idle_us=None if idle is None else microseconds(idle[i]),
-            sync_blocked_us=microseconds(blocked[i]),
-            idle=None if by_cause is None else by_cause[i],
-            queue_full_us=None if queue_full is None else microseconds(queue_full[i]),
-            backward_idle_us=None if backward_idle is None else microseconds(backward_idle[i]),
+            id=i,
+            name=steps.name[i],
+            start_us=microseconds(steps.window[i, 0]),
+            duration_us=microseconds(times.duration[i]),
+            forward_us=microseconds(times.phase[Phase.FORWARD][i]),
+            backward_us=microseconds(times.phase[Phase.BACKWARD][i]),
+            optimizer_us=microseconds(times.phase[Phase.OPTIMIZER][i]),
+            data_us=microseconds(times.phase[Phase.DATA][i]),
+            other_us=microseconds(times.phase[Phase.OTHER][i]),
+            device_busy_us=_known(times.device_busy, i),
+            device_idle_us=_known(times.device_idle, i),
+            sync_blocked_us=microseconds(times.sync_blocked[i]),
+            idle=None if times.idle is None else _idle(times.idle, i),
+            queue_full_us=_known(times.queue_full, i),
+            backward_idle_us=_known(times.backward_idle, i),
         )
-        for i, name in enumerate(names)
+        for i in selection.steps
     ]
 
 
-def _blocked(analysis: Analysis, windows: Int) -> Int:
-    """Time of each window in which some host thread waited for a device."""
-    return intervals.lengths_within(intervals.of(analysis.syncs.start, analysis.syncs.end), windows)
+def _known(times: Nanoseconds | None, step: int) -> float | None:
+    return None if times is None else microseconds(times[step])
 
 
-def _device_time(analysis: Analysis, windows: Int) -> tuple[Int | None, Int | None]:
-    """Busy and idle time of each window, summed over the devices that did any work."""
-    work = analysis.device_events
-    devices = unique(work.device)
-    if not len(devices):
-        return None, None
-    busy = np.zeros(len(windows), np.int64)
-    for device in devices:
-        rows = work.device == device
-        busy += intervals.lengths_within(intervals.of(work.start[rows], work.end[rows]), windows)
-    return busy, (windows[:, 1] - windows[:, 0]) * len(devices) - busy
-
-
-def _backward_idle(analysis: Analysis, windows: Int) -> Int | None:
-    """Time of each window in which the host was in the backward pass and a device did nothing,
-    summed over the devices that did any work."""
-    work, backward = analysis.device_events, analysis.phases.time[Phase.BACKWARD]
-    if not len(work):
-        return None
-    idle = np.zeros(len(windows), np.int64)
-    for device in unique(work.device):
-        busy = intervals.of(*_bounds_of(work.start, work.end, work.device == device))
-        idle += intervals.lengths_within(intervals.subtract(backward, busy), windows)
-    return idle
-
-
-def _idle_by_cause(analysis: Analysis, windows: Int) -> list[schema.Idle] | None:
-    """Idle time of the devices in each window by what caused it; None without device work."""
-    if not len(analysis.device_events):
-        return None
-    idle = analysis.gaps.within(windows)
-    return [
-        schema.Idle(**{cause.name.lower(): microseconds(t[i]) for cause, t in idle.items()})
-        for i in range(len(windows))
-    ]
-
-
-def _queue_full(analysis: Analysis, windows: Int) -> Int | None:
-    """Time of each window in which a launch waited for room in a full queue."""
-    if not (analysis.device_events.launch >= 0).any():
-        return None
-    call_tree, rows = analysis.call_tree, analysis.blocked_launches
-    return intervals.lengths_within(
-        intervals.of(call_tree.start[rows], call_tree.end[rows]), windows
-    )
+def _idle(times: dict[Cause, Nanoseconds], step: int) -> schema.Idle:
+    return schema.Idle(**{cause.name.lower(): microseconds(t[step]) for cause, t in times.items()})
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:
@@ -283,6 +221,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     if not len(nodes):
         return []
     strings = analysis.host.string[nodes.row]
+    first = first_events(strings, analysis.call_tree.event[nodes.row])
     distinct, group = unique_inverse(strings)
     count = np.bincount(group[selection.nodes], minlength=len(distinct))
     host = np.bincount(
@@ -295,6 +234,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     has_device = analysis.launches_known
     rows = [
         schema.Node(
+            id=int(first[string]),
             name=node_name(trace.strings[string]),
             count=int(count[i]),
             host_us=microseconds(host[i]),

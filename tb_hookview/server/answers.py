@@ -1,4 +1,4 @@
-"""What every answer has in common: its form, its headers, and what becomes of an error."""
+"""What all answers have in common: form, headers, errors."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from isal import igzip
 from werkzeug.exceptions import HTTPException
 
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
+from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail, ErrorKind
 from tb_hookview.server.waiting import UnwantedError
 
 _log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ SMALLEST_COMPRESSED = 1024
 
 _COMPRESSIBLE = {"application/json", "text/html", "text/css", "text/javascript", "image/svg+xml"}
 
-_KINDS: dict[type[HookviewError], tuple[str, int]] = {
+_KINDS: dict[type[HookviewError], tuple[ErrorKind, int]] = {
     NotFoundError: ("not_found", 404),
     UsageError: ("usage", 400),
     TraceError: ("trace", 422),
@@ -69,16 +70,16 @@ def _check_host(hosts: Collection[str]) -> None:
 def _answer_error(error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return _answer_http_error(error)
-    for kind, (name, status) in _KINDS.items():
-        if isinstance(error, kind):
-            return json(_error(name, str(error)), status)
+    for error_type, (kind, status) in _KINDS.items():
+        if isinstance(error, error_type):
+            return json(_error(kind, str(error)), status)
     _log.error("%s failed", request.path, exc_info=error)
     return json(_error("internal", "hookview failed on this; its log says why"), 500)
 
 
 def _answer_http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    kind = "not_found" if status == 404 else "usage" if status < 500 else "internal"
+    kind: ErrorKind = "not_found" if status == 404 else "usage" if status < 500 else "internal"
     message = f"{request.path[:200]}: {error.name.lower()}"
     answer = json(_error(kind, message), status)
     if status == 405:
@@ -86,9 +87,9 @@ def _answer_http_error(error: HTTPException) -> Response:
     return answer
 
 
-def _error(kind: str, message: str) -> dict[str, Any]:
+def _error(kind: ErrorKind, message: str) -> ErrorAnswer:
     # What was asked for is in it, line breaks included; a message is one line.
-    return {"error": {"kind": kind, "message": as_text(" ".join(message.splitlines()))}}
+    return ErrorAnswer(ErrorDetail(kind, as_text(" ".join(message.splitlines()))))
 
 
 def _harden(response: Response) -> Response:

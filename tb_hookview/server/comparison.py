@@ -7,6 +7,7 @@ from flask import Flask, Response, request
 from tb_hookview.comparison.compare import compare
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData
+from tb_hookview.schema.comparison import Compared
 from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore
@@ -23,11 +24,9 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
         sides = [_side(store, listed, prefix) for prefix in ("", OTHER)]
         (base, base_steps), (other, other_steps) = sides
         return answers.json(
-            {
-                "comparison": compare(base, other),
-                "base_steps": base_steps,
-                "other_steps": other_steps,
-            }
+            Compared(
+                comparison=compare(base, other), base_steps=base_steps, other_steps=other_steps
+            )
         )
 
 

@@ -1,25 +1,40 @@
-"""The HTTP interface as an OpenAPI description, made of the types of its answers.
+"""The HTTP interface as an OpenAPI description: routes, parameters, and the types of answers.
 
-`python -m tb_hookview.server.openapi > docs/openapi.json` writes the file that goes with the
-documentation; docs/http_api.md says the same in words.
+`make schema` writes docs/openapi.json, from which the page's types are made; docs/http_api.md says
+the same in words.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NamedTuple
 
 import msgspec
 
 import tb_hookview
 from tb_hookview.report.module.calls import MEASURES
-from tb_hookview.report.module.detail import MOST_PATHS, ModuleDetail
-from tb_hookview.report.module.search import MOST_TEXT, KernelSearch
+from tb_hookview.report.module.detail import MOST_PATHS
+from tb_hookview.report.module.search import MOST_TEXT
 from tb_hookview.schema import ReportData
-from tb_hookview.server import described
+from tb_hookview.schema.comparison import Compared
+from tb_hookview.schema.errors import ErrorAnswer
+from tb_hookview.schema.json_schema import described
+from tb_hookview.schema.module import KernelSearch, ModuleDetail
+from tb_hookview.schema.rules import RuleInfo
+from tb_hookview.schema.runs import Progress, Runs
+from tb_hookview.schema.tables import TablePage
+from tb_hookview.schema.timeline import (
+    EventDetail,
+    SearchResult,
+    TimelineOverview,
+    TimelineWindow,
+    WindowStatistics,
+)
+from tb_hookview.schema.units import Us
 from tb_hookview.server.comparison import OTHER
-from tb_hookview.server.store import Progress
+from tb_hookview.server.tables import ARROW, FURTHEST
 from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
+from tb_hookview.tables.catalogue import CATALOGUE
+from tb_hookview.tables.query import DEFAULT, MOST, OPERATORS
 
 _NAME = {"type": "string", "minLength": 1}
 _TIME = {"type": "number", "minimum": -LONGEST_US, "maximum": LONGEST_US}
@@ -48,7 +63,7 @@ class Route(NamedTuple):
 
 _STEP = Parameter("step", "a step's name; may be repeated", _TEXTS)
 _START = Parameter("start", "microseconds", _TIME)
-_END = Parameter("end", "microseconds, behind start", _TIME)
+_END = Parameter("end", "microseconds, after start", _TIME)
 _WIDTH = Parameter("width", "pixels", {"type": "integer", "minimum": 1, "maximum": WIDEST})
 _LANES = Parameter("lanes", "ids of lanes, with commas between; all of them without it", _TEXT)
 _PATH = "a module's path in the report"
@@ -62,6 +77,11 @@ def _trace(prefix: str = "") -> tuple[Parameter, ...]:
     )
 
 
+def _up_to(most: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 0, "maximum": most}
+
+
+_OPS = ", ".join(OPERATORS)
 _OF_TRACE = (404, 422, 503)
 _PAGE = Route("/index.html", "The page.", "text/html")
 
@@ -76,12 +96,26 @@ ROUTES = (
         (Parameter("name", "the file's name", _NAME, required=True),),
         (404,),
     ),
-    Route(
-        "/api/runs", "The runs of the log directory; parses nothing.", described.Runs, (), (422,)
-    ),
+    Route("/api/runs", "The runs of the log directory; parses nothing.", Runs, (), (422,)),
     Route("/api/report", "The report of one trace.", ReportData, (*_trace(), _STEP), _OF_TRACE),
-    Route("/api/rules", "What every trace is held against.", list[described.ToldRule]),
-    Route("/api/progress", "How far a reading is.", Progress, _trace(), (404, 422)),
+    Route("/api/rules", "The rules that traces are checked against.", list[RuleInfo]),
+    Route("/api/progress", "How far the reading of a trace is.", Progress, _trace(), (404, 422)),
+    Route(
+        "/api/table/{table}",
+        f"Some rows of a table; as {ARROW} where that is accepted.",
+        TablePage,
+        (
+            Parameter("table", "a table's name", {"enum": list(CATALOGUE)}, required=True),
+            *_trace(),
+            _STEP,
+            Parameter("sort", "a column, `-` before it for descending; may be repeated", _TEXTS),
+            Parameter("filter", f"column:op:value, op {_OPS}; may be repeated", _TEXTS),
+            Parameter("offset", "rows to leave out first", _up_to(FURTHEST)),
+            Parameter("limit", f"rows of the answer, {DEFAULT} without it", _up_to(MOST)),
+            Parameter("columns", "columns, with commas between; all of them without it", _TEXT),
+        ),
+        (*_OF_TRACE, 406),
+    ),
     Route(
         "/api/module",
         "One module.",
@@ -92,7 +126,7 @@ ROUTES = (
     Route(
         "/api/module/bars",
         "What the calls of some modules cost over time, in microseconds.",
-        dict[str, list[float]],
+        dict[str, list[Us]],
         (
             *_trace(),
             Parameter("path", f"{_PATH}; may be repeated", _TEXTS | {"maxItems": MOST_PATHS}),
@@ -115,21 +149,21 @@ ROUTES = (
     Route(
         "/api/compare",
         "What changed between two traces.",
-        described.Compared,
+        Compared,
         (*_trace(), _STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
         _OF_TRACE,
     ),
     Route(
         "/api/timeline",
         "The lanes of the timeline, its bounds and a minimap.",
-        described.TimelineOverview,
+        TimelineOverview,
         _trace(),
         _OF_TRACE,
     ),
     Route(
         "/api/timeline/window",
         "The blocks of a window.",
-        described.TimelineWindow,
+        TimelineWindow,
         (
             *_trace(),
             *(of._replace(required=True) for of in (_START, _END, _WIDTH)),
@@ -140,7 +174,7 @@ ROUTES = (
     Route(
         "/api/timeline/event",
         "One event.",
-        described.EventDetail,
+        EventDetail,
         (
             *_trace(),
             Parameter(
@@ -155,7 +189,7 @@ ROUTES = (
     Route(
         "/api/timeline/search",
         "The events with a text in their names.",
-        described.Found,
+        SearchResult,
         (
             *_trace(),
             Parameter("q", "the text", _NAME | {"maxLength": LONGEST_TEXT}, required=True),
@@ -166,15 +200,16 @@ ROUTES = (
     Route(
         "/api/timeline/statistics",
         "What host and devices did in a window.",
-        described.WindowStatistics,
+        WindowStatistics,
         (*_trace(), *(of._replace(required=True) for of in (_START, _END))),
         _OF_TRACE,
     ),
 )
 
 _MEANS = {
-    400: "The question is none, or names a host that this server is not.",
+    400: "A parameter is missing or wrong, or the host is not this server's.",
     404: "No run, worker, trace, step, module or event of that name.",
+    406: "Arrow alone is accepted, and pyarrow is not installed.",
     422: "The file cannot be read as a trace, or the log directory is not there.",
     500: "A fault of hookview.",
     503: "The reading was given up.",
@@ -184,9 +219,7 @@ _MEANS = {
 def build() -> dict[str, Any]:
     """Return the description; OpenAPI 3.1."""
     types = [route.answer for route in ROUTES if not isinstance(route.answer, str)]
-    schemas, components = msgspec.json.schema_components(
-        [*types, described.Failed], ref_template="#/components/schemas/{name}"
-    )
+    schemas, components = described([*types, ErrorAnswer], "#/components/schemas/{name}")
     answers = iter(schemas)
     paths = {
         route.path: {
@@ -205,7 +238,7 @@ def build() -> dict[str, Any]:
             " Times are microseconds, sizes bytes.",
         },
         "paths": paths,
-        "components": {"schemas": {name: _closed(of) for name, of in sorted(components.items())}},
+        "components": {"schemas": components},
     }
 
 
@@ -213,14 +246,14 @@ def _operation(
     route: Route, schema: dict[str, Any] | None, failed: dict[str, Any]
 ) -> dict[str, Any]:
     content = {route.answer: {}} if schema is None else {"application/json": {"schema": schema}}
-    told = {"200": {"description": route.says, "content": content}}
+    answers = {"200": {"description": route.says, "content": content}}
     for status in sorted({400, 500, *route.errors}):
         content = {"application/json": {"schema": failed}}
-        told[str(status)] = {"description": _MEANS[status], "content": content}
+        answers[str(status)] = {"description": _MEANS[status], "content": content}
     return {
         "summary": route.says,
         "parameters": [_parameter(route, parameter) for parameter in route.parameters],
-        "responses": told,
+        "responses": answers,
     }
 
 
@@ -235,18 +268,6 @@ def _parameter(route: Route, parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an answer, which has all of its fields always, and no others."""
-    if "properties" not in schema:
-        return schema
-    return schema | {"required": list(schema["properties"]), "additionalProperties": False}
-
-
-def main() -> None:
-    """Write the description to standard output."""
-    text = msgspec.json.format(msgspec.json.encode(build()), indent=2)
-    sys.stdout.buffer.write(text + b"\n")
-
-
-if __name__ == "__main__":
-    main()
+def write() -> bytes:
+    """Return the description as the documentation has it."""
+    return msgspec.json.format(msgspec.json.encode(build()), indent=2) + b"\n"

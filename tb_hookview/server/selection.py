@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.schema.runs import ListedRun, ListedTrace, ListedWorker
 from tb_hookview.server.answers import as_text
 from tb_hookview.trace.source.discovery import Listing, Run, TraceEntry, is_offered, list_runs
 
@@ -31,12 +32,13 @@ class RunList:
         return found
 
     def last(self) -> list[Run]:
-        """Return what was found the last time, for questions that are asked often."""
+        """Return what was found the last time, for requests that come often."""
         return self.listing().runs if self._last is None else self._last
 
     def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceEntry:
-        """Return the trace that a query names, as `select`; looks at the file system only where
-        that may matter: for the newest trace, and for names not known yet.
+        """Return the trace that a query names, as `select`.
+
+        Looks at the file system for the newest trace, and for names not known yet.
 
         Raises:
             UsageError, NotFoundError, TraceError: as `select` and `listing`.
@@ -55,19 +57,19 @@ class RunList:
         return trace
 
 
-def describe_runs(runs: Iterable[Run]) -> list[dict[str, Any]]:
+def describe_runs(runs: Iterable[Run]) -> list[ListedRun]:
     """Return the runs as `api/runs` lists them."""
     return [
-        {
-            "name": as_text(run.name),
-            "workers": [
-                {
-                    "name": as_text(worker.name),
-                    "traces": [_describe(trace) for trace in worker.traces],
-                }
+        ListedRun(
+            name=as_text(run.name),
+            workers=[
+                ListedWorker(
+                    name=as_text(worker.name),
+                    traces=[_describe(trace) for trace in worker.traces],
+                )
                 for worker in run.workers
             ],
-        }
+        )
         for run in runs
     ]
 
@@ -82,7 +84,7 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
 
     Raises:
         UsageError: `run` or `worker` is missing.
-        NotFoundError: there is none of that name.
+        NotFoundError: there is no such run, worker or trace.
     """
     run = _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
     workers = {as_text(worker.name): worker for worker in run.workers}
@@ -93,13 +95,13 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
     return _named("trace", query[f"{prefix}trace"], traces)
 
 
-def _describe(trace: TraceEntry) -> dict[str, Any]:
-    return {
-        "id": as_text(trace.id),
-        "file": as_text(trace.path.name),
-        "bytes": trace.size,
-        "modified": trace.modified,
-    }
+def _describe(trace: TraceEntry) -> ListedTrace:
+    return ListedTrace(
+        id=as_text(trace.id),
+        file=as_text(trace.path.name),
+        bytes=trace.size,
+        modified=trace.modified,
+    )
 
 
 def _required(query: Mapping[str, str], key: str) -> str:

@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
-import msgspec
 from cachetools import LRUCache
 
 from tb_hookview.analysis.analysis import Analysis
@@ -19,6 +18,7 @@ from tb_hookview.cache import FileState
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.progress import Count
 from tb_hookview.progress import Progress as Show
+from tb_hookview.schema.runs import Progress
 from tb_hookview.server.waiting import UnwantedError, Wanted, always
 from tb_hookview.trace import Trace, TraceFile
 from tb_hookview.workers.count import cores
@@ -38,19 +38,6 @@ ASKED_EVERY_S = 0.2
 
 Derived = TypeVar("Derived")
 Load = Callable[[TraceFile, Show, Count], Analysis]
-
-
-class Progress(msgspec.Struct, frozen=True):
-    """How far the reading of a trace is. What is not known is None."""
-
-    stage: str
-    done: float | None
-    """Fraction of the stage."""
-    bytes: int | None = None
-    """Bytes of the file that were read, as stored."""
-    events: int | None = None
-    """Events that were read."""
-
 
 WAITING = Progress("waiting", None)
 

@@ -1,14 +1,21 @@
-"""The routes under api/timeline: what is asked for, checked, and the timeline's answer as JSON."""
+"""The routes below api/timeline: their queries checked, the timeline's answers as JSON."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from flask import Flask, Response, request
+from msgspec import Struct
 
 from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.schema.timeline import (
+    EventDetail,
+    SearchResult,
+    TimelineOverview,
+    TimelineWindow,
+    WindowStatistics,
+)
 from tb_hookview.server import answers
 from tb_hookview.server.selection import RunList
 from tb_hookview.server.store import AnalysisStore
@@ -20,12 +27,12 @@ from tb_hookview.timeline.statistics.statistics import statistics
 WIDEST = 16_384
 """Pixels; more than any screen has."""
 PARTS = 1000
-"""In how many parts hits are counted, unless told otherwise."""
+"""In how many parts hits are counted, without `width`."""
 LONGEST_TEXT = 1000
 LONGEST_ID = 16
 """Digits; what JavaScript's numbers hold exactly."""
 LONGEST_US = 5e15
-"""Times beyond this (158 years) are none."""
+"""The latest time (158 years) that a query may have."""
 
 
 def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
@@ -34,7 +41,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     def asked() -> Timeline:
         return store.derived(listed.choose(request.args).file, Timeline)
 
-    def route(path: str, answer: Callable[[Timeline, Mapping[str, str]], Any]) -> None:
+    def route(path: str, answer: Callable[[Timeline, Mapping[str, str]], Struct]) -> None:
         def view() -> Response:
             return answers.json(answer(asked(), request.args))
 
@@ -47,27 +54,27 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     route("/api/timeline/statistics", selection)
 
 
-def overview(timeline: Timeline, _query: Mapping[str, str]) -> dict[str, Any]:
+def overview(timeline: Timeline, _query: Mapping[str, str]) -> TimelineOverview:
     """The lanes, the bounds, the minimap."""
     return wire.overview(timeline)
 
 
-def window(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
+def window(timeline: Timeline, query: Mapping[str, str]) -> TimelineWindow:
     """The blocks of a window.
 
     Raises:
-        UsageError: the window is none.
+        UsageError: the window is not valid.
         NotFoundError: there is no such lane.
     """
     start, end = span(query)
     return wire.window(timeline, _lanes(timeline, query), start, end, _width(query))
 
 
-def event(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
+def event(timeline: Timeline, query: Mapping[str, str]) -> EventDetail:
     """One event.
 
     Raises:
-        UsageError: `id` is no number.
+        UsageError: `id` is not a number.
         NotFoundError: there is no such event.
     """
     number = query.get("id", "")
@@ -76,11 +83,11 @@ def event(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
     return detail(timeline, int(number))
 
 
-def find(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
+def find(timeline: Timeline, query: Mapping[str, str]) -> SearchResult:
     """The events with a text in their names.
 
     Raises:
-        UsageError: there is no text, or the window is none.
+        UsageError: there is no text, or the window is not valid.
         NotFoundError: there is no such lane.
     """
     text = query.get("q", "")
@@ -92,11 +99,11 @@ def find(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
     return search(timeline, Question(text, _lanes(timeline, query), start, end, width))
 
 
-def selection(timeline: Timeline, query: Mapping[str, str]) -> dict[str, Any]:
+def selection(timeline: Timeline, query: Mapping[str, str]) -> WindowStatistics:
     """What happened in a window.
 
     Raises:
-        UsageError: the window is none.
+        UsageError: the window is not valid.
     """
     return statistics(timeline, *span(query))
 
@@ -105,7 +112,7 @@ def span(query: Mapping[str, str]) -> tuple[int, int]:
     """`start` and `end` of a query, in nanoseconds.
 
     Raises:
-        UsageError: one is missing or no time, or the end is not behind the start.
+        UsageError: one is missing or not a time, or the end is not after the start.
     """
     start, end = (round(_time(query, key) * 1000) for key in ("start", "end"))
     if end <= start:

@@ -1,4 +1,4 @@
-"""The timeline of one trace: its lanes, made when they are first asked for, and kept."""
+"""The timeline of one trace: its lanes, made on first use and cached."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.analysis.syncs.blocking_event import waited_for
-from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.errors import NotFoundError
@@ -28,21 +24,21 @@ from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resoluti
 from tb_hookview.trace.columns.event_args import EventArguments
 
 _SHIFT = 32
-"""An id below 2**32 is a row of the trace. Beyond are items of our own: the number of their lane,
+"""An id below 2**32 is a row of the trace. Above it are items of our own: the number of their lane,
 from one, and their position in it."""
 MINIMAP_WIDTH = 1500
 
 
 @dataclass(frozen=True)
-class LaneBlocks:
+class DrawnLane:
     """Blocks of one lane in a window, with the id of each, -1 for merged ones."""
 
-    lane: int
+    number: int
     blocks: Blocks
     ids: Int
 
 
-class Place(NamedTuple):
+class LanePosition(NamedTuple):
     """Where an event is shown."""
 
     lane: int
@@ -89,10 +85,10 @@ class Timeline:
         """Numbers of the lanes of some kinds."""
         return [number for number, entry in enumerate(self.entries) if entry.kind in kinds]
 
-    def lane_of_thread(self, thread: int, sort: RowGroup) -> int:
-        """Number of the lane of a thread's rows of one sort, -1 for none."""
+    def lane_of_thread(self, thread: int, row_group: RowGroup) -> int:
+        """Number of the lane of a thread's rows of one group, -1 for none."""
         for number, entry in enumerate(self.entries):
-            if entry.thread == thread and entry.sort is sort:
+            if entry.thread == thread and entry.row_group is row_group:
                 return number
         return -1
 
@@ -100,16 +96,16 @@ class Timeline:
         """A window of the timeline.
 
         Args:
-            start, end: nanoseconds from `origin`, end behind start.
+            start, end: nanoseconds from `origin`, end after start.
             width: pixels.
         """
         resolution = resolution_of(end - start, width)
         return Window(self.origin + start, self.origin + end, self.origin, resolution)
 
-    def blocks(self, number: int, window: Window) -> LaneBlocks:
+    def blocks(self, number: int, window: Window) -> DrawnLane:
         """What to draw of a lane with items."""
         found = blocks(self.lane(number), window)
-        return LaneBlocks(
+        return DrawnLane(
             number, found, np.where(found.count == 1, self.ids(number, found.first), -1)
         )
 
@@ -121,11 +117,11 @@ class Timeline:
 
     def ids(self, number: int, position: Int) -> Int:
         """Ids of items of a lane."""
-        if self.entries[number].sort is not None:
+        if self.entries[number].row_group is not None:
             return self.lane(number).source[position].astype(np.int64)
         return ((number + 1) << _SHIFT) + position
 
-    def place(self, event: int) -> Place:
+    def position_of(self, event: int) -> LanePosition:
         """Where the event of an id is shown.
 
         Raises:
@@ -133,11 +129,11 @@ class Timeline:
         """
         number, position = self._split(event)
         known = 0 <= number < len(self.entries) and self.entries[number].items is not None
-        if known and self.entries[number].sort is not None:
+        if known and self.entries[number].row_group is not None:
             position = int(self.lane(number).position_of(np.array([event]))[0])
         if not known or not 0 <= position < len(self.lane(number)):
             raise NotFoundError(f"no event of the timeline has the id {event}; load it again")
-        return Place(number, position)
+        return LanePosition(number, position)
 
     def _split(self, event: int) -> tuple[int, int]:
         if event >= 1 << _SHIFT:
@@ -153,56 +149,26 @@ class Timeline:
         return lane_of_rows(self.entries, self._rows, count).astype(np.int16)
 
     @cached_property
-    def forest_of_event(self) -> NDArray[np.int32]:
-        """Forest row of each row of `Events`, -1 for none."""
+    def call_tree_row(self) -> NDArray[np.int32]:
+        """Row of the call tree of each row of `Events`, -1 for none."""
         found = np.full(len(self.analysis.trace.events), -1, np.int32)
         found[self.analysis.call_tree.event] = np.arange(len(self.analysis.call_tree))
         return found
 
     @cached_property
-    def work_of_event(self) -> NDArray[np.int32]:
+    def device_event(self) -> NDArray[np.int32]:
         """Index into `DeviceEvents` of each row of `Events`, -1 for none."""
         found = np.full(len(self.analysis.trace.events), -1, np.int32)
         found[self.analysis.device_events.event] = np.arange(len(self.analysis.device_events))
         return found
 
     @cached_property
-    def busy(self) -> dict[int, Int]:
-        """Set of the time in which each device did any work."""
-        work = self.analysis.device_events
-        return {
-            device: intervals.of(work.start[work.device == device], work.end[work.device == device])
-            for device in unique(work.device).tolist()
-        }
-
-    @cached_property
-    def blocked(self) -> Int:
-        """Set of the time in which any host thread waited for a device."""
-        return intervals.of(self.analysis.syncs.start, self.analysis.syncs.end)
-
-    @cached_property
-    def operators(self) -> OperatorRows:
-        """Which forest rows are calls of operators and annotations."""
-        return self.analysis.operators
-
-    @cached_property
-    def forward_ops(self) -> Int:
-        """Forest row of the operator that made each autograd node, -1 for none."""
-        nodes = self.analysis.nodes
-        return nodes.forward_op
-
-    @cached_property
-    def waited_for(self) -> Int:
-        """Index of the device work that each wait waited for, -1 for none."""
-        return waited_for(self.analysis.call_tree, self.analysis.device_events, self.analysis.syncs)
-
-    @cached_property
     def culprit_of_gap(self) -> Int:
-        """Forest row of the call that left a device idle, of each gap; -1 where none is to blame.
+        """Host row of the call that left a device idle, of each gap; -1 where there is none.
 
-        Where work was launched in time, its launch is not.
+        Where the next device event was launched in time, its launch is not one.
         """
         gaps = self.analysis.gaps
-        beside = gaps.row == lookup(self.analysis.device_events.launch, gaps.work)
-        beside &= gaps.cause == Cause.COMMUNICATION
-        return np.where(beside | (gaps.cause == Cause.DEVICE), -1, gaps.row)
+        in_time = gaps.row == lookup(self.analysis.device_events.launch, gaps.device_event)
+        in_time &= gaps.cause == Cause.COMMUNICATION
+        return np.where(in_time | (gaps.cause == Cause.DEVICE), -1, gaps.row)

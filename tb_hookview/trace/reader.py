@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tb_hookview.errors import TraceError
-from tb_hookview.markers import decode_manifest
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.trace.columns.trace import DeviceProperties, StringTable, Trace
 from tb_hookview.trace.format.decode import Head
+from tb_hookview.trace.format.manifest import read_manifest
 from tb_hookview.trace.shares import Decoded, Plan, share_out
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
@@ -136,7 +136,7 @@ def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, 
 def _add(
     parts: Iterable[Piece | Root], builder: Builder, damages: Damages, count: Count
 ) -> Root | None:
-    """Take events until the root comes, if it comes, and note what was mended of them."""
+    """Take events until the root comes, if it comes, and note what was repaired of them."""
     for part in parts:
         if isinstance(part, Root):
             damages.add(part.damages)
@@ -163,21 +163,14 @@ def _trace(path: str, builder: Builder, root: Root, damages: Damages) -> Trace:
 def _head(head: Head | None, strings: StringTable) -> dict[str, Any]:
     distributed = head.distributedInfo if head else None
     place = distributed if isinstance(distributed, dict) else {}
-    manifest = _manifest(head.manifest if head else None)
+    manifest = read_manifest(head.manifest if head else None)
     return {
         "devices": tuple(_devices(head.deviceProperties if head else None)),
         "runtime": _runtime(head, strings),
-        "rank": _first_integer(place.get("rank"), (manifest or {}).get("rank")),
-        "world_size": _first_integer(place.get("world_size"), (manifest or {}).get("world_size")),
+        "rank": _first_integer(place.get("rank"), manifest and manifest.rank),
+        "world_size": _first_integer(place.get("world_size"), manifest and manifest.world_size),
         "manifest": manifest,
     }
-
-
-def _manifest(raw: object) -> dict[str, Any] | None:
-    try:
-        return decode_manifest(raw) if isinstance(raw, dict) else None
-    except RecursionError:  # nested without end: not written by the recorder
-        return None
 
 
 def _runtime(head: Head | None, strings: StringTable) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tb_hookview import markers
-from tb_hookview.analysis.phases import Steps
+from tb_hookview.analysis.steps import Steps
 from tb_hookview.errors import NotFoundError
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
@@ -94,7 +94,7 @@ def test_steps_whose_marks_cross_do_not_overlap(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_last_step_lies_in_it() -> None:
-    steps = Steps(("s1", "s2"), np.array([[10, 20], [20, 30]]), np.array([0, 0]))
+    steps = Steps(("s1", "s2"), np.array([[10, 20], [20, 30]]), np.array([0, 0]), np.ones(2, bool))
     assert steps.at(np.array([9, 10, 20, 30, 31])).tolist() == [-1, 0, 1, 1, -1]
 
 

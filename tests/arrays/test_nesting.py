@@ -142,7 +142,7 @@ def test_rows_below_a_row_stand_together_behind_it(threads: list[list[Tree]]) ->
         if parent[row] >= 0:
             last[parent[row]] = max(last[parent[row]], last[row])
     call_tree = CallTree(np.arange(len(start)), parent, start, end, thread)
-    assert call_tree.behind.tolist() == (last + 1).tolist()
+    assert call_tree.subtree_end.tolist() == (last + 1).tolist()
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2), st.data())

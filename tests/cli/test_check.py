@@ -106,4 +106,4 @@ def test_idle_time_of_no_device_cannot_be_checked(hookview: Hookview, tmp_path: 
     path.write_text(json.dumps({"traceEvents": [{**operator, "ts": 1, "dur": 2}]}))
     done = hookview("check", path, "--max-idle-percent", "5")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no work of a device" in done.stderr
+    assert "no device events" in done.stderr

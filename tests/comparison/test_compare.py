@@ -39,6 +39,7 @@ DRAWN = {
     "s2": "ProfilerStep#2",
     "launch": "cudaLaunchKernel",
 }
+_ONE_SIDED = {"id", "path", "title", "fix", "speedup", "phases_us", "idle_us"}
 MIRRORED = {"appeared": "vanished", "vanished": "appeared"}
 
 
@@ -83,6 +84,40 @@ def test_a_report_and_itself_differ_in_nothing(reports: dict[str, ReportData]) -
         assert comparison.speedup == 1
 
 
+def test_rows_have_ids_and_those_of_both_reports(
+    pairs: list[tuple[ReportData, ReportData]],
+) -> None:
+    for base, other in pairs:
+        comparison = compare(base, other)
+        for field, source in (
+            ("modules", "modules"),
+            ("sync_sites", "syncs"),
+            ("kernels", "kernels"),
+            ("findings", "findings"),
+        ):
+            rows = getattr(comparison, field)
+            assert len({row.id for row in rows}) == len(rows)
+            for side, report in (("base_id", base), ("other_id", other)):
+                known = {row.id for row in getattr(report, source)}
+                ids = [getattr(row, side) for row in rows]
+                assert {number for number in ids if number is not None} <= known
+            assert all(row.base_id is not None or row.other_id is not None for row in rows)
+
+
+def test_references_of_the_comparison_lead_to_modules_of_each_side(
+    pairs: list[tuple[ReportData, ReportData]],
+) -> None:
+    for base, other in pairs:
+        comparison = compare(base, other)
+        for side, report in (("base", base), ("other", other)):
+            paths = {module.id: module.path for module in report.modules}
+            for row in comparison.findings:
+                module = getattr(row, f"{side}_module_id")
+                assert paths.get(module) == getattr(row, f"{side}_module")
+            for site in (getattr(row, f"{side}_site") for row in comparison.sync_sites):
+                assert site is None or paths.get(site.module_id) == site.module
+
+
 def mirrored(value: Any) -> Any:
     """A comparison with its sides exchanged, its tables in no order."""
     if isinstance(value, Pair):
@@ -95,11 +130,11 @@ def mirrored(value: Any) -> Any:
             "_".join(swap.get(word, word) for word in key.split("_")): mirrored(part)
             for key, part in value.items()
             # What one side is called by, and its inverse, have no mirror image.
-            if key not in {"path", "title", "fix", "speedup", "phases_us", "idle_us"}
+            if key not in _ONE_SIDED
         }
         if "status" in parts:
             parts["status"] = MIRRORED.get(parts["status"], parts["status"])
-        return parts
+        return dict(sorted(parts.items()))
     return sorted(map(mirrored, value), key=repr) if isinstance(value, list) else value
 
 
@@ -107,11 +142,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, Pair):
         return (value.base, value.other, value.change)
     if isinstance(value, msgspec.Struct):
-        skipped = {"path", "title", "fix", "speedup", "phases_us", "idle_us"}
         parts = msgspec.structs.asdict(value)
-        return {key: plain(part) for key, part in parts.items() if key not in skipped}
+        return plain({key: part for key, part in parts.items() if key not in _ONE_SIDED})
     if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
+        return {key: plain(part) for key, part in sorted(value.items())}
     return sorted(map(plain, value), key=repr) if isinstance(value, list) else value
 
 

@@ -35,6 +35,9 @@ HERE = Path(__file__).resolve().parent
 SEED = 1
 _AGAIN = (None, 2)
 """No verdict, or a run that was interrupted."""
+_NO_TESTS = 33
+"""mutmut's verdict on what no test calls; where that is all of a module, it gives up instead."""
+_GAVE_UP = "could not find any test case for any mutant"
 
 
 def main() -> None:
@@ -72,8 +75,8 @@ def measure(target: Target, options: argparse.Namespace) -> Score:
         drawn = sorted(order[: options.sample or None])
         verdicts = _verdicts(path)
         if missing := [name for name in drawn if verdicts.get(name) in _AGAIN]:
-            _run_mutmut(missing, options.processes)
-            verdicts = _verdicts(path)
+            covered = _run_mutmut(missing, options.processes)
+            verdicts = _verdicts(path) if covered else dict.fromkeys(drawn, _NO_TESTS)
         states = {name: status_by_exit_code[verdicts.get(name)] for name in drawn}
         survived = [name for name in drawn if states[name] in ("survived", "no tests")]
         unknown = [name for name in drawn if states[name] in ("not checked", "skipped")]
@@ -110,8 +113,12 @@ def _verdicts(path: Path) -> dict[str, int | None]:
     return data.exit_code_by_key
 
 
-def _run_mutmut(names: list[str], processes: int) -> None:
-    """Run mutmut in the working folder; raises SystemExit with its last lines where it fails."""
+def _run_mutmut(names: list[str], processes: int) -> bool:
+    """Run mutmut in the working folder, and return whether any test calls what it changes.
+
+    Raises:
+        SystemExit: it failed; with its last lines.
+    """
     command = [str(Path(sys.executable).with_name("mutmut")), "run", f"--max-children={processes}"]
     done = subprocess.run(
         [*command, *names],
@@ -121,8 +128,11 @@ def _run_mutmut(names: list[str], processes: int) -> None:
         text=True,
         check=False,
     )
+    if done.returncode and _GAVE_UP in done.stdout:
+        return False
     if done.returncode:
         raise SystemExit(done.stdout[-4000:])
+    return True
 
 
 def _options() -> argparse.Namespace:

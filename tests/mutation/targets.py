@@ -16,36 +16,47 @@ class Target(NamedTuple):
     """Glob patterns within `tests/`; "!" before one leaves its files out."""
 
 
-_IDLE = ("analysis/test_idle*.py",)
-_COMPARISON = ("analysis/test_comparison.py",)
-_RULES = ("analysis/rules/test_*.py", "!analysis/rules/test_real_*.py")
+_IDLE = ("analysis/idle/test_*.py",)
+_COMPARISON = ("comparison/test_*.py",)
+_RULES = ("rules/**/test_*.py", "!rules/test_real_*.py")
 
 TARGETS = (
     Target(
         "attribution",
-        "analysis/attribution.py",
-        ("analysis/test_attribution.py", "analysis/test_work_owners.py"),
+        "analysis/modules/attribution.py",
+        ("analysis/modules/test_attribution.py", "analysis/modules/test_device_attribution.py"),
     ),
-    Target("syncs", "analysis/syncs.py", ("analysis/test_syncs.py",)),
-    Target("idle", "analysis/idle.py", _IDLE),
-    Target("gaps", "analysis/gaps.py", _IDLE),
-    Target("queue", "analysis/queue.py", _IDLE),
-    Target("device_time", "analysis/device_time.py", _IDLE),
-    Target("phases", "analysis/phases.py", ("analysis/test_steps.py", "analysis/test_threads.py")),
+    Target("syncs", "analysis/syncs/detection.py", ("analysis/syncs/test_*.py",)),
+    Target("idle", "analysis/idle/causes.py", _IDLE),
+    Target("gaps", "analysis/idle/gaps.py", _IDLE),
+    Target("queue", "analysis/idle/full_queue.py", _IDLE),
+    Target("device_time", "analysis/idle/launch_timing.py", _IDLE),
+    Target(
+        "phases", "analysis/phases.py", ("analysis/test_steps.py", "report/tables/test_threads.py")
+    ),
     Target(
         "launches",
-        "analysis/launches.py",
-        ("analysis/test_work_owners.py", "analysis/test_odd_traces.py"),
+        "analysis/device/events.py",
+        (
+            "analysis/device/test_events.py",
+            "analysis/modules/test_device_attribution.py",
+            "report/test_odd_traces.py",
+        ),
     ),
-    Target("rules", "analysis/rules/__init__.py", _RULES),
-    Target("rules.rule", "analysis/rules/rule.py", _RULES),
-    Target("rules.billing", "analysis/rules/billing.py", _RULES),
-    Target("rules.context", "analysis/rules/context.py", _RULES),
-    Target("rules.waits", "analysis/rules/waits.py", _RULES),
-    Target("comparison", "analysis/comparison.py", _COMPARISON),
-    Target("comparison_sides", "analysis/comparison_sides.py", _COMPARISON),
-    Target("comparison_tables", "analysis/comparison_tables.py", _COMPARISON),
-    Target("pairing", "analysis/pairing.py", _COMPARISON),
-    Target("merging", "timeline/merging.py", ("timeline/test_merging.py",)),
-    Target("times", "trace/times.py", ("trace/test_times.py",)),
+    Target("rules", "rules/diagnosis.py", _RULES),
+    Target("rules.rule", "rules/engine/rule.py", _RULES),
+    Target("rules.cost_accounting", "rules/engine/cost_accounting.py", _RULES),
+    Target("rules.context", "rules/engine/context.py", _RULES),
+    Target("rules.device_events", "rules/engine/device_events.py", _RULES),
+    Target("rules.gaps", "rules/engine/gaps.py", _RULES),
+    Target("rules.names", "rules/engine/names.py", _RULES),
+    Target("rules.rows", "rules/engine/rows.py", _RULES),
+    Target("rules.steps", "rules/engine/steps.py", _RULES),
+    Target("rules.syncs", "rules/engine/syncs.py", _RULES),
+    Target("comparison", "comparison/compare.py", _COMPARISON),
+    Target("comparison_sides", "comparison/sides.py", _COMPARISON),
+    Target("comparison_tables", "comparison/tables.py", _COMPARISON),
+    Target("pairing", "comparison/pairing.py", _COMPARISON),
+    Target("merging", "timeline/window/merging.py", ("timeline/window/test_merging.py",)),
+    Target("times", "trace/columns/times.py", ("trace/columns/test_times.py",)),
 )

@@ -1,4 +1,4 @@
-"""Marks found after a recording: against a slow and obvious way, and in files of every kind."""
+"""Marks found after a recording, compared with a slow oracle, and in files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import tb_hookview as hookview
 from tb_hookview.recorder import trace_file
 from tb_hookview.recorder.backward_marks_from_trace import Mark, Nested, find_backward_marks
 from tb_hookview.recorder.hooks import CallMarks, OpenCalls
-from tb_hookview.recorder.ranges import BackwardNames, Note, Recording, ThreadNotes
+from tb_hookview.recorder.ranges import BackwardNames, FinishedCall, Recording, ThreadCalls
 
 EVALUATE = "autograd::engine::evaluate_function: "
 
@@ -75,14 +75,14 @@ def node_rows(number: int, start: int) -> list[Event]:
     ]
 
 
-def note(path: str, start: int, end: int) -> Note:
+def finished(path: str, start: int, end: int) -> FinishedCall:
     return BackwardNames(f"{path} (X) before", f"{path} (X) after"), start, end
 
 
 @st.composite
-def notes_of_calls(draw: st.DrawFn) -> list[Note]:
+def notes_of_calls(draw: st.DrawFn) -> list[FinishedCall]:
     """Calls inside of calls, in the order in which they end, and nodes between them."""
-    notes: list[Note] = []
+    notes: list[FinishedCall] = []
     number = 0
 
     def call(path: str, depth: int) -> None:
@@ -93,7 +93,7 @@ def notes_of_calls(draw: st.DrawFn) -> list[Note]:
             call(f"{path}.{child}", depth - 1)
         number += draw(st.integers(0, 2))
         if number > start:
-            notes.append(note(path, start, number))
+            notes.append(finished(path, start, number))
 
     for root in range(draw(st.integers(1, 3))):
         call(str(root), 3)
@@ -113,13 +113,13 @@ def test_marks_change_from_the_calls_around_one_node_to_those_around_the_next(no
     last = max((end for _, _, end in notes), default=0) + 1
     numbers = sorted(data.draw(st.sets(st.integers(0, last))), reverse=True)
     rows = [row for place, n in enumerate(numbers) for row in node_rows(n, 100 + 10 * place)]
-    marks = find_backward_marks([ThreadNotes(10, notes)], [forward_row(), *rows])
+    marks = find_backward_marks([ThreadCalls(10, notes)], [forward_row(), *rows])
     assert [(mark.name, mark.time) for mark in marks] == slowly(notes, numbers)
 
 
-def slowly(notes: list[Note], numbers: list[int]) -> list[tuple[str, int]]:
+def slowly(notes: list[FinishedCall], numbers: list[int]) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
-    before: list[Note] = []
+    before: list[FinishedCall] = []
     for place, number in enumerate([*numbers, -1]):
         now = [n for n in notes[::-1] if n[1] <= number < n[2]]
         found += [(n[0].after, 99 + 10 * place) for n in before[::-1] if n not in now]
@@ -130,7 +130,7 @@ def slowly(notes: list[Note], numbers: list[int]) -> list[tuple[str, int]]:
 
 def test_a_second_backward_from_the_last_node_of_the_one_before_has_marks_of_its_own():
     rows = [*node_rows(0, 100), *node_rows(0, 120)]
-    marks = find_backward_marks([ThreadNotes(10, [note("a", 0, 1)])], [forward_row(), *rows])
+    marks = find_backward_marks([ThreadCalls(10, [finished("a", 0, 1)])], [forward_row(), *rows])
     assert [(mark.name, mark.time) for mark in marks] == [
         ("a (X) before", 99),
         ("a (X) after", 109),
@@ -139,18 +139,19 @@ def test_a_second_backward_from_the_last_node_of_the_one_before_has_marks_of_its
     ]
 
 
-@pytest.mark.parametrize(("learns", "noted"), [(True, 1), (False, 0)])
-def test_a_call_that_makes_no_node_takes_no_memory(learns, noted):
-    thread = OpenCalls(Recording(afterwards=True))
+@pytest.mark.parametrize(("learns", "count"), [(True, 1), (False, 0)])
+def test_a_call_that_makes_no_node_takes_no_memory(learns, count):
+    thread = OpenCalls(Recording(by_profile=True))
     marks = CallMarks("forward", BackwardNames("before", "after"), thread)
     weight = torch.ones(1, requires_grad=learns)
     marks.begin()
-    marks.end((), weight * 2)
-    assert len(thread.notes) == noted
+    weight * 2  # makes a node where the weight learns
+    marks.end()
+    assert len(thread.finished) == count
 
 
-def test_a_thread_whose_number_was_given_anew_is_left_unmarked():
-    notes = [ThreadNotes(10, [note("a", 0, 1)])]
+def test_threads_that_shared_an_id_are_left_unmarked():
+    notes = [ThreadCalls(10, [finished("a", 0, 1)])]
     other = Event(" (Net) forward ~hv1", 50, 51, logical=2)
     assert len(find_backward_marks(notes, [forward_row(), *node_rows(0, 100)])) == 2
     assert find_backward_marks(notes, [forward_row(), other, *node_rows(0, 100)]) == []

@@ -16,9 +16,10 @@ def test_vision(case):
     trace = assert_harmless(model, run)
     if case == GOOGLENET:
         assert trace.paths("forward")["aux1"] == trace.paths("forward")["aux2"] == 1
-    verdict = assert_attributed(model, run)
-    assert verdict.nodes > 50
-    assert verdict.inside > 0.9
+    for bare in (False, True):
+        verdict = assert_attributed(model, run, bare=bare)
+        assert verdict.nodes > 50
+        assert len(verdict.wanted) > 20
 
 
 @pytest.mark.parametrize("checkpointing", CHECKPOINTING)
@@ -38,4 +39,5 @@ def test_language(family, checkpointing):
     tied = head.weight is model.get_input_embeddings().weight
     assert tied == (family != "Llama")
     assert len(owned) == (0 if tied else 1)
-    assert assert_attributed(model, run).nodes > 50
+    for bare in (False, True):
+        assert assert_attributed(model, run, bare=bare).nodes > 50

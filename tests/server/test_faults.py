@@ -121,7 +121,7 @@ REFUSED = """
 import json, os, sys
 from pathlib import Path
 from tb_hookview.server import create_app
-from tb_hookview.trace import event_args
+from tb_hookview.trace.columns import event_args
 def ask(logdir):
     client = create_app(Path(logdir)).test_client()
     answers = [client.get("/api/" + path) for path in sys.argv[3:]]

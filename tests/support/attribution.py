@@ -1,4 +1,4 @@
-"""Holds the report on a recorded run against a truth kept by other means.
+"""Compares the report on a recorded run with independently found truth.
 
 The truth for a node is the module that was running when autograd gave out its number: torch's own
 counter, read at module boundaries. For gradients it is what hooks on the parameters themselves say.
@@ -43,16 +43,18 @@ class Verdict(NamedTuple):
     nodes: int
     """Evaluations of autograd nodes that ran."""
     agreeing: float
-    """Part of the backward host time that the report gives to whom the truth gives it."""
+    """Part of the backward host time that the report attributes to the true module."""
     inside: float
     """Part of the backward host time that belongs to some module."""
     found: Times
     wanted: Times
 
 
-def assert_attributed(model: nn.Module, run: Run, profile: Options | None = None) -> Verdict:
-    """Check that the report gives all backward host time to the module that it belongs to."""
-    verdict = judge(model, run, profile)
+def assert_attributed(
+    model: nn.Module, run: Run, profile: Options | None = None, *, bare: bool = False
+) -> Verdict:
+    """Check that the report attributes all backward host time to the true module."""
+    verdict = judge(model, run, profile, bare=bare)
     wrong = {
         path: (verdict.found[path], verdict.wanted[path])
         for path in verdict.found | verdict.wanted
@@ -63,22 +65,37 @@ def assert_attributed(model: nn.Module, run: Run, profile: Options | None = None
     return verdict
 
 
-def judge(model: nn.Module, run: Run, profile: Options | None = None) -> Verdict:
-    """Wrap and record a model, and hold the report against the truth."""
+def judge(
+    model: nn.Module, run: Run, profile: Options | None = None, *, bare: bool = False
+) -> Verdict:
+    """Wrap and record a model, and compare the report with the truth.
+
+    Args:
+        model: not wrapped yet.
+        run: what is recorded.
+        profile: keywords for the profiler.
+        bare: record with torch's own profiler.
+    """
     hookview.wrap(model)
     truth = Truth(model)
     try:
-        return compare(lambda: execute(model, run), truth, profile or {})
+        return compare(lambda: execute(model, run), truth, profile or {}, bare=bare)
     finally:
         truth.stop()
         hookview.unwrap(model)
 
 
-def compare(run: Callable[[], object], truth: Truth, profile: Options) -> Verdict:
-    """Record a wrapped model's run and hold the report against the truth."""
+def compare(
+    run: Callable[[], object], truth: Truth, profile: Options, *, bare: bool = False
+) -> Verdict:
+    """Record a wrapped model's run and compare the report with the truth."""
     with tempfile.TemporaryDirectory() as folder:
-        with hookview.profile(folder, **profile) as profiler:
+        file = Path(folder, "bare.pt.trace.json.gz")
+        profiled = torch.profiler.profile if bare else partial(hookview.profile, folder)
+        with profiled(**profile) as profiler:
             run()
+        if bare:
+            profiler.export_chrome_trace(str(file))
         path = only_trace_path(Path(folder))
         trace, report = Trace(path), hookview.analyze(path).data
     threads = truth.threads(profiler)
@@ -94,7 +111,7 @@ def compare(run: Callable[[], object], truth: Truth, profile: Options) -> Verdic
 
 
 def is_module(row: Module) -> bool:
-    """Say whether a row is a module's: annotations around forward work have rows of their own."""
+    """Return whether a row is a module's, not an annotation's."""
     return row.module_class != "annotation"
 
 
@@ -178,7 +195,7 @@ def is_compiled(module: nn.Module) -> bool:
 
 
 def shown(path: str, regions: list[str]) -> str:
-    """A path as the recorder shows it: what was compiled as a whole is one module."""
+    """A path as the recorder shows it: a compiled region is one module."""
     around = [r for r in regions if not r or f"{path}.".startswith(f"{r}.")]
     return min(around, key=len, default=path)
 
@@ -199,7 +216,7 @@ class Evaluation(NamedTuple):
 
 
 def nodes_of_nobody(path: Path) -> Counter[str]:
-    """Names of the nodes that the analysis gives to no module, each with how often it ran."""
+    """Names and counts of the nodes that the analysis attributes to no module."""
     analysis = load(path)
     nodes = zip(analysis.nodes.row, analysis.attribution.node_module, strict=True)
     return Counter(node_name(analysis.host.name(row)) for row, module in nodes if module < 0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import grid
 import numpy as np
 from analysis.owners import NAMES
 
 from tb_hookview.loading import load
+from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
 from tb_hookview.timeline.lanes.colours import Colour
@@ -64,7 +64,7 @@ def colours(timeline: Timeline, kind: str, number: int = 0) -> dict[str, str]:
     return {n: Colour(c).name.lower() for n, c in zip(names, lane.colour.tolist(), strict=True)}
 
 
-def found(timeline: Timeline, kind: str, name: str, number: int = 0) -> dict[str, Any]:
+def found(timeline: Timeline, kind: str, name: str, number: int = 0) -> EventDetail:
     """The detail of the first event of a name on a lane."""
     lane = timeline.lanes_of(kind)[number]
     names = [row[1] for row in shown(timeline, kind, number)]
@@ -72,11 +72,11 @@ def found(timeline: Timeline, kind: str, name: str, number: int = 0) -> dict[str
     return detail(timeline, int(event[0]))
 
 
-def linked(answer: dict[str, Any]) -> list[tuple[str, str]]:
+def linked(answer: EventDetail) -> list[tuple[str, str]]:
     """Relation and name of each link."""
-    return [(link["relation"], link["name"]) for link in answer["links"]]
+    return [(link.relation, link.name) for link in answer.links]
 
 
-def chained(answer: dict[str, Any]) -> list[tuple[str, str]]:
+def chained(answer: EventDetail) -> list[tuple[str, str]]:
     """Kind and text of each link of the chain."""
-    return [(link["kind"], link["text"]) for link in answer["chain"]]
+    return [(link.kind, link.text) for link in answer.chain]

@@ -109,6 +109,6 @@ def test_an_empty_trace_has_a_timeline(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('{"traceEvents": []}')
     timeline = Timeline(load(path))
-    assert wire.overview(timeline)["duration_us"] == 0
-    assert statistics(timeline, 0, 1)["devices"] == []
-    assert search(timeline, Question("a", [0], None, None, 3))["total"] == 1
+    assert wire.overview(timeline).duration_us == 0
+    assert statistics(timeline, 0, 1).devices == []
+    assert search(timeline, Question("a", [0], None, None, 3)).total == 1

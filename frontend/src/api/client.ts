@@ -1,11 +1,9 @@
 import { createCompareApi, type CompareApi } from "./compare";
-import { ApiError, getJson, withTarget, type Target } from "./request";
-import type { WireRule } from "./rules";
 import { createModuleApi, type ModuleApi } from "./module";
+import { ApiError, getJson, withTarget, type Target } from "./request";
+import type { WireRule } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
 import { SCHEMA, type WireProgress, type WireReport, type WireRuns } from "./types";
-
-export { ApiError, type Target } from "./request";
 
 export interface Api {
   readonly runs: (signal: AbortSignal) => Promise<WireRuns>;

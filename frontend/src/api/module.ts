@@ -1,6 +1,6 @@
 import { getJson, withTarget, type Target } from "./request";
 
-/** One module by itself, as the server sends it: microseconds, with the modules below. */
+/** One module by itself, as the server sends it: microseconds, children included. */
 
 export interface WireAmount {
   count: number;

@@ -115,7 +115,7 @@ export interface WireSearch {
   density: number[];
 }
 
-/** What host and devices did in a stretch of the timeline. */
+/** What host and devices did in a span of the timeline. */
 export interface WireStatistics {
   start: number;
   end: number;

@@ -156,7 +156,7 @@ export interface WireNode {
   device_us: number | null;
 }
 
-/** The device work that took the longer part of a wait. */
+/** The device work that took the longer part of a sync. */
 export interface WireWaitedFor {
   name: string;
   device: string;
@@ -178,7 +178,7 @@ export interface WireSync {
   /** Python frames, innermost first. */
   stack: string[];
   thread: string;
-  /** null: no work ended during the wait. */
+  /** null: no work ended during the sync. */
   waited_for: WireWaitedFor | null;
 }
 
@@ -228,7 +228,7 @@ export interface WireFinding {
   advice: WireAdvice[];
   /** How often it was seen in the steps that count. */
   count: number;
-  /** Starts of what was seen; the first 20. Of waits: the `start_us` of the wait. */
+  /** Starts of what was seen; the first 20. Of syncs: the `start_us` of the sync. */
   examples: number[];
   caveats: string[];
 }

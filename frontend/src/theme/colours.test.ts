@@ -69,7 +69,7 @@ const EYES = {
 };
 const OKLAB_IN = [0.4122, 0.5363, 0.0514, 0.2119, 0.6807, 0.1074, 0.0883, 0.2817, 0.63];
 const OKLAB_OUT = [0.2105, 0.7936, -0.0041, 1.978, -2.4286, 0.4506, 0.0259, 0.7828, -0.8087];
-/** Lowest distance in Oklab, of 100 from black to white, at which parts of a bar can be told apart. */
+/** Lowest distance in Oklab, of 100 from black to white, at which parts of a bar can be distinguished. */
 const APART = 7;
 
 function times(matrix: number[], vector: number[]): number[] {
@@ -87,7 +87,7 @@ function seen(hex: string, eye: number[]): number[] {
 }
 
 test.each(Object.keys(PALETTES) as Mode[])(
-  "idle causes can be told apart by everyone, in %s mode",
+  "idle causes can be distinguished by everyone, in %s mode",
   (mode) => {
     const names = Object.values(DEVICE_COLOURS);
     for (const [eye, matrix] of Object.entries(EYES)) {

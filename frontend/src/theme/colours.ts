@@ -6,7 +6,7 @@ export interface Palette {
   line: string;
   text: string;
   muted: string;
-  /** Behind what is selected. */
+  /** Background of what is selected. */
   selected: string;
   hover: string;
   focus: string;
@@ -35,7 +35,7 @@ export interface Palette {
   dataText: string;
   communicationText: string;
   waitText: string;
-  /** Text upon the full `wait` colour. */
+  /** Text upon the full `sync` colour. */
   onWait: string;
   /** How much colour the palest and the deepest block of a chart hold, in per cent. */
   shadeLeast: number;

@@ -1,4 +1,4 @@
-"""Device events to the host calls that launched them, by correlation id."""
+"""Device events, and the host calls that launched them, by correlation id."""
 
 from __future__ import annotations
 
@@ -9,62 +9,85 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.threads import device_threads
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, first_index, isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    DeviceNumber,
+    EventRow,
+    Int,
+    Nanoseconds,
+    ThreadIndex,
+    TimeSet,
+    TreeRow,
+)
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.format.vocabulary import DEVICE_WORK
 
-_DEVICE_INDEX = re.compile(r"[0-9]{1,9}")
+_DEVICE_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class DeviceEvents(Struct, frozen=True, dict=True):
     """Kernels, copies and sets; arrays of shape (d,), ordered by start."""
 
-    event: Int
-    """Row of `Events`."""
-    device: Int
-    """Device index as the trace numbers it."""
-    start: Int
-    end: Int
-    launch: Int
-    """Forest position of the launching call, -1 for work launched before the trace began."""
+    event: EventRow
+    device: DeviceNumber
+    stream: ThreadIndex
+    """Thread of the trace that stands for the stream; `Thread.stream` is its name."""
+    start: Nanoseconds
+    end: Nanoseconds
+    launch: TreeRow
+    """The launching call, -1 for what was launched before the trace began."""
 
     def __len__(self) -> int:
         return len(self.event)
 
     @cached_property
-    def duration(self) -> Int:
-        """Nanoseconds."""
+    def duration(self) -> Nanoseconds:
+        """End less start."""
         return self.end - self.start
 
+    @cached_property
+    def busy(self) -> dict[int, TimeSet]:
+        """Time in which each device did anything, by device in ascending order."""
+        devices = unique(self.device).tolist()
+        return {device: self.time_of(self.device == device) for device in devices}
 
-def device_work(trace: Trace, call_tree: CallTree) -> DeviceEvents:
+    def time_of(self, chosen: Bool | DeviceEventIndex) -> TimeSet:
+        """Time in which any of the chosen events ran."""
+        return intervals.of(self.start[chosen], self.end[chosen])
+
+
+def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
     """Collect what the devices did, and link it to its launches.
 
-    A launch may own many device events (a graph), and a device event may have no launch in the
-    file (it was queued before the window opened); see the format's notes on links.
+    A launch may own many device events (a graph). A device event that was queued before the
+    recording began has no launch in the file.
     """
     events = trace.events
     rows = np.flatnonzero(isin(events.kind, [int(kind) for kind in DEVICE_WORK]))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     calls = np.flatnonzero(_calls(trace, call_tree))
     start = events.start[rows]
-    launch = _launches(trace, call_tree, calls, events.correlation[rows], start)
     return DeviceEvents(
         event=rows,
         device=_device(trace, rows),
+        stream=events.thread[rows].astype(np.int64),
         start=start,
         end=start + events.duration[rows],
-        launch=launch,
+        launch=_launches(trace, call_tree, calls, events.correlation[rows], start),
     )
 
 
-def _launches(trace: Trace, call_tree: CallTree, calls: Int, correlation: Int, start: Int) -> Int:
-    """Forest position of the launch of each piece of work, -1 for none.
+def _launches(
+    trace: Trace, call_tree: CallTree, calls: TreeRow, correlation: Int, start: Nanoseconds
+) -> TreeRow:
+    """Launch of each device event, -1 for none.
 
-    An id names one call of the host. Where ids begin anew amid a file (several windows in one,
-    files put together), the call is the last one of its id before the work began.
+    An id names one call of the host. Where ids start over within a file (several recordings in
+    one), the call is the last one of its id before the device event began.
     """
     own = trace.events.correlation[call_tree.event[calls]]
     found = first_index(own, correlation)
@@ -77,15 +100,15 @@ def _launches(trace: Trace, call_tree: CallTree, calls: Int, correlation: Int, s
     return lookup(calls, np.where(correlation >= 0, found, -1))
 
 
-def repeated_launches(trace: Trace, call_tree: CallTree, work: DeviceEvents) -> int:
-    """Pieces of device work whose correlation id several calls of the host bear."""
+def repeated_launches(trace: Trace, call_tree: CallTree, device_events: DeviceEvents) -> int:
+    """Count device events whose correlation id several calls of the host have."""
     calls = np.flatnonzero(_calls(trace, call_tree))
     repeated = _repeated(trace, call_tree, calls)
-    return int(np.count_nonzero(isin(trace.events.correlation[work.event], repeated)))
+    return int(np.count_nonzero(isin(trace.events.correlation[device_events.event], repeated)))
 
 
 def _calls(trace: Trace, call_tree: CallTree) -> Bool:
-    """Which forest rows are calls with a correlation id."""
+    """Which rows of the call tree are runtime calls with a correlation id."""
     events = trace.events
     return np.asarray(
         (events.kind[call_tree.event] == EventCategory.RUNTIME)
@@ -93,8 +116,8 @@ def _calls(trace: Trace, call_tree: CallTree) -> Bool:
     )
 
 
-def _repeated(trace: Trace, call_tree: CallTree, calls: Int) -> Int:
-    """Correlation ids that several calls of the host bear."""
+def _repeated(trace: Trace, call_tree: CallTree, calls: TreeRow) -> Int:
+    """Correlation ids that several calls of the host have."""
     own = trace.events.correlation[call_tree.event[calls]]
     if len(unique(own)) == len(own):
         return own[:0]
@@ -102,9 +125,9 @@ def _repeated(trace: Trace, call_tree: CallTree, calls: Int) -> Int:
     return unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
-def _device(trace: Trace, rows: Int) -> Int:
+def _device(trace: Trace, rows: EventRow) -> DeviceNumber:
     """`args.device`, or the process id of the row, which on device rows is the same number."""
-    by_thread = [int(t.pid) if _DEVICE_INDEX.fullmatch(t.pid) else -1 for t in trace.threads]
+    by_thread = [int(t.pid) if _DEVICE_NUMBER.fullmatch(t.pid) else -1 for t in trace.threads]
     pid = np.array(by_thread or [-1], np.int64)[trace.events.thread[rows]]
     stated = trace.events.device[rows]
     return np.where(stated >= 0, stated, pid)

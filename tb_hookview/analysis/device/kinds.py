@@ -1,9 +1,9 @@
-"""What kind of work each kernel, copy and set is, told by its name.
+"""Kind of each kernel, copy and set, by its name.
 
-Names are compared with the patterns of `data/kernel_kinds.json`, where new ones are to be added.
+Names are compared with the patterns of `kernel_kinds.json`, where new ones are to be added.
 A pattern is text that the name, in lower case, holds; `^` at its beginning means that the name
-begins so, and `*` stands for anything in between. The first pattern that fits decides. Where the
-name of a kernel tells nothing, the operators that launched it are asked, innermost first.
+begins so, and `*` stands for anything in between. The first pattern that fits decides. Where no
+pattern fits a kernel, the names of the operators that launched it decide, innermost first.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import isin, unique_inverse
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Code, Int, TreeRow
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.trace import EventCategory
 
@@ -30,19 +29,19 @@ COMMUNICATION = KINDS.index("communication")
 OTHER = KINDS.index("other")
 _ON_TENSOR_CORES = frozenset({"matrix", "convolution", "attention"})
 """Kinds that tensor cores can do; the others never run on them."""
-_REMEMBERED = 4096
+_CACHED = 4096
 """Names; the traces of one run hold the same ones."""
-_TOLD_WITHIN = 200
-"""Characters of a name that are looked at: what follows is types of arguments."""
+_LONGEST = 200
+"""Characters of a name that are compared: what follows is types of arguments."""
 
 
-class WorkKinds(Struct, frozen=True):
-    """Kind of each piece of device work, shape (d,)."""
+class DeviceEventKinds(Struct, frozen=True):
+    """Kind of each device event, shape (d,)."""
 
     kind: Int
     """Index into KINDS."""
-    tensor_core: NDArray[np.int8]
-    """1 on tensor (matrix) cores, 0 not on them, -1 where the name does not tell."""
+    tensor_core: Code
+    """1 on tensor (matrix) cores, 0 not on them, -1 for unknown."""
 
 
 class _Rule(Struct, frozen=True):
@@ -100,23 +99,23 @@ def _verdict(rules: Sequence[_Rule], name: str) -> Any:
     return next((rule.verdict for rule in rules if rule.fits(name)), None)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def kind_of_kernel(name: str) -> str | None:
-    """Kind by the name of a kernel; None where it tells nothing."""
+    """Kind by the name of a kernel; None for unknown."""
     kind = _verdict(_knowledge().kernels, _plain(name))
     return None if kind is None else str(kind)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def kind_of_operator(name: str) -> str | None:
-    """Kind by the name of an operator or annotation; None where it tells nothing."""
+    """Kind by the name of an operator or annotation; None for unknown."""
     kind = _verdict(_knowledge().operators, name.lower())
     return None if kind is None else str(kind)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def on_tensor_cores(name: str, kind: str) -> bool | None:
-    """Whether a kernel of this name and kind runs on tensor cores; None where neither tells."""
+    """Whether a kernel of this name and kind runs on tensor cores; None for unknown."""
     if kind == "other":
         return None
     if kind not in _ON_TENSOR_CORES:
@@ -126,26 +125,27 @@ def on_tensor_cores(name: str, kind: str) -> bool | None:
 
 
 def _plain(name: str) -> str:
-    return name[:_TOLD_WITHIN].lower().removeprefix("void ")
+    return name[:_LONGEST].lower().removeprefix("void ")
 
 
-def work_kinds(host: HostRows, work: DeviceEvents) -> WorkKinds:
-    """Tell the kind of every piece of device work; each distinct name is looked up once."""
+def device_event_kinds(host: HostRows, device_events: DeviceEvents) -> DeviceEventKinds:
+    """Kind of every device event; each distinct name is compared once."""
     names, events = host.trace.strings, host.trace.events
-    pair = events.name[work.event].astype(np.int64) * len(EventCategory) + events.kind[work.event]
+    pair = events.name[device_events.event].astype(np.int64) * len(EventCategory)
+    pair += events.kind[device_events.event]
     distinct, place = unique_inverse(pair)
-    told = [
+    by_name = [
         _kind_of(names[p // len(EventCategory)], EventCategory(p % len(EventCategory)))
         for p in distinct.tolist()
     ]
-    kind = np.array([KINDS.index(name) for name in told], np.int64)[place]
+    kind = np.array([KINDS.index(name) for name in by_name], np.int64)[place]
     cores = [
         on_tensor_cores(names[p // len(EventCategory)], name)
-        for p, name in zip(distinct.tolist(), told, strict=True)
+        for p, name in zip(distinct.tolist(), by_name, strict=True)
     ]
     tensor_core = np.array([-1 if core is None else int(core) for core in cores], np.int8)[place]
-    _ask_operators(host, work, kind, tensor_core)
-    return WorkKinds(kind, tensor_core)
+    _use_operators(host, device_events, kind, tensor_core)
+    return DeviceEventKinds(kind, tensor_core)
 
 
 def _kind_of(name: str, event_kind: EventCategory) -> str:
@@ -156,19 +156,19 @@ def _kind_of(name: str, event_kind: EventCategory) -> str:
     return kind_of_kernel(name) or "other"
 
 
-def _ask_operators(
-    host: HostRows, work: DeviceEvents, kind: Int, tensor_core: NDArray[np.int8]
+def _use_operators(
+    host: HostRows, device_events: DeviceEvents, kind: Int, tensor_core: Code
 ) -> None:
-    """Fill in what names do not tell: kernels without a known name, and a collective's copies."""
-    unknown = np.flatnonzero((kind == OTHER) & (work.launch >= 0))
-    kind[unknown] = found = _told_around(host, work.launch[unknown], kind_of_operator)
+    """Fill in by operators: kernels of an unknown name, and the copies of a collective."""
+    launch = device_events.launch
+    unknown = np.flatnonzero((kind == OTHER) & (launch >= 0))
+    kind[unknown] = found = _kind_around(host, launch[unknown], kind_of_operator)
     cores = isin(found, [KINDS.index(name) for name in _ON_TENSOR_CORES])
     tensor_core[unknown] = np.where(cores | (found == OTHER), -1, 0)
-    kinds = host.trace.events.kind[work.event]
-    moved = np.flatnonzero(
-        isin(kinds, [int(EventCategory.COPY), int(EventCategory.SET)]) & (work.launch >= 0)
-    )
-    found = _told_around(host, work.launch[moved], _communication)
+    category = host.trace.events.kind[device_events.event]
+    moves = isin(category, [int(EventCategory.COPY), int(EventCategory.SET)])
+    moved = np.flatnonzero(moves & (launch >= 0))
+    found = _kind_around(host, launch[moved], _communication)
     kind[moved[found == COMMUNICATION]] = COMMUNICATION
 
 
@@ -176,8 +176,8 @@ def _communication(name: str) -> str | None:
     return "communication" if kind_of_operator(name) == "communication" else None
 
 
-def _told_around(host: HostRows, launch: Int, ask: Callable[[str], str | None]) -> Int:
-    """Kind told by the innermost telling operator around each launch, OTHER where there is none."""
+def _kind_around(host: HostRows, launch: TreeRow, kind_of: Callable[[str], str | None]) -> Int:
+    """Kind of the innermost operator around each launch that has one, OTHER for none."""
     row, place = unique_inverse(launch)
     kind = np.full(len(row), OTHER, np.int64)
     texts = host.trace.strings
@@ -185,8 +185,8 @@ def _told_around(host: HostRows, launch: Int, ask: Callable[[str], str | None]) 
     while len(open_rows):
         calling = host.kind[row] == EventCategory.RUNTIME
         strings, name = unique_inverse(np.where(calling, -1, host.string[row]))
-        told = [ask(texts[string]) if string >= 0 else None for string in strings.tolist()]
-        kind[open_rows] = np.array([KINDS.index(each or "other") for each in told])[name]
+        kinds = [kind_of(texts[string]) if string >= 0 else None for string in strings.tolist()]
+        kind[open_rows] = np.array([KINDS.index(each or "other") for each in kinds])[name]
         row = host.call_tree.parent[row]
         going = (kind[open_rows] == OTHER) & (row >= 0)
         open_rows, row = open_rows[going], row[going]

@@ -1,7 +1,7 @@
 """How much of a device its kernels used: torch_tb_profiler's utilization, efficiency, occupancy.
 
-All over one window, from the first step to the last with the device work they launched; kernels
-count as far as they lie in it, whoever launched them.
+All are over one window: from the first step to the last, with the device events they launched.
+Kernels count as far as they lie in it, whichever step launched them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.types import Float, Int
+from tb_hookview.arrays.types import Float, Nanoseconds
 
 
-def utilization(start: Int, end: Int, window: tuple[int, int]) -> float | None:
+def utilization(start: Nanoseconds, end: Nanoseconds, window: tuple[int, int]) -> float | None:
     """Share of the window in which any kernel ran, 0 to 1; None for an empty window."""
     if window[1] <= window[0]:
         return None
@@ -20,16 +20,18 @@ def utilization(start: Int, end: Int, window: tuple[int, int]) -> float | None:
     return int(time[0]) / (window[1] - window[0])
 
 
-def sm_efficiency(start: Int, end: Int, blocks: Float, window: tuple[int, int]) -> float | None:
+def sm_efficiency(
+    start: Nanoseconds, end: Nanoseconds, blocks: Float, window: tuple[int, int]
+) -> float | None:
     """Mean over the window of the blocks on each multiprocessor, at most one counted; 0 to 1.
 
     Args:
         start, end: kernels, shape (k,), nanoseconds.
-        blocks: `blocks per SM` of each, NaN where it is not known.
+        blocks: `blocks per SM` of each, NaN for unknown.
         window: nanoseconds.
 
     Returns:
-        None where no kernel tells it.
+        None where it is unknown of every kernel.
     """
     start, end, used = _inside(start, end, np.where(blocks > 0, blocks, np.nan), window)
     if not len(used):
@@ -41,22 +43,26 @@ def sm_efficiency(start: Int, end: Int, blocks: Float, window: tuple[int, int]) 
     return float((np.clip(running, 0, 1) * passed).sum() / (window[1] - window[0]))
 
 
-def occupancy(start: Int, end: Int, percent: Float, window: tuple[int, int]) -> float | None:
+def occupancy(
+    start: Nanoseconds, end: Nanoseconds, percent: Float, window: tuple[int, int]
+) -> float | None:
     """Mean of the kernels' estimated occupancy by their time in the window, percent.
 
     Args:
-        percent: `est. achieved occupancy %` of each, NaN where it is not known.
+        percent: `est. achieved occupancy %` of each, NaN for unknown.
 
     Returns:
-        None where no kernel tells it.
+        None where it is unknown of every kernel.
     """
     start, end, known = _inside(start, end, np.where(percent >= 0, percent, np.nan), window)
     time = end - start
     return float((known * time).sum() / time.sum()) if len(known) else None
 
 
-def _inside(start: Int, end: Int, value: Float, window: tuple[int, int]) -> tuple[Int, Int, Float]:
+def _inside(
+    start: Nanoseconds, end: Nanoseconds, value: Float, window: tuple[int, int]
+) -> tuple[Nanoseconds, Nanoseconds, Float]:
     """Kernels of known value that run in the window, cut to it."""
     start, end = np.maximum(start, window[0]), np.minimum(end, window[1])
-    kept = (start < end) & ~np.isnan(value)
-    return start[kept], end[kept], value[kept]
+    chosen = (start < end) & ~np.isnan(value)
+    return start[chosen], end[chosen], value[chosen]

@@ -1,10 +1,10 @@
-"""How much launched work waits for its turn on each stream of a device.
+"""How many launched device events wait for their turn on each stream of a device.
 
     host     [launch 1] [launch 2]     [launch 3]
-    stream           [work 1         ] [work 2  ] [work 3]
+    stream           [kernel 1       ] [kernel 2] [kernel 3]
     length   1       0  1              0          ...
 
-One more with each launch's start, one less with each start of work.
+One more with each launch's start, one less with each device event's start.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from msgspec import Struct
 
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 
 
 class QueueLength(Struct, frozen=True):
     """Length of one stream's queue from each moment to the next; shape (2 n,) for n launches."""
 
-    time: Int
-    """Nanoseconds, ascending; of a launch and a start at one moment the launch is first."""
+    time: Nanoseconds
+    """Ascending; of a launch and a start at one moment the launch is first."""
     length: Int
 
     @property
     def longest(self) -> int:
-        """Most that ever waited."""
+        """Maximum of the length."""
         return int(self.length.max(initial=0))
 
     @property
@@ -38,9 +38,9 @@ class QueueLength(Struct, frozen=True):
 
 
 def queue_length(call_tree: CallTree, events: DeviceEvents, chosen: Bool) -> QueueLength:
-    """Length of the queue of the events chosen (shape (d,)), as far as their launches are known.
+    """Length of the queue of the events chosen (shape (d,)) whose launches are known.
 
-    What of it lies on several streams counts as if it were on one.
+    Events of several streams count as if they were on one.
     """
     rows = np.flatnonzero(chosen & (events.launch >= 0))
     launched = lookup(call_tree.start, events.launch[rows])

@@ -1,11 +1,11 @@
-"""Which device work was launched by operators that tensor cores could serve."""
+"""Which device events were launched by operators that tensor cores could serve."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tb_hookview.analysis.device.events import DeviceEvents
-from tb_hookview.analysis.device.kinds import WorkKinds
+from tb_hookview.analysis.device.kinds import DeviceEventKinds
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
@@ -41,16 +41,18 @@ OPERATORS = frozenset(f"{_OF_TORCH_TB_PROFILER} {_SINCE}".split())
 """Operators that tensor cores can serve: torch_tb_profiler's, and those that torch has since."""
 
 
-def eligible_work(host: HostRows, work: DeviceEvents, kinds: WorkKinds) -> Bool:
-    """Which work an eligible operator launched itself, no eligible one lying inside it; (d,).
+def tensor_core_eligible(
+    host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
+) -> Bool:
+    """Device events that an innermost eligible operator launched itself, shape (d,).
 
-    Eligible is also an operator that launched a kernel on tensor cores, whatever its name.
+    An operator is also eligible if it launched a kernel on tensor cores, whatever its name.
     """
     call_tree = host.call_tree
     operator = host.kind == EventCategory.OPERATOR
     listed = np.array([text in OPERATORS for text in host.trace.strings.texts] or [False])
     eligible = operator & listed[host.string]
-    launcher = lookup(call_tree.nearest_above(operator), work.launch)
+    launcher = lookup(call_tree.nearest_above(operator), device_events.launch)
     on_cores = (kinds.tensor_core == 1) & (launcher >= 0)
     eligible[launcher[on_cores]] = True
     outer = np.zeros(len(host), bool)

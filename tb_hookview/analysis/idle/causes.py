@@ -1,19 +1,21 @@
-"""Why a device was idle: which causes claim the time of its gaps, and what each can show for it.
+"""Why a device was idle: which causes claim the time of its gaps.
 
-**Waits.** For a wait [s, e] of the host: g1 is the device's first work whose launch began at or
-after e, g0 the end of its work before. The device was idle from max(s, g0) to g1 because nothing
-could be launched while the host waited. From this goes the time a launch takes to arrive at an
-idle device anyway; and no more is billed than the wait was long, for without it the host could be
-no further ahead. Where several waits lie before one g1, each has the time from its own start to
-the next one's, and what is left of one's length may be used behind the next. What happened on
-another thread, which went on launching while this one waited, is not the wait's.
+**Syncs.** For a sync [s, e] of the host: g1 is the device's first event whose launch began at or
+after e, g0 the end of its event before. The device was idle from max(s, g0) to g1, because nothing
+could be launched while the host waited. Of this the sync claims:
+
+- not the latency of a launch onto an idle device, which passes anyway
+- no more than the sync's own length: without it the host could be no further ahead
+- where several syncs lie before one g1: each the time from its own start to the start of the next.
+  What is left of one's length may be used after the next
+- nothing while another thread went on launching
 
 **Calls.** A loader, a copy, an allocation, the profiler claim the time they last. They go before
-the time *behind* a wait: there the host can be seen at other work.
+what a sync claims *after* its end: there the host can be seen to do something else.
 
-**Launches.** All this holds only in a gap whose next work was launched too late for the device to
-go on at once; what is left of such a gap the host spent otherwise. If the work had been launched
-by then (before the trace began, too), the pause is the device's own, whatever the host did.
+**Launches.** All this holds only in a gap whose next device event was launched too late for the
+device to go on at once; what is left of such a gap the host spent otherwise. If the event had been
+launched by then (before the trace began, too), the delay is the device's own.
 """
 
 from __future__ import annotations
@@ -31,30 +33,36 @@ from tb_hookview.analysis.syncs.detection import holds_unpinned
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    Nanoseconds,
+    SyncIndex,
+    ThreadIndex,
+    TimeSet,
+)
 from tb_hookview.trace import EventCategory
 
 _NOT_THE_PROFILERS = re.compile(
     r"Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
 )
-"""`overhead` rows that tell of the driver: they come without a profiler too."""
+"""`overhead` rows of the driver, which come without a profiler too."""
 _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
 """How rows begin in which the host itself takes part in a collective; `nccl:*` only launch one."""
 
 
-def find_gaps(time: LaunchTiming, hull: tuple[int, int]) -> Gaps:
-    """Bill the time between `hull` (start, end; nanoseconds) in which a device did nothing.
+def find_gaps(timing: LaunchTiming, hull: tuple[int, int]) -> Gaps:
+    """Find the causes of idle time between `hull` (start, end; nanoseconds).
 
-    Devices are those that did any work.
+    Devices without a device event have no gaps.
     """
-    work, found = time.work, []
-    common = _common(time)
-    for device in unique(work.device).tolist():
-        rows = np.flatnonzero(work.device == device)
-        busy = intervals.of(work.start[rows], work.end[rows])
+    device_events, found = timing.device_events, []
+    common = _common(timing)
+    for device, busy in device_events.busy.items():
+        rows = np.flatnonzero(device_events.device == device)
         gaps = intervals.complement(busy, np.array([hull], np.int64))
-        pieces = cut(gaps, _claims(time, rows, gaps, common))
-        place = np.searchsorted(work.start[rows], pieces.end)
+        pieces = cut(gaps, _claims(timing, rows, gaps, common))
+        place = np.searchsorted(device_events.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
         found.append((np.full(len(place), device, np.int64), following, pieces))
     if not found:
@@ -67,54 +75,56 @@ def find_gaps(time: LaunchTiming, hull: tuple[int, int]) -> Gaps:
         end=end,
         device=np.concatenate([device for device, _, _ in found]),
         cause=cause,
-        work=np.concatenate([following for _, following, _ in found]),
-        row=np.where(sync >= 0, lookup(time.syncs.row, sync), source),
+        device_event=np.concatenate([following for _, following, _ in found]),
+        row=np.where(sync >= 0, lookup(timing.syncs.row, sync), source),
         sync=sync,
     )
 
 
 class _Common(NamedTuple):
-    """What is asked for every device, of all forest rows."""
+    """What all devices need, computed once."""
 
     profiler: Claims
     copying: Bool
     collective: Bool
 
 
-def _common(time: LaunchTiming) -> _Common:
+def _common(timing: LaunchTiming) -> _Common:
     return _Common(
-        _profiler_claims(time),
-        (time.call == Call.COPY) | holds_unpinned(time.host, time.work),
-        _host_collectives(time)[time.host.string],
+        _profiler_claims(timing),
+        (timing.call == Call.COPY) | holds_unpinned(timing.host, timing.device_events),
+        _host_collectives(timing)[timing.host.string],
     )
 
 
-def _claims(time: LaunchTiming, rows: Int, gaps: Int, common: _Common) -> list[Claims]:
-    """Claims on the gaps of the device whose work `rows` are, in the order they are heard."""
-    call_tree, launch = time.call_tree, time.work.launch[rows]
-    launches = np.zeros(len(time.process), bool)
+def _claims(
+    timing: LaunchTiming, rows: DeviceEventIndex, gaps: TimeSet, common: _Common
+) -> list[Claims]:
+    """Claims on the gaps of the device whose events `rows` are, first claim first."""
+    call_tree, launch = timing.call_tree, timing.device_events.launch[rows]
+    launches = np.zeros(len(timing.process), bool)
     launches[call_tree.thread[launch[launch >= 0]]] = True
-    near = isin(time.process, time.process[launches])[call_tree.thread] | (not launches.any())
+    near = isin(timing.process, timing.process[launches])[call_tree.thread] | (not launches.any())
     launching = launches[call_tree.thread]
-    in_wait, behind = _sync_claims(time, rows, near)
-    late, queued, beside = _launch_claims(time, rows, gaps)
+    during, after = _sync_claims(timing, rows, near)
+    late, queued, collective = _launch_claims(timing, rows, gaps)
     return [
         queued,
-        beside,
-        in_wait,
-        _rows(Cause.DATA_LOADING, call_tree, near & (time.host.role == Role.DATA)),
+        collective,
+        during,
+        _rows(Cause.DATA_LOADING, call_tree, near & (timing.host.role == Role.DATA)),
         _rows(Cause.COPY, call_tree, launching & common.copying),
-        _rows(Cause.ALLOCATOR, call_tree, launching & (time.call == Call.ALLOCATE)),
+        _rows(Cause.ALLOCATOR, call_tree, launching & (timing.call == Call.ALLOCATE)),
         common.profiler,
-        behind,
+        after,
         _rows(Cause.COMMUNICATION, call_tree, near & common.collective),
         late,
     ]
 
 
-def _host_collectives(time: LaunchTiming) -> Bool:
+def _host_collectives(timing: LaunchTiming) -> Bool:
     """Which strings name a collective that the host itself takes part in."""
-    texts = time.host.trace.strings.texts
+    texts = timing.host.trace.strings.texts
     return np.array([text.startswith(_HOST_COLLECTIVES) for text in texts] or [False], bool)
 
 
@@ -123,43 +133,43 @@ def _rows(cause: Cause, call_tree: CallTree, wanted: Bool) -> Claims:
     return Claims(cause, call_tree.start[row], call_tree.end[row], row)
 
 
-def _profiler_claims(time: LaunchTiming) -> Claims:
-    """The profiler's overhead, and the waits of its own."""
-    events = time.host.trace.events
+def _profiler_claims(timing: LaunchTiming) -> Claims:
+    """The profiler's overhead, and its own syncs."""
+    events = timing.host.trace.events
     row = np.flatnonzero(events.kind == EventCategory.OVERHEAD)
     names = unique(events.name[row])
-    texts = time.host.trace.strings
+    texts = timing.host.trace.strings
     others = [name for name in names.tolist() if _NOT_THE_PROFILERS.fullmatch(texts[name])]
     row = row[~isin(events.name[row], others)]
-    own = time.syncs.by_profiler
+    own = timing.syncs.by_profiler
     return Claims(
         Cause.PROFILER,
-        np.concatenate([events.start[row], time.syncs.start[own]]),
-        np.concatenate([events.end[row], time.syncs.end[own]]),
-        np.concatenate([np.full(len(row), -1, np.int64), time.syncs.row[own]]),
+        np.concatenate([events.start[row], timing.syncs.start[own]]),
+        np.concatenate([events.end[row], timing.syncs.end[own]]),
+        np.concatenate([np.full(len(row), -1, np.int64), timing.syncs.row[own]]),
     )
 
 
-def _sync_claims(time: LaunchTiming, rows: Int, near: Bool) -> tuple[Claims, Claims]:
-    """What each wait left idle: while it lasted, and behind it."""
-    syncs, work = time.syncs, time.work
-    launched = rows[work.launch[rows] >= 0]
+def _sync_claims(timing: LaunchTiming, rows: DeviceEventIndex, near: Bool) -> tuple[Claims, Claims]:
+    """What each sync left idle: while it lasted, and after it."""
+    syncs, device_events = timing.syncs, timing.device_events
+    launched = rows[device_events.launch[rows] >= 0]
     chosen = np.flatnonzero(~syncs.by_profiler & near[syncs.row])
-    following = _first_launched_after(launched, time.launch_start[launched], syncs.end[chosen])
+    following = _first_launched_after(launched, timing.launch_start[launched], syncs.end[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
     held = ~_launched_meanwhile(
-        time, launched, chosen, time.call_tree.thread[work.launch[following]]
+        timing, launched, chosen, timing.call_tree.thread[device_events.launch[following]]
     )
     chosen, following = chosen[held], following[held]
     order = np.lexsort((syncs.start[chosen], following))
     chosen, following = chosen[order], following[order]
-    begin = np.maximum(syncs.start[chosen], time.busy_until[following])
-    stop = work.start[following] - time.floor
+    begin = np.maximum(syncs.start[chosen], timing.busy_until[following])
+    stop = device_events.start[following] - timing.launch_latency
     shared = following[1:] == following[:-1]
     stop[:-1][shared] = np.minimum(stop[:-1], syncs.start[chosen][1:])[shared]
     length = (syncs.end - syncs.start)[chosen]
     columns = (chosen, following, begin, stop, length)
-    start, end, sync = _billed(*(column.tolist() for column in columns))
+    start, end, sync = _shared_out(*(column.tolist() for column in columns))
     over = syncs.end[sync]
     return (
         Claims(Cause.SYNC, start, np.minimum(end, over), sync),
@@ -167,16 +177,16 @@ def _sync_claims(time: LaunchTiming, rows: Int, near: Bool) -> tuple[Claims, Cla
     )
 
 
-def _billed(
+def _shared_out(
     syncs: list[int], following: list[int], begin: list[int], stop: list[int], length: list[int]
-) -> tuple[Int, Int, Int]:
-    """Bill each stretch to its wait, and past the wait's own length to the waits before it."""
+) -> tuple[Nanoseconds, Nanoseconds, SyncIndex]:
+    """Give each span to its sync, and past the sync's own length to the syncs before it."""
     pieces: list[tuple[int, int, int]] = []
     left: list[list[int]] = []
     gap = -1
-    for sync, work, start, end, own in zip(syncs, following, begin, stop, length, strict=True):
-        if work != gap:
-            gap, left = work, []
+    for sync, ends_gap, start, end, own in zip(syncs, following, begin, stop, length, strict=True):
+        if ends_gap != gap:
+            gap, left = ends_gap, []
         left.append([sync, own])
         while start < end and left:
             part = min(left[-1][1], end - start)
@@ -189,40 +199,46 @@ def _billed(
     return columns[:, 0], columns[:, 1], columns[:, 2]
 
 
-def _first_launched_after(launched: Int, launch_start: Int, moment: Int) -> Int:
-    """Row of the earliest work whose launch began at or after each moment, -1 for none."""
+def _first_launched_after(
+    launched: DeviceEventIndex, launch_start: Nanoseconds, moment: Nanoseconds
+) -> DeviceEventIndex:
+    """Earliest device event whose launch began at or after each moment, -1 for none."""
     if not len(launched):
         return np.full(len(moment), -1, np.int64)
     order = np.argsort(launch_start, kind="stable")
     rows = launched[order]
-    # Work is ordered by start, so the smallest row of a suffix is its earliest work.
+    # Device events are ordered by start: the smallest index of a suffix is its earliest one.
     earliest = np.minimum.accumulate(rows[::-1])[::-1]
     place = np.searchsorted(launch_start[order], moment, side="left")
     inside = place < len(rows)
     return np.where(inside, earliest[np.minimum(place, len(rows) - 1)], -1)
 
 
-def _launched_meanwhile(time: LaunchTiming, launched: Int, syncs: Int, thread: Int) -> Bool:
-    """Whether a thread other than that of each wait launched work while the wait lasted."""
-    launch = time.work.launch[launched]
-    start, end = time.syncs.start[syncs], time.syncs.end[syncs]
-    at = time.launch_start[launched]
-    last = asof(time.call_tree.thread[launch], at, thread, end - 1)
-    other = time.call_tree.thread[time.syncs.row[syncs]] != thread
+def _launched_meanwhile(
+    timing: LaunchTiming, launched: DeviceEventIndex, syncs: SyncIndex, thread: ThreadIndex
+) -> Bool:
+    """Whether a thread other than that of each sync launched while the sync lasted."""
+    launch = timing.device_events.launch[launched]
+    start, end = timing.syncs.start[syncs], timing.syncs.end[syncs]
+    at = timing.launch_start[launched]
+    last = asof(timing.call_tree.thread[launch], at, thread, end - 1)
+    other = timing.call_tree.thread[timing.syncs.row[syncs]] != thread
     return np.asarray(other & (last >= 0) & (lookup(at, last) >= start))
 
 
-def _launch_claims(time: LaunchTiming, rows: Int, gaps: Int) -> tuple[Claims, Claims, Claims]:
-    """Each gap as a whole: its next work was launched late, or in time, or beside a collective."""
-    place = np.searchsorted(time.work.start[rows], gaps[:, 1])
+def _launch_claims(
+    timing: LaunchTiming, rows: DeviceEventIndex, gaps: TimeSet
+) -> tuple[Claims, Claims, Claims]:
+    """Each gap whole, by its next event: launched late, in timing, in time next to a collective."""
+    place = np.searchsorted(timing.device_events.start[rows], gaps[:, 1])
     inside = place < len(rows)
     (start, end), row = gaps[inside].T, rows[place[inside]]
-    launch, previous = time.work.launch[row], time.previous[row]
-    begun = time.launch_start[row]
-    late = (launch >= 0) & _launched_late(time, row, start)
-    queued = (launch >= 0) | (time.queued_before[row] & (previous >= 0))
+    launch, previous = timing.device_events.launch[row], timing.previous[row]
+    begun = timing.launch_start[row]
+    late = (launch >= 0) & _launched_late(timing, row, start)
+    queued = (launch >= 0) | (timing.queued_before[row] & (previous >= 0))
     queued &= ~late
-    beside = time.communication[row] | ((previous >= 0) & time.communication[previous])
+    collective = timing.communication[row] | ((previous >= 0) & timing.communication[previous])
     start = np.where(previous < 0, np.maximum(start, begun), start)
 
     def claims(cause: Cause, wanted: Bool) -> Claims:
@@ -230,17 +246,18 @@ def _launch_claims(time: LaunchTiming, rows: Int, gaps: Int) -> tuple[Claims, Cl
 
     return (
         claims(Cause.LAUNCH, late),
-        claims(Cause.DEVICE, queued & ~beside),
-        claims(Cause.COMMUNICATION, queued & beside),
+        claims(Cause.DEVICE, queued & ~collective),
+        claims(Cause.COMMUNICATION, queued & collective),
     )
 
 
-def _launched_late(time: LaunchTiming, row: Int, gap_start: Int) -> Bool:
-    """Whether work was launched too late to begin at once where its device's gap began."""
-    launch = time.work.launch[row]
-    late = time.launch_start[row] > gap_start - time.floor
-    is_kernel = time.host.trace.events.kind[time.work.event[row]] == EventCategory.KERNEL
-    late |= is_kernel & (
-        lookup(time.call_tree.end, launch) > gap_start
-    )  # it ran dry within the call
-    return np.asarray(late & time.first_of_launch[row])
+def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanoseconds) -> Bool:
+    """Whether events were launched too late to begin at once where their device's gap began."""
+    launch = timing.device_events.launch[row]
+    late = timing.launch_start[row] > gap_start - timing.launch_latency
+    is_kernel = (
+        timing.host.trace.events.kind[timing.device_events.event[row]] == EventCategory.KERNEL
+    )
+    # The queue ran empty within the call.
+    late |= is_kernel & (lookup(timing.call_tree.end, launch) > gap_start)
+    return np.asarray(late & timing.first_of_launch[row])

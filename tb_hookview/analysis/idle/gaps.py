@@ -1,14 +1,14 @@
-"""Idle time of the devices, cut and billed: every nanosecond of it has one cause.
+"""Idle time of the devices, cut at causes: every nanosecond of it has one.
 
-    device     |== work ==|                                   |== work ==|
+    device     |= kernel =|                                   |= kernel =|
     gap                    <--------------------------------->
-    wait          [            ]        host waits, billed up to its own length
+    sync          [            ]        claims up to its own length
     loader                       [          ]
     launch                                               [  ]
-    billed                 sync  data_loading   launch
+    cause                  sync  data_loading   launch
 
-Causes *claim* time (`idle.py` says which, and why); the claims of a gap are heard in order, and a
-moment is billed to the first that holds it. What no claim holds is unknown.
+Each cause *claims* time (`causes.py`). The claims of a gap are ordered, and a moment has the cause
+of the first claim that holds it. What no claim holds is unknown.
 """
 
 from __future__ import annotations
@@ -22,81 +22,89 @@ from msgspec import Struct
 
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import (
+    DeviceEventIndex,
+    DeviceNumber,
+    Int,
+    Intervals,
+    Nanoseconds,
+    SyncIndex,
+    TimeSet,
+    TreeRow,
+)
 
 
 class Cause(IntEnum):
     """Why a device was idle; lower-case names are the fields of `Step.idle` in the report."""
 
     SYNC = 0
-    """The host waited for the device, and so launched nothing behind what it waited for."""
+    """The host waited for the device, and so launched nothing after what it waited for."""
     DATA_LOADING = 1
     """The host was inside a `DataLoader`."""
     COPY = 2
-    """The host was inside a copy of unpinned memory that was no wait for the device."""
+    """The host was inside a copy of unpinned memory that was no sync."""
     ALLOCATOR = 3
     """The host was allocating or freeing device or pinned memory."""
     LAUNCH = 4
-    """The next work was launched too late: the host had other things to do."""
+    """The next device event was launched too late: the host had other things to do."""
     COMMUNICATION = 5
-    """The host was in a collective call, or work already launched lay next to a collective."""
+    """The host was in a collective call, or the next or last device event was a collective's."""
     PROFILER = 6
     """The profiler was at work."""
     DEVICE = 7
-    """The next work had been launched in time: the device's own pause between two pieces."""
+    """The next device event had been launched in time: the device's own delay."""
     UNKNOWN = 8
-    """Before the first launch, after the last work, and before work whose launch is unknown."""
+    """Before the first launch, after the last device event, and before one of unknown launch."""
 
 
 class Claims(NamedTuple):
     """Time claimed by one cause, shape (c,) each."""
 
     cause: Cause
-    start: Int
-    end: Int
-    """Nanoseconds; end at or before start claims nothing."""
+    start: Nanoseconds
+    end: Nanoseconds
+    """An end at or before the start claims nothing."""
     source: Int
-    """What the claim is about: an index into the waits for SYNC, else a forest row; -1 for none."""
+    """What claims: a `SyncIndex` for SYNC, else a `TreeRow`; -1 for none."""
 
 
 class Gaps(Struct, frozen=True):
-    """Idle time of the devices, by device and start; shape (g,). A gap may be of many rows."""
+    """Idle time of the devices, by device and start; shape (g,). A gap may have many rows."""
 
-    start: Int
-    end: Int
-    """Nanoseconds; rows of one device do not overlap."""
-    device: Int
-    """Device index as the trace numbers it."""
+    start: Nanoseconds
+    end: Nanoseconds
+    """Rows of one device do not overlap."""
+    device: DeviceNumber
     cause: Int
     """`Cause`."""
-    work: Int
-    """Index into `DeviceEvents` of the work that ended the gap, -1 after the last."""
-    row: Int
-    """Forest row of the call (or loader's range) that caused it; for LAUNCH, DEVICE and
-    COMMUNICATION the launch of the work that ended the gap. -1 for none."""
-    sync: Int
-    """Index into `Syncs` of the wait that caused it, -1 where it is no wait's."""
+    device_event: DeviceEventIndex
+    """What ended the gap, -1 after the last device event."""
+    row: TreeRow
+    """The call (or loader's annotation) that caused it; for LAUNCH, DEVICE and COMMUNICATION the
+    launch of the device event that ended the gap. -1 for none."""
+    sync: SyncIndex
+    """The sync that caused it, -1 for other causes."""
 
     def __len__(self) -> int:
         return len(self.start)
 
     @property
-    def duration(self) -> Int:
-        """Nanoseconds."""
+    def duration(self) -> Nanoseconds:
+        """End less start."""
         return self.end - self.start
 
-    def by_sync(self, count: int) -> Int:
-        """Idle time caused by each of `count` waits, nanoseconds, shape (count,)."""
+    def by_sync(self, count: int) -> Nanoseconds:
+        """Idle time caused by each of `count` syncs, shape (count,)."""
         caused = self.sync >= 0
         total = np.zeros(count, np.int64)
         np.add.at(total, self.sync[caused], self.duration[caused])
         return total
 
-    def within(self, windows: Int) -> dict[Cause, Int]:
-        """Idle time of each cause in each window, summed over the devices, nanoseconds.
+    def within(self, windows: Intervals) -> dict[Cause, Nanoseconds]:
+        """Idle time of each cause in each window, summed over the devices.
 
         Args:
-            windows: start and end of each, shape (w, 2); they may overlap.
+            windows: shape (w, 2); they may overlap.
         """
         total = {cause: np.zeros(len(windows), np.int64) for cause in Cause}
         for device in unique(self.device):
@@ -110,21 +118,21 @@ class Gaps(Struct, frozen=True):
 class Pieces(NamedTuple):
     """Idle time cut at the bounds of what claims it; ordered by start."""
 
-    start: Int
-    end: Int
+    start: Nanoseconds
+    end: Nanoseconds
     cause: Int
     source: Int
 
 
-def cut(idle: Int, claims: Sequence[Claims]) -> Pieces:
-    """Bill idle time: every moment of it to the first of the claims that holds it.
+def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
+    """Give every moment of idle time the cause of the first claim that holds it.
 
-    Of claims of one cause that overlap, the one that reaches furthest among those that have begun
-    is billed.
+    Of claims of one cause that overlap, the source is that of the one that reaches furthest among
+    those that have begun.
 
     Args:
-        idle: a normal set (see `intervals`).
-        claims: in the order in which they are heard.
+        idle: gaps of one device.
+        claims: first claim first.
     """
     bounds = [idle.ravel(), *(claim.start for claim in claims), *(claim.end for claim in claims)]
     edge = np.sort(np.concatenate(bounds))
@@ -142,8 +150,8 @@ def cut(idle: Int, claims: Sequence[Claims]) -> Pieces:
     return _joined(Pieces(start, end, cause, source))
 
 
-def _holder(start: Int, end: Int, time: Int) -> Int:
-    """The interval, of those begun the one that reaches furthest, that holds each moment; or -1.
+def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
+    """Index of the interval that holds each moment, the furthest reaching of those begun; or -1.
 
     Intervals are ordered by start.
     """
@@ -158,7 +166,7 @@ def _holder(start: Int, end: Int, time: Int) -> Int:
 
 
 def _joined(pieces: Pieces) -> Pieces:
-    """Pieces that touch and are billed alike, as one."""
+    """Join pieces that touch and have one cause and source."""
     start, end, cause, source = pieces
     if not len(start):
         return pieces

@@ -1,22 +1,24 @@
-"""To which module each autograd node, and each piece of device work, belongs, and how we know.
+"""The module of each autograd node and each device event, and the evidence for it.
 
 Evidence, strongest first; what none explains is unattributed, with a reason:
 
-1. `sequence`: the node's sequence number leads to the operator that made it, which ran inside a
-   forward range of our recorder.
-2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter),
-   then `backward_mark`: the node, if an operator made it, ran between its marks before and after
+1. `sequence`: the node's sequence number leads to its forward operator, which ran inside a forward
+   range of our recorder. Weakest by number: none has the number itself, and the last operator with
+   a lower number was running.
+2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter), then
+   `backward_mark`: the node, if it has a forward operator, ran between the marks before and after
    a module's backward.
 3. `lightning`, `python_stack`: as 1., with a Lightning annotation or an `nn.Module` row.
-4. `fwdbwd`: an arrow of the trace leads to the operator, where the number does not.
-5. `annotation`: the operator ran inside somebody's annotation.
+4. `fwdbwd`: an arrow of the trace leads to the forward operator, where the number does not.
+5. `annotation`: the forward operator ran inside somebody's annotation.
 6. `follows`: where our recorder left no marks for it, an `AccumulateGrad` belongs to the module of
-   the node it follows. The engine accumulates a gradient before anything else, so that is the node
-   which completed it. A parameter used by several modules goes to the first of them to run.
+   the node it follows. The engine accumulates a gradient before anything else, so that node has
+   just completed it. A parameter used by several modules goes to the first of them to run.
 
-Device work launched inside a module's forward range *within* a node is recomputation (activation
+A device event launched inside a module's forward range *within* a node is recomputation (activation
 checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node. Forward
-operators within a node, outside every such range, are recomputation of the node's own module.
+operators within a node, outside every such range, are recomputation of the node's own module, and
+so are the nodes that they make (`recompute`, in traces of our recorder).
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from tb_hookview.analysis.modules.marks import marked_modules, module_between_ma
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
 from tb_hookview.arrays.joins import asof, isin, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, NodeIndex, TreeRow
 
 EVIDENCE = (
     "sequence",
@@ -57,82 +59,81 @@ RECOMPUTE = EVIDENCE.index("recompute")
 
 
 class Attribution(Struct, frozen=True):
-    """Owners of nodes and host rows. Modules, evidence and reasons are indices, -1 for none."""
+    """Modules of nodes, shape (m,), and of rows of the call tree, shape (n,); -1 for none."""
 
-    node_module: Int
-    """Per node, shape (m,)."""
+    node_module: ModuleIndex
     node_evidence: Int
-    """Per node; index into EVIDENCE, or -1."""
+    """Index into EVIDENCE."""
     node_reason: Int
-    """Per node without a module; index into REASONS, else -1."""
-    row_module: Int
-    """Per forest row, shape (n,): the module to which work launched there belongs."""
+    """Why a node has no module: index into REASONS."""
+    row_module: ModuleIndex
+    """The module to which device events launched at each row belong."""
     row_evidence: Int
-    """Per forest row: how that is known; -1 outside the backward pass."""
+    """Index into EVIDENCE; -1 outside the backward pass."""
     row_recompute: Bool
-    """Per forest row: inside a forward that runs again within a node."""
+    """Rows inside a forward that runs again within a node."""
 
 
 def attribute(
-    host: HostRows,
-    nodes: Nodes,
-    row_node: Int,
-    modules: Modules,
-    ranges: ModuleCalls,
+    host: HostRows, nodes: Nodes, modules: Modules, module_calls: ModuleCalls
 ) -> Attribution:
     """Attribute nodes by the evidence above, then every host row by its node or its module."""
     node_module, node_evidence = _first_evidence(
-        len(nodes), _candidates(host, nodes, row_node, modules, ranges)
+        len(nodes), _candidates(host, nodes, modules, module_calls)
     )
+    rerun = _recomputed(host, nodes, node_module)
+    node_evidence[(node_module < 0) & (rerun >= 0)] = RECOMPUTE
+    node_module = np.where(node_module < 0, rerun, node_module)
     follows = _followed(host, nodes, node_module)
     node_module = np.where(follows >= 0, follows, node_module)
     node_evidence[follows >= 0] = EVIDENCE.index("follows")
-    call = ranges.innermost(host.call_tree)
-    evaluation = lookup(nodes.row, row_node)
+    call = module_calls.innermost(host.call_tree)
+    evaluation = lookup(nodes.row, nodes.of_row)
     called_again = (evaluation >= 0) & (call > evaluation)
-    by_node = lookup(node_module, row_node)
+    by_node = lookup(node_module, nodes.of_row)
     return Attribution(
         node_module=node_module,
         node_evidence=node_evidence,
         node_reason=_reasons(host, nodes, modules, node_module),
         row_module=np.where(
-            (evaluation >= 0) & ~called_again, by_node, lookup(ranges.module, call)
+            (evaluation >= 0) & ~called_again, by_node, lookup(module_calls.module, call)
         ),
-        row_evidence=np.where(called_again, RECOMPUTE, lookup(node_evidence, row_node)),
-        row_recompute=called_again | recomputed_operators(host, nodes, row_node),
+        row_evidence=np.where(called_again, RECOMPUTE, lookup(node_evidence, nodes.of_row)),
+        row_recompute=called_again | recomputed_operators(host, nodes),
     )
 
 
 def _candidates(
-    host: HostRows,
-    nodes: Nodes,
-    row_node: Int,
-    modules: Modules,
-    ranges: ModuleCalls,
-) -> Iterable[tuple[str, Int]]:
+    host: HostRows, nodes: Nodes, modules: Modules, module_calls: ModuleCalls
+) -> Iterable[tuple[str, ModuleIndex]]:
     """Module of each node by each kind of evidence, strongest first."""
 
-    def around(forward_op: Int, source: Role) -> Int:
-        return lookup(ranges.module, lookup(ranges.innermost(host.call_tree, source), forward_op))
+    def around(rows: TreeRow, source: Role | None = None) -> ModuleIndex:
+        return lookup(
+            module_calls.module, lookup(module_calls.innermost(host.call_tree, source), rows)
+        )
 
-    made_by = nodes.by_sequence
-    yield "sequence", around(made_by, Role.FORWARD_MARK)
-    yield "mark", _marked(host, len(nodes), row_node, modules)
-    # What was made outside of every module runs between a module's marks too, if it flows into it:
+    forward_op = nodes.by_sequence
+    yield "sequence", around(forward_op, Role.FORWARD_MARK)
+    yield "mark", _marked(host, nodes, modules)
+    # A node made outside of every module runs between a module's marks too, if it flows into it:
     # another's gradient, a weight computed elsewhere. An operator inside a node is recomputation.
-    sink = _named(host, nodes, "AccumulateGrad", "GraphRoot")
-    elsewhere = sink | ((made_by >= 0) & (lookup(row_node, made_by) < 0))
+    sink = _sinks(host, nodes)
+    elsewhere = sink | ((forward_op >= 0) & (lookup(nodes.of_row, forward_op) < 0))
     between = module_between_marks(host, modules, nodes.row)
     yield "backward_mark", np.where(elsewhere, -1, between)
-    yield "lightning", around(made_by, Role.LIGHTNING)
-    yield "python_stack", around(made_by, Role.MODULE_LABEL)
+    yield "lightning", around(forward_op, Role.LIGHTNING)
+    yield "python_stack", around(forward_op, Role.MODULE_LABEL)
     # No operator made a sink, though torch may draw an arrow to one, by another node's number.
-    pointed = np.where((made_by < 0) & ~sink, nodes.by_flow, -1)
-    yield "fwdbwd", lookup(ranges.module, lookup(ranges.innermost(host.call_tree), pointed))
-    yield "annotation", around(made_by, Role.LABEL)
+    yield "fwdbwd", around(np.where((forward_op < 0) & ~sink, nodes.by_flow, -1))
+    yield "sequence", around(np.where(sink, -1, nodes.by_earlier_number), Role.FORWARD_MARK)
+    yield "annotation", around(forward_op, Role.LABEL)
 
 
-def _first_evidence(count: int, candidates: Iterable[tuple[str, Int]]) -> tuple[Int, Int]:
+def _first_evidence(
+    count: int, candidates: Iterable[tuple[str, ModuleIndex]]
+) -> tuple[ModuleIndex, Int]:
+    """Module of each of `count` nodes, and the evidence it comes from."""
     module = np.full(count, -1, np.int64)
     evidence = np.full(count, -1, np.int64)
     for name, candidate in candidates:
@@ -142,20 +143,37 @@ def _first_evidence(count: int, candidates: Iterable[tuple[str, Int]]) -> tuple[
     return module, evidence
 
 
-def _marked(host: HostRows, count: int, row_node: Int, modules: Modules) -> Int:
-    """Module named by a gradient mark inside each node."""
-    rows = np.flatnonzero((host.role == Role.GRADIENT_MARK) & (row_node >= 0))
-    found = np.full(count, -1, np.int64)
-    module = marked_modules(host, modules, rows)
-    found[row_node[rows[module >= 0]]] = module[module >= 0]
+def _recomputed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> ModuleIndex:
+    """Module of the node in which a re-entrant checkpoint made and ran each node, -1 for others.
+
+    Only in traces of our recorder, whose ranges show that no module inside was called.
+    """
+    found = np.full(len(nodes), -1, np.int64)
+    if not isin(host.role, [int(Role.FORWARD_MARK)]).any():
+        return found
+    made_by = np.where(nodes.by_sequence >= 0, nodes.by_sequence, nodes.by_earlier_number)
+    made_by = np.where(_sinks(host, nodes), -1, made_by)
+    within = (nodes.around >= 0) & (lookup(nodes.of_row, made_by) == nodes.around)
+    for node in np.flatnonzero(within & (node_module < 0)).tolist():  # outer before inner
+        around = int(nodes.around[node])
+        found[node] = node_module[around] if node_module[around] >= 0 else found[around]
     return found
 
 
-def _followed(host: HostRows, nodes: Nodes, node_module: Int) -> Int:
+def _marked(host: HostRows, nodes: Nodes, modules: Modules) -> ModuleIndex:
+    """Module named by a gradient mark inside each node."""
+    rows = np.flatnonzero((host.role == Role.GRADIENT_MARK) & (nodes.of_row >= 0))
+    found = np.full(len(nodes), -1, np.int64)
+    module = marked_modules(host, modules, rows)
+    found[nodes.of_row[rows[module >= 0]]] = module[module >= 0]
+    return found
+
+
+def _followed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> ModuleIndex:
     """Module of the node that each unattributed `AccumulateGrad` follows on its thread."""
     found = np.full(len(nodes), -1, np.int64)
     if _marks_gradients(host):
-        return found  # one without a mark is then nobody's: that of an input, say
+        return found  # one without a mark is then no parameter's: that of an input, say
     sink = _named(host, nodes, "AccumulateGrad")
     asked, others = np.flatnonzero(sink & (node_module < 0)), np.flatnonzero(~sink)
     level = pair_key(host.call_tree.thread[nodes.row], nodes.around + 1)
@@ -169,10 +187,11 @@ def _marks_gradients(host: HostRows) -> bool:
     """Whether our recorder marked, or may have marked, the gradients of parameters."""
     if not isin(host.role, [int(Role.FORWARD_MARK), int(Role.GRADIENT_MARK)]).any():
         return False
-    return (host.trace.manifest or {}).get("markers") != ["forward"]
+    manifest = host.trace.manifest
+    return manifest is None or manifest.markers != ("forward",)
 
 
-def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: Int) -> Int:
+def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: ModuleIndex) -> Int:
     made = (nodes.by_sequence >= 0) | (nodes.by_flow >= 0)
     reason = np.where(_named(host, nodes, "AccumulateGrad"), 0, np.where(made, 2, 1))
     if not len(modules):
@@ -180,8 +199,13 @@ def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: Int) -
     return np.where(node_module < 0, reason, -1)
 
 
+def _sinks(host: HostRows, nodes: Nodes) -> Bool:
+    """Say of each node whether no operator made it: no number of such a node means anything."""
+    return _named(host, nodes, "AccumulateGrad", "GraphRoot")
+
+
 def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:
-    """Say of each node whether its name, without namespaces, is one of these."""
+    """Nodes whose name, without namespaces, is one of these."""
     strings = host.string[nodes.row]
     texts = {s: node_name(host.trace.strings[s]) for s in unique(strings).tolist()}
     wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
@@ -189,28 +213,30 @@ def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:
 
 
 class DeviceAttribution(Struct, frozen=True):
-    """Owner of each piece of device work, shape (d,)."""
+    """Node and module of each device event, shape (d,); -1 for none."""
 
-    node: Int
+    node: NodeIndex
     """Node inside which it was launched, -1 outside the backward pass."""
-    module: Int
+    module: ModuleIndex
     evidence: Int
-    """Backward work only; index into EVIDENCE, or -1."""
+    """Index into EVIDENCE; -1 outside the backward pass."""
     reason: Int
+    """Why one of the backward pass has no module: index into REASONS."""
     recompute: Bool
 
 
 def attribute_device_events(
-    work: DeviceEvents, row_node: Int, attribution: Attribution
+    device_events: DeviceEvents, row_node: NodeIndex, attribution: Attribution
 ) -> DeviceAttribution:
-    """Attribute device work through the call that launched it."""
-    node = lookup(row_node, work.launch)
-    module = lookup(attribution.row_module, work.launch)
-    evidence = lookup(attribution.row_evidence, work.launch)
+    """Attribute device events through the calls that launched them."""
+    launch = device_events.launch
+    node = lookup(row_node, launch)
+    module = lookup(attribution.row_module, launch)
+    evidence = lookup(attribution.row_evidence, launch)
     return DeviceAttribution(
         node=node,
         module=module,
         evidence=evidence,
         reason=np.where(evidence < 0, lookup(attribution.node_reason, node), -1),
-        recompute=lookup(attribution.row_recompute.astype(np.int64), work.launch) == 1,
+        recompute=lookup(attribution.row_recompute.astype(np.int64), launch) == 1,
     )

@@ -17,19 +17,19 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import asof, dense_rank, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, enclosing, innermost_at, lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, ModuleIndex, Nanoseconds, TreeRow
 
 
-def marked_modules(host: HostRows, modules: Modules, rows: Int) -> Int:
-    """Module that each mark (a forest row) names, -1 for one that is not in the tree."""
+def marked_modules(host: HostRows, modules: Modules, rows: TreeRow) -> ModuleIndex:
+    """Module that each mark names, -1 for one that is not in the tree."""
     by_path = {path: number for number, path in enumerate(modules.path)}
     strings, place = unique_inverse(host.string[rows])
     names = [module_name(host.trace.strings[string], Role.NONE) for string in strings.tolist()]
     return np.array([by_path.get(name.path, -1) for name in names], np.int64)[place]
 
 
-def module_between_marks(host: HostRows, modules: Modules, position: Int) -> Int:
-    """Module between whose marks each of the given forest rows began, innermost; -1 for none."""
+def module_between_marks(host: HostRows, modules: Modules, rows: TreeRow) -> ModuleIndex:
+    """Innermost module between whose marks each of the rows began; -1 for none."""
     before = np.flatnonzero(host.role == Role.BEFORE_MARK)
     after = np.flatnonzero(host.role == Role.AFTER_MARK)
     opened = marked_modules(host, modules, before)
@@ -42,15 +42,17 @@ def module_between_marks(host: HostRows, modules: Modules, position: Int) -> Int
     order = np.lexsort((marks, start - end, start, thread))
     start, end, thread = start[order], end[order], thread[order]
     spans = CallTree(marks[order], enclosing(thread, start, end), start, end, thread)
-    found = innermost_at(spans, host.call_tree.thread[position], host.call_tree.start[position])
+    found = innermost_at(spans, host.call_tree.thread[rows], host.call_tree.start[rows])
     return lookup(opened[whole][order], found)
 
 
-def _pairs(host: HostRows, before: Int, opened: Int, after: Int, closed: Int) -> Int:
+def _pairs(
+    host: HostRows, before: TreeRow, opened: ModuleIndex, after: TreeRow, closed: ModuleIndex
+) -> Int:
     """Index of the mark after that belongs to each mark before, -1 for none.
 
-    They pair as brackets do, for each module and thread by itself: one before whose after is
-    missing, because the backward failed, takes no other's.
+    They pair as brackets do, for each module and thread by itself. A mark before without a mark
+    after, because the backward failed, takes no other's.
     """
     marks, module = np.concatenate([before, after]), np.concatenate([opened, closed])
     thread, start = host.call_tree.thread[marks], host.call_tree.start[marks]
@@ -67,7 +69,7 @@ def _pairs(host: HostRows, before: Int, opened: Int, after: Int, closed: Int) ->
     return pair
 
 
-def _began(host: HostRows, marks: Int) -> Int:
-    """When the node began at which a mark was left: the mark may lie inside its evaluation."""
+def _began(host: HostRows, marks: TreeRow) -> Nanoseconds:
+    """Start of the node at which each mark was left; the mark may lie inside its evaluation."""
     node = host.call_tree.nearest_above(host.role == Role.NODE)[marks]
     return np.where(node >= 0, lookup(host.call_tree.start, node), host.call_tree.start[marks])

@@ -1,13 +1,12 @@
-"""Where each module's source stands: as our recorder wrote it down, else as Python stacks show it.
+"""Source of each module: from our recorder's manifest, else from Python stacks.
 
-The recorder's manifest tells where a module's class is defined. Without it, the first frame called
-`forward` in the module's first call, before a module inside is called, tells where that begins.
+The manifest holds where a module's class is defined. Without it, the source is the first frame
+named `forward` in the module's first call, before a module inside is called.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
@@ -15,71 +14,70 @@ from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
 from tb_hookview.arrays.joins import asof
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import EventRow, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
+from tb_hookview.trace.format.manifest import Manifest
 
 _FORWARD = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): forward")
 
 
-def module_sources(host: HostRows, modules: Modules, ranges: ModuleCalls) -> tuple[str | None, ...]:
+def module_sources(
+    host: HostRows, modules: Modules, module_calls: ModuleCalls
+) -> tuple[str | None, ...]:
     """`file.py:line` of each module, `file.py` where the line is unknown; None where neither is."""
-    shown = _in_stacks(host, ranges, len(modules))
+    shown = _in_stacks(host, module_calls, len(modules))
     listed = _listed(host.trace.manifest)
     return tuple(
         listed.get(path) or in_stack for path, in_stack in zip(modules.path, shown, strict=True)
     )
 
 
-def _listed(manifest: dict[str, Any] | None) -> dict[str, str]:
-    """Source by the module's path, as far as the manifest has the shape that we know."""
-    entries = (manifest or {}).get("modules")
+def _listed(manifest: Manifest | None) -> dict[str, str]:
+    """Source by the module's path, from the manifest."""
     found: dict[str, str] = {}
-    for entry in entries if isinstance(entries, list) else []:
-        path, file, line = (
-            entry.get(key) if isinstance(entry, dict) else None for key in ("path", "file", "line")
-        )
-        if isinstance(path, str) and isinstance(file, str) and file:
-            known = isinstance(line, int) and not isinstance(line, bool)
-            found.setdefault(path, f"{file}:{line}" if known else file)
+    for module in manifest.modules if manifest else ():
+        if module.file:
+            known = module.line is not None
+            found.setdefault(module.path, f"{module.file}:{module.line}" if known else module.file)
     return found
 
 
-def _in_stacks(host: HostRows, ranges: ModuleCalls, count: int) -> list[str | None]:
+def _in_stacks(host: HostRows, module_calls: ModuleCalls, count: int) -> list[str | None]:
     """Where the `forward` of each module begins, None where no stack shows it."""
     found: list[str | None] = [None] * count
     frames = _forward_frames(host)
     if not len(frames):
         return found
-    is_call = (ranges.module >= 0) & (ranges.role != Role.LABEL)
+    is_call = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
     calls = np.flatnonzero(is_call)
-    first = calls[_first_of_each(ranges.module[calls], host.call_tree.start[calls])]
+    first = calls[_first_of_each(module_calls.module[calls], host.call_tree.start[calls])]
     events, texts = host.trace.events, host.trace.strings
     frame = _first_inside(host, first, calls, frames)
-    for module, row in zip(ranges.module[first].tolist(), frame.tolist(), strict=True):
+    for module, row in zip(module_calls.module[first].tolist(), frame.tolist(), strict=True):
         if row >= 0 and (match := _FORWARD.fullmatch(texts[int(events.name[row])])):
             found[module] = f"{match['file']}:{match['line']}"
     return found
 
 
-def _forward_frames(host: HostRows) -> Int:
+def _forward_frames(host: HostRows) -> EventRow:
     """Rows of the trace that are Python frames of a function called `forward`."""
     events, texts = host.trace.events, host.trace.strings.texts
     named = np.array([text.endswith("): forward") for text in texts] or [False], bool)
     return np.flatnonzero((events.kind == EventCategory.PYTHON) & named[events.name])
 
 
-def _first_of_each(module: Int, start: Int) -> Int:
-    """Place of the earliest call of each module."""
+def _first_of_each(module: ModuleIndex, start: Nanoseconds) -> Int:
+    """Index of the earliest call of each module."""
     by_time = np.argsort(start, kind="stable")
     return np.asarray(by_time[np.unique(module[by_time], return_index=True)[1]])
 
 
-def _first_inside(host: HostRows, asked: Int, calls: Int, frames: Int) -> Int:
-    """Row of the first frame inside each call that was asked for and in no call further in; or -1.
+def _first_inside(host: HostRows, asked: TreeRow, calls: TreeRow, frames: EventRow) -> EventRow:
+    """The first frame inside each call asked for and in no call further in; -1 for none.
 
     Args:
         host: host rows.
-        asked, calls: forest rows; `calls` are those of all modules.
+        asked, calls: rows of the call tree; `calls` are those of all modules.
         frames: rows of the trace.
     """
     events, call_tree = host.trace.events, host.call_tree

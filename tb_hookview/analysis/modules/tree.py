@@ -1,15 +1,14 @@
-"""The module tree of a trace, and the ranges in which each module ran.
+"""The module tree of a trace, and the calls of each module.
 
 Names come from the strongest source a trace has: our recorder's forward marks (exact instances),
 Lightning's annotations, the `nn.Module: Class_k` rows of Python stacks, and last of all any
-annotation somebody put around the forward. A weaker source speaks only where no stronger one does.
+annotation somebody put around the forward. A weaker source counts only where no stronger one is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -18,26 +17,36 @@ from tb_hookview.analysis.host.roles import MODULE_ROLES, ModuleName, Role, modu
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, TreeRow
+from tb_hookview.trace.format.manifest import Manifest
 
 _WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
 """Roles whose names are qualified paths, so that the tree can be read out of them."""
 
 
 class Modules(Struct, frozen=True, dict=True):
-    """Modules as a flat tree: parents stand before their children."""
+    """Modules as a flat tree: parents come before their children."""
 
     path: tuple[str, ...]
     module_class: tuple[str, ...]
-    parent: Int
-    """Index of the module above, -1 for a root."""
+    parent: ModuleIndex
+    """Module above, -1 for a root."""
 
     def __len__(self) -> int:
         return len(self.path)
 
     @cached_property
-    def end(self) -> Int:
-        """Index behind the last module below each: those of a subtree stand together."""
+    def depth(self) -> Int:
+        """Number of modules above each."""
+        depth, parent = [0] * len(self), self.parent.tolist()
+        for module in range(len(self)):
+            if parent[module] >= 0:
+                depth[module] = depth[parent[module]] + 1
+        return np.array(depth, np.int64)
+
+    @cached_property
+    def end(self) -> ModuleIndex:
+        """Index after the last module below each; those of a subtree are consecutive."""
         end, parent = list(range(1, len(self) + 1)), self.parent.tolist()
         for module in range(len(self) - 1, -1, -1):
             if parent[module] >= 0:
@@ -45,34 +54,34 @@ class Modules(Struct, frozen=True, dict=True):
         return np.array(end, np.int64)
 
     def rolled_up(self, column: Int) -> Int:
-        """Each module's own value plus those of all modules below it; shape (m,) or (m, k)."""
+        """Add to each module's value those of all modules below it; shape (m,) or (m, k)."""
         before = np.zeros((len(column) + 1, *column.shape[1:]), np.int64)
         np.cumsum(column, axis=0, out=before[1:])
         return np.asarray(before[self.end] - before[:-1])
 
 
 class ModuleCalls(Struct, frozen=True):
-    """Which forest rows are calls of modules; arrays over the forest's rows, shape (n,)."""
+    """Which rows of the call tree are calls of modules, shape (n,)."""
 
-    module: Int
-    """Module whose call the row is, -1 for rows that are none."""
+    module: ModuleIndex
+    """Module whose call the row is, -1 for other rows."""
     role: Int
-    """Role of that row, -1 for rows that are none."""
+    """`Role` of that row, -1 for other rows."""
 
-    def innermost(self, call_tree: CallTree, role: Role | None = None) -> Int:
-        """Position of the innermost module call around each row (of one role, or of any)."""
+    def innermost(self, call_tree: CallTree, role: Role | None = None) -> TreeRow:
+        """Innermost module call around each row (of one role, or of any), -1 for none."""
         return call_tree.nearest(self.module >= 0 if role is None else self.role == role)
 
 
-def find_modules(host: HostRows, forward_ops: Int) -> tuple[Modules, ModuleCalls]:
+def find_modules(host: HostRows, forward_ops: TreeRow) -> tuple[Modules, ModuleCalls]:
     """Find the modules of a trace and their calls.
 
     Args:
         host: host rows.
-        forward_ops: positions of the operators that made autograd nodes; an annotation counts as a
-            module only where it is around one of these.
+        forward_ops: forward operators of the nodes. An annotation counts as a module only where it
+            is around one of these.
     """
-    rows = _speaking(host, forward_ops)
+    rows = _call_rows(host, forward_ops)
     names, of_row = _named(host, rows)
     path_like = [host.role_of(row) in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
     listed = _listed(host.trace.manifest)
@@ -93,8 +102,8 @@ def find_modules(host: HostRows, forward_ops: Int) -> tuple[Modules, ModuleCalls
     return modules, ModuleCalls(module, np.where(module >= 0, host.role, -1))
 
 
-def _speaking(host: HostRows, forward_ops: Int) -> Int:
-    """Positions of the rows that tell of a module's call, each source silenced by stronger ones."""
+def _call_rows(host: HostRows, forward_ops: TreeRow) -> TreeRow:
+    """Rows that are calls of modules; a weaker source counts only outside of stronger ones."""
     strong = np.zeros(len(host), bool)
     for source in MODULE_ROLES:
         rows = host.role == source
@@ -108,15 +117,15 @@ def _speaking(host: HostRows, forward_ops: Int) -> Int:
     return np.flatnonzero(strong)
 
 
-def _around(call_tree: CallTree, rows: Any, forward_ops: Int) -> Any:
+def _around(call_tree: CallTree, rows: Bool, forward_ops: TreeRow) -> Bool:
     innermost = call_tree.nearest_above(rows)[forward_ops[forward_ops >= 0]]
     result = np.zeros(len(call_tree), bool)
     result[innermost[innermost >= 0]] = True
     return result
 
 
-def _same_call(host: HostRows, weak: Any, strong: Any) -> Int:
-    """Weak rows that are the very call a stronger row inside them tells of (same class)."""
+def _same_call(host: HostRows, weak: Bool, strong: Bool) -> TreeRow:
+    """Weak rows that are the same call as a stronger row inside them (same class)."""
     inside = np.flatnonzero(strong)
     above = host.call_tree.nearest_above(weak)[inside]
     inside, above = inside[above >= 0], above[above >= 0]
@@ -124,8 +133,8 @@ def _same_call(host: HostRows, weak: Any, strong: Any) -> Int:
     return np.asarray(above[classes[: len(inside)] == classes[len(inside) :]])
 
 
-def _class_numbers(host: HostRows, rows: Int) -> Int:
-    """A number for the class each row's name tells; looked up once per distinct name."""
+def _class_numbers(host: HostRows, rows: TreeRow) -> Int:
+    """A number for the class in each row's name; each distinct name is parsed once."""
     _, first, inverse = np.unique(host.string[rows], return_index=True, return_inverse=True)
     classes = [_name_of(host, row).module_class for row in rows[first].tolist()]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(classes))}
@@ -136,7 +145,7 @@ def _name_of(host: HostRows, row: int) -> ModuleName:
     return module_name(host.name(row), host.role_of(row))
 
 
-def _named(host: HostRows, rows: Int) -> tuple[list[ModuleName], Int]:
+def _named(host: HostRows, rows: TreeRow) -> tuple[list[ModuleName], Int]:
     """Distinct modules of the rows, by first appearance in time, and the module of each row."""
     strings, place = unique_inverse(host.string[rows])
     by_time = np.argsort(host.call_tree.start[rows], kind="stable")
@@ -154,34 +163,30 @@ def _named(host: HostRows, rows: Int) -> tuple[list[ModuleName], Int]:
     return names, of_string[place]
 
 
-def _first_rows(rows: Int, of_row: Int, count: int) -> list[int]:
+def _first_rows(rows: TreeRow, of_row: Int, count: int) -> list[int]:
     first = np.zeros(count, np.int64)
     first[of_row[::-1]] = rows[::-1]
     return [int(row) for row in first]
 
 
-def _listed(manifest: dict[str, Any] | None) -> list[ModuleName]:
-    """Modules the recorder's manifest lists, in `named_modules()` order."""
-    entries = (manifest or {}).get("modules")
+def _listed(manifest: Manifest | None) -> list[ModuleName]:
+    """Modules that the recorder's manifest lists, in its order; each path once."""
     listed: dict[str, ModuleName] = {}
-    for entry in entries if isinstance(entries, list) else []:
-        path = entry.get("path") if isinstance(entry, dict) else None
-        if isinstance(path, str):
-            module_class = entry.get("class")
-            name = ModuleName(path, module_class if isinstance(module_class, str) else "")
-            listed.setdefault(path, name)
+    for module in manifest.modules if manifest else ():
+        listed.setdefault(module.path, ModuleName(module.path, module.module_class))
     return list(listed.values())
 
 
 def _parents(
     host: HostRows,
-    rows: Int,
+    rows: TreeRow,
     of_row: Int,
     names: Sequence[ModuleName],
     path_like: Sequence[bool],
 ) -> list[int]:
     by_path = {n.path: i for i, n in enumerate(names) if path_like[i]}
-    roots = _roots(host.trace.manifest)
+    manifest = host.trace.manifest
+    roots = frozenset(manifest.roots if manifest else ())
     enclosing = _enclosing_modules(host.call_tree, rows, of_row, len(names))
     parents = []
     for number, name in enumerate(names):
@@ -194,22 +199,17 @@ def _parents(
     return parents
 
 
-def _roots(manifest: dict[str, Any] | None) -> frozenset[str]:
-    roots = (manifest or {}).get("roots")
-    return frozenset(str(root) for root in roots) if isinstance(roots, list) else frozenset()
-
-
-def _enclosing_modules(call_tree: CallTree, rows: Int, of_row: Int, count: int) -> list[int]:
+def _enclosing_modules(call_tree: CallTree, rows: TreeRow, of_row: Int, count: int) -> list[int]:
     """Module whose call is around each module's first call; -1 for none, -2 if never called.
 
     A call around a first call began earlier, so no two modules enclose each other here, even where
     later calls do.
     """
-    is_range = np.zeros(len(call_tree), bool)
-    is_range[rows] = True
+    is_call = np.zeros(len(call_tree), bool)
+    is_call[rows] = True
     module = np.full(len(call_tree), -1, np.int64)
     module[rows] = of_row
-    above = lookup(module, call_tree.nearest_above(is_range)[rows])
+    above = lookup(module, call_tree.nearest_above(is_call)[rows])
     first = np.full(count, -1, np.int64)
     by_time = np.lexsort((rows, call_tree.start[rows]))[::-1]
     first[of_row[by_time]] = by_time

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -15,8 +14,18 @@ from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.errors import NotFoundError, UsageError
-from tb_hookview.report.module.calls import MEASURES, CallsOverTime, call_bars, calls_over_time
+from tb_hookview.report.module.calls import MEASURES, call_bars, calls_over_time
 from tb_hookview.schema import KINDS
+from tb_hookview.schema.module import (
+    Amount,
+    KernelUse,
+    KernelUseOmitted,
+    ModuleDetail,
+    NodeUse,
+    NodeUseOmitted,
+    Parameters,
+    SharedParameter,
+)
 from tb_hookview.trace import EventCategory
 
 MOST_KERNELS = 200
@@ -24,101 +33,6 @@ MOST_NODES = 200
 MOST_PATHS = 100
 """Modules whose calls are asked for at a time: what a table shows."""
 _EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCategory.SET: "set"}
-
-
-class Amount(msgspec.Struct, frozen=True):
-    """Device work of one direction: with the modules below, and of the module alone."""
-
-    count: int
-    device_us: float
-    self_count: int
-    self_device_us: float
-
-
-class KernelUse(msgspec.Struct, frozen=True):
-    """All device work of one name and kind that belongs to the module or those below it."""
-
-    name: str
-    kind: str
-    event: str
-    """ "kernel", "copy" or "set"."""
-    tensor_core: bool | None
-    forward: Amount
-    backward: Amount
-    recompute: Amount
-    """A part of `backward`."""
-
-
-class KernelUseOmitted(msgspec.Struct, frozen=True):
-    """What the list of kernels leaves out: the cheapest names beyond its length."""
-
-    names: int
-    forward: Amount
-    backward: Amount
-    recompute: Amount
-
-
-class NodeUse(msgspec.Struct, frozen=True):
-    """Autograd nodes of one name: with the modules below, and of the module alone.
-
-    Device time is the module's own work that was launched inside; a node that belongs to another
-    module, and recomputes this one, is counted there and not here.
-    """
-
-    name: str
-    count: int
-    host_us: float
-    device_us: float | None
-    self_count: int
-    self_host_us: float
-    self_device_us: float | None
-
-
-class NodeUseOmitted(msgspec.Struct, frozen=True):
-    """What the list of nodes leaves out."""
-
-    names: int
-    count: int
-    host_us: float
-    device_us: float | None
-    self_count: int
-    self_host_us: float
-    self_device_us: float | None
-
-
-class SharedParameter(msgspec.Struct, frozen=True):
-    """A parameter that an earlier module holds too, and that is counted there."""
-
-    parameter: str
-    owner: str
-    owner_parameter: str
-
-
-class Parameters(msgspec.Struct, frozen=True):
-    """What the recorder says of the module's parameters; counted where they are held first."""
-
-    count: int
-    bytes: int
-    self_count: int
-    self_bytes: int
-    trainable: bool
-    """Whether a parameter of the module itself requires a gradient."""
-    shared: list[SharedParameter]
-
-
-class ModuleDetail(msgspec.Struct, frozen=True):
-    """One module of a trace, over the selected steps."""
-
-    path: str
-    kernels: list[KernelUse]
-    """Dearest first, forward and backward together."""
-    kernels_omitted: KernelUseOmitted | None
-    nodes: list[NodeUse]
-    """Dearest first."""
-    nodes_omitted: NodeUseOmitted | None
-    parameters: Parameters | None
-    """None where the recorder did not tell."""
-    calls: CallsOverTime
 
 
 def module_detail(
@@ -187,11 +101,11 @@ class _Groups(Struct, frozen=True):
     """Device work by name, event and kind; times in nanoseconds."""
 
     first: Int
-    """One piece of work of each group, shape (g,)."""
+    """One device event of each group, shape (g,)."""
     amount: Int
     """Shape (g, 3 directions, 4 fields of `Amount`)."""
 
-    def dearest(self) -> Int:
+    def most_expensive(self) -> Int:
         """Groups by time, forward and backward together."""
         time = self.amount[:, :2, 1].sum(axis=1)
         return np.lexsort((np.arange(len(time)), -time))
@@ -201,7 +115,7 @@ def _kernels(
     selection: Selection, subtree: _Subtree
 ) -> tuple[list[KernelUse], KernelUseOmitted | None]:
     groups = _work_by_name(selection, subtree)
-    order = groups.dearest()
+    order = groups.most_expensive()
     rows = [_kernel(selection.analysis, groups, g) for g in order[:MOST_KERNELS].tolist()]
     rest = order[MOST_KERNELS:]
     if not len(rest):
@@ -232,12 +146,12 @@ def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
 
 
 def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
-    piece = int(groups.first[group])
-    events, event = analysis.trace.events, analysis.device_events.event[piece]
-    core = int(analysis.kinds.tensor_core[piece])
+    example = int(groups.first[group])
+    events, event = analysis.trace.events, analysis.device_events.event[example]
+    core = int(analysis.kinds.tensor_core[example])
     return KernelUse(
         analysis.trace.strings[events.name[event]],
-        KINDS[analysis.kinds.kind[piece]],
+        KINDS[analysis.kinds.kind[example]],
         _EVENTS[EventCategory(events.kind[event])],
         None if core < 0 else bool(core),
         *_directions(groups.amount[group]),
@@ -288,40 +202,22 @@ def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
 
 
 def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:
-    manifest = analysis.trace.manifest or {}
+    manifest = analysis.trace.manifest
     below = frozenset(subtree.paths)
-    listed = {
-        entry["path"]: entry
-        for entry in _entries(manifest, "modules")
-        if isinstance(entry.get("path"), str) and entry["path"] in below
-    }
+    listed = {m.path: m for m in (manifest.modules if manifest else ()) if m.path in below}
     path = subtree.paths[0]
-    own = listed.get(path, {})
-    if "parameters" not in own:
+    own = listed.get(path)
+    if manifest is None or own is None or own.parameters is None:
         return None
     return Parameters(
-        count=sum(_number(entry, "parameters") for entry in listed.values()),
-        bytes=sum(_number(entry, "bytes") for entry in listed.values()),
-        self_count=_number(own, "parameters"),
-        self_bytes=_number(own, "bytes"),
-        trainable=own.get("trainable") is True,
+        count=sum(module.parameters or 0 for module in listed.values()),
+        bytes=sum(module.bytes for module in listed.values()),
+        self_count=own.parameters,
+        self_bytes=own.bytes,
+        trainable=own.trainable,
         shared=[
-            SharedParameter(*(str(entry.get(key, "")) for key in _SHARED))
-            for entry in _entries(manifest, "shared")
-            if entry.get("path") == path
+            SharedParameter(entry.parameter, entry.owner, entry.owner_parameter)
+            for entry in manifest.shared
+            if entry.path == path
         ],
     )
-
-
-_SHARED = ("parameter", "owner", "owner_parameter")
-
-
-def _entries(manifest: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """A list of the manifest, as far as it has the shape that we know."""
-    entries = manifest.get(key)
-    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
-
-
-def _number(entry: dict[str, Any], key: str) -> int:
-    value = entry.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

@@ -1,32 +1,21 @@
-"""Which modules' own device work holds a text in its name."""
+"""Modules whose own device events have a text in their names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.errors import UsageError
+from tb_hookview.schema.module import KernelSearch
 
 MOST_TEXT = 200
 """Characters of a text that is looked for."""
 MOST_FOUND = 2000
-"""Modules told at a time."""
-
-
-class KernelSearch(msgspec.Struct, frozen=True):
-    """The modules that launched kernels, copies or sets of such a name themselves."""
-
-    names: int
-    """Different names that hold the text, whether a module launched them or not."""
-    paths: list[str]
-    """In the order of the report's modules, each once."""
-    omitted: int
-    """Modules found beyond `MOST_FOUND`."""
+"""Modules in an answer."""
 
 
 def search_kernels(

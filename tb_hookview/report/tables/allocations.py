@@ -9,6 +9,7 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique
+from tb_hookview.tables.events.keys import first_events
 
 
 def allocation_rows(selection: Selection) -> list[schema.Allocation]:
@@ -21,7 +22,9 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
     if not calls.any():
         return []
     outermost = analysis.call_tree.nearest_above(calls) < 0
-    rows = np.flatnonzero(calls & outermost & selection.rows)
+    wanted = np.flatnonzero(calls & outermost)
+    first = first_events(host.string[wanted], analysis.call_tree.event[wanted])
+    rows = wanted[selection.rows[wanted]]
     billed = analysis.gaps.cause == Cause.ALLOCATOR
     idle = np.zeros(len(host), np.int64)
     np.add.at(idle, analysis.gaps.row[billed], analysis.gaps.duration[billed])
@@ -30,6 +33,7 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
         mine = rows[host.string[rows] == string]
         table.append(
             schema.Allocation(
+                id=int(first[string]),
                 api=analysis.trace.strings[string],
                 count=len(mine),
                 blocked_us=int(analysis.call_tree.duration[mine].sum()) / 1000,

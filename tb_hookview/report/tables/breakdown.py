@@ -12,7 +12,9 @@ def breakdown_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Br
     names, window = selection.analysis.steps.name, breakdown.window
     return [
         schema.Breakdown(
+            id=i,
             step=names[i],
+            step_id=i,
             start_us=int(window[i, 0]) / 1000,
             duration_us=int(window[i, 1] - window[i, 0]) / 1000,
             **{

@@ -11,7 +11,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import Breakdown
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.device.occupancy import occupancy, sm_efficiency, utilization
-from tb_hookview.analysis.device.tensor_cores import eligible_work
+from tb_hookview.analysis.device.tensor_cores import tensor_core_eligible
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
@@ -25,7 +25,7 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
     chosen = [i for i in selection.steps if i < len(breakdown.window)]
     window = breakdown.window[[chosen[0], chosen[-1]]] if chosen else np.zeros((2, 2), np.int64)
     bounds = int(window[0, 0]), int(window[1, 1])
-    eligible = eligible_work(analysis.host, analysis.device_events, analysis.kinds)
+    eligible = tensor_core_eligible(analysis.host, analysis.device_events, analysis.kinds)
     return [
         _row(analysis, device, selection.work & (work.device == device), eligible, bounds)
         for device in unique(work.device[selection.work]).tolist()
@@ -71,6 +71,7 @@ def _row(
     ran = kernels & (work.device == device)
     event, start, end = work.event[ran], work.start[ran], work.end[ran]
     return schema.DeviceUse(
+        id=str(device),
         device=str(device),
         **{f"{name}_us": time / 1000 for name, time in use._asdict().items()},
         kernel_us=_sum(analysis, mine & kernels),
@@ -90,7 +91,7 @@ def _kernels(analysis: Analysis) -> Bool:
 
 def _time(analysis: Analysis, wanted: Bool) -> Int:
     """Set of time in which any of the work ran."""
-    return intervals.of(analysis.device_events.start[wanted], analysis.device_events.end[wanted])
+    return analysis.device_events.time_of(wanted)
 
 
 def _sum(analysis: Analysis, wanted: Bool) -> float:

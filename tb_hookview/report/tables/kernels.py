@@ -11,6 +11,7 @@ from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Float, Int
 from tb_hookview.schema import KINDS, Phase
+from tb_hookview.tables.events.keys import numbered_kernels
 from tb_hookview.trace import EventCategory
 
 LONGEST = 500
@@ -39,6 +40,7 @@ def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.Kerne
 class _Groups(Struct, frozen=True):
     """Sums of device work by name, event and kind; shape (g,), times in nanoseconds."""
 
+    id: Int
     first: Int
     """One piece of work of each group, an index into `DeviceEvents`."""
     count: Int
@@ -58,9 +60,8 @@ def _group(selection: Selection) -> _Groups | None:
     if not len(chosen):
         return None
     event, duration = work.event[chosen], work.duration[chosen]
-    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
-    key = key * len(KINDS) + analysis.kinds.kind[chosen]
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    number, ids = numbered_kernels(analysis)
+    distinct, first, group = np.unique(number[chosen], return_index=True, return_inverse=True)
     size = len(first)
     total, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
     np.add.at(total, group, duration)
@@ -70,6 +71,7 @@ def _group(selection: Selection) -> _Groups | None:
     told = np.flatnonzero(launch >= 0)
     np.add.at(by_phase, (group[told], analysis.phases.row[launch[told]]), duration[told])
     return _Groups(
+        id=ids[distinct],
         first=chosen[first],
         count=np.bincount(group, minlength=size),
         from_graph=np.bincount(group, _of_graph(selection, event, launch), minlength=size),
@@ -113,6 +115,7 @@ def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
     core = int(analysis.kinds.tensor_core[piece])
     total, count = int(groups.total[group]), int(groups.count[group])
     return schema.Kernel(
+        id=int(groups.id[group]),
         name=analysis.trace.strings[analysis.trace.events.name[event]],
         kind=KINDS[analysis.kinds.kind[piece]],
         event=_EVENTS[EventCategory(analysis.trace.events.kind[event])],

@@ -45,12 +45,16 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     recompute = _work_rows(analysis, again) if any(recomputed) else []
     syncs = _sync_rows(selection)
     count, parents = calls.counts(~calls.again).tolist(), modules.parent.tolist()
+    depths = _depths(parents)
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
     return [
         schema.Module(
+            id=i,
             path=modules.path[i],
             module_class=modules.module_class[i],
             parent=modules.path[parents[i]] if parents[i] >= 0 else None,
+            parent_id=parents[i] if parents[i] >= 0 else None,
+            depth=depths[i],
             calls=count[i],
             forward=forward[i],
             backward=backward[i],
@@ -63,6 +67,14 @@ def module_rows(selection: Selection) -> list[schema.Module]:
         )
         for i in range(len(modules))
     ]
+
+
+def _depths(parents: Sequence[int]) -> list[int]:
+    """Modules above each; parents stand before their children."""
+    depths: list[int] = []
+    for parent in parents:
+        depths.append(depths[parent] + 1 if parent >= 0 else 0)
+    return depths
 
 
 def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:

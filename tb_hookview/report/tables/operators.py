@@ -9,6 +9,7 @@ from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Int
+from tb_hookview.tables.events.keys import first_events
 
 
 def operator_rows(selection: Selection) -> list[schema.Operator]:
@@ -26,9 +27,11 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
     host_ns = _sums(string[whole], analysis.call_tree.duration[whole], size)
     self_ns = _sums(string[chosen], rows.self_host[chosen], size)
     device, own = _device_time(selection, rows, size)
+    first = first_events(string[rows.named], analysis.call_tree.event[rows.named])
     known = analysis.launches_known
     table = [
         schema.Operator(
+            id=int(first[i]),
             name=analysis.trace.strings[i],
             calls=int(calls[i]),
             host_us=int(host_ns[i]) / 1000,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 
@@ -20,9 +18,6 @@ _ROLES = {
     "function": (Role.FUNCTION_MARK,),
 }
 
-_LONGEST_US = 1e6
-"""No mark costs more; a number above it was not written by the recorder."""
-
 
 def recorder_share(selection: Selection) -> schema.Recorder | None:
     """Sum the recorder's marks up; None where the trace holds none.
@@ -34,15 +29,15 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
     is_mark = isin(host.role, [int(role) for role in MARK_ROLES])
     if not is_mark.any():
         return None
-    manifest = host.trace.manifest or {}
+    manifest = host.trace.manifest
     steps = selection.analysis.steps
     chosen = isin(steps.at(host.call_tree.start), selection.steps)
     marks = schema.Marks(**{kind: _count(selection, chosen, kind) for kind in _ROLES})
-    cost = _cost_us(marks, manifest.get("cost_us"))
+    cost = _cost_us(marks, manifest.cost_us if manifest else {})
     duration = int(np.diff(steps.window[list(selection.steps)]).sum()) / 1000
     return schema.Recorder(
         version=_version(selection, is_mark),
-        markers=_texts(manifest.get("markers")),
+        markers=list(manifest.markers) if manifest else [],
         marks=marks,
         own_host_us=cost,
         own_share=cost / duration if cost is not None and duration > 0 else None,
@@ -54,23 +49,16 @@ def _count(selection: Selection, chosen: Bool, kind: str) -> int:
     return int(np.count_nonzero(chosen & isin(role, [int(each) for each in _ROLES[kind]])))
 
 
-def _cost_us(marks: schema.Marks, each_us: object) -> float | None:
+def _cost_us(marks: schema.Marks, each_us: dict[str, float | None]) -> float | None:
     """Return the marks' time; None where the cost of one kind that is there is not known."""
-    known = each_us if isinstance(each_us, dict) else {}
     total = 0.0
     for kind, count in msgspec.structs.asdict(marks).items():
         if not count:
             continue
-        cost = known.get(kind)
-        if not _is_time(cost):
+        if (cost := each_us.get(kind)) is None:
             return None
         total += count * cost
-    return total if known else None
-
-
-def _is_time(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 <= value <= _LONGEST_US
+    return total if each_us else None
 
 
 def _version(selection: Selection, is_mark: Bool) -> int | None:
@@ -78,7 +66,3 @@ def _version(selection: Selection, is_mark: Bool) -> int | None:
     texts = (host.trace.strings[string] for string in unique(host.string[is_mark]).tolist())
     decoded = (markers.decode(text) for text in texts)
     return max((mark.version for mark in decoded if mark is not None), default=None)
-
-
-def _texts(value: object) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

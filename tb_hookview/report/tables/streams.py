@@ -24,6 +24,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.tables.events.keys import stream_ids
 
 SHORT_NS = 30_000
 """Pauses of launched work below this are the device's own."""
@@ -42,29 +43,30 @@ class Pauses(NamedTuple):
 
 def stream_rows(selection: Selection) -> list[schema.Stream]:
     """One row per stream that did any of the selected work, by device, then busiest first."""
-    analysis, work = selection.analysis, selection.analysis.device_events
-    thread = analysis.trace.events.thread[work.event]
-    chosen = selection.work
+    analysis, chosen = selection.analysis, selection.work
+    stream = stream_ids(analysis)
     rows = [
-        _row(analysis, device, stream, chosen & (thread == stream) & (work.device == device))
-        for stream in unique(thread[chosen]).tolist()
-        for device in unique(work.device[chosen & (thread == stream)]).tolist()
+        _row(analysis, number, chosen & (stream == number))
+        for number in unique(stream[chosen]).tolist()
     ]
     return sorted(rows, key=lambda row: (int(row.device), -row.busy_us))
 
 
-def _row(analysis: Analysis, device: int, thread: int, mine: Bool) -> schema.Stream:
+def _row(analysis: Analysis, number: int, mine: Bool) -> schema.Stream:
     work, trace = analysis.device_events, analysis.trace
+    device, event = int(work.device[mine][0]), int(work.event[mine][0])
     queue, pauses = (
         queue_length(analysis.call_tree, analysis.device_events, mine),
         find_pauses(analysis, mine),
     )
     known = bool(len(queue.time))
     return schema.Stream(
+        id=number,
         device=str(device),
-        stream=trace.threads[thread].tid.removeprefix("stream "),
+        device_id=str(device),
+        stream=trace.threads[int(trace.events.thread[event])].stream,
         count=int(mine.sum()),
-        busy_us=intervals.length(intervals.of(work.start[mine], work.end[mine])) / 1000,
+        busy_us=intervals.length(work.time_of(mine)) / 1000,
         host_us=pauses.host / 1000 if known else None,
         kernel_us=pauses.kernel / 1000 if known else None,
         other_us=pauses.other / 1000 if known else None,

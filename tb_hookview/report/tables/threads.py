@@ -68,6 +68,7 @@ def _row(analysis: Analysis, rows: _Rows, windows: Int | None) -> schema.Thread:
         if (spent := _length(times[phase], windows))
     }
     return schema.Thread(
+        id=rows.thread,
         thread=place.name or place.tid,
         process=place.pid,
         role=thread_role(analysis, rows.thread),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tb_hookview.analysis.host.roles import Role, node_name
 from tb_hookview.analysis.host.stacks import is_frame
-from tb_hookview.timeline.event.reference import STRETCH, EventRef
+from tb_hookview.schema.timeline import ChainKind, ChainLink
+from tb_hookview.timeline.event.reference import SPAN, EventRef
 from tb_hookview.timeline.lanes.names import label
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup
 from tb_hookview.timeline.timeline import Timeline
@@ -17,11 +17,17 @@ from tb_hookview.trace import EventCategory
 LONGEST = 2000
 """Characters of a link's text."""
 
+_KINDS: dict[EventCategory, ChainKind] = {
+    EventCategory.OPERATOR: "operator",
+    EventCategory.ANNOTATION: "annotation",
+    EventCategory.RUNTIME: "call",
+}
 
-def chain(timeline: Timeline, subject: EventRef) -> list[dict[str, Any]]:
+
+def chain(timeline: Timeline, subject: EventRef) -> list[ChainLink]:
     """Links of the chain, innermost first; the `id` of what is on no lane is None."""
     analysis = timeline.analysis
-    if subject.category == STRETCH:
+    if subject.category == SPAN:
         return _modules_above(timeline, subject.module)
     row, first = subject.row, -1
     if subject.is_host_row:
@@ -36,7 +42,7 @@ def chain(timeline: Timeline, subject: EventRef) -> list[dict[str, Any]]:
     return links + list(_lines(timeline, subject, row))
 
 
-def _rows(timeline: Timeline, row: int) -> list[dict[str, Any]]:
+def _rows(timeline: Timeline, row: int) -> list[ChainLink]:
     """A host row and those around it."""
     analysis, links = timeline.analysis, []
     while row >= 0:
@@ -45,7 +51,7 @@ def _rows(timeline: Timeline, row: int) -> list[dict[str, Any]]:
     return links
 
 
-def _row(timeline: Timeline, row: int) -> dict[str, Any]:
+def _row(timeline: Timeline, row: int) -> ChainLink:
     analysis = timeline.analysis
     host, event = analysis.host, int(analysis.call_tree.event[row])
     module = int(analysis.module_calls.module[row])
@@ -53,47 +59,44 @@ def _row(timeline: Timeline, row: int) -> dict[str, Any]:
         return _link("module", timeline.names.texts[timeline.names.module + module], event)
     if host.role_of(row) is Role.NODE:
         return _link("node", node_name(host.name(row)), event)
-    kind = EventCategory(int(host.kind[row]))
-    return _link(
-        "call" if kind is EventCategory.RUNTIME else kind.name.lower(), host.name(row), event
-    )
+    return _link(_KINDS[EventCategory(int(host.kind[row]))], host.name(row), event)
 
 
-def _module(timeline: Timeline, row: int, links: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _module(timeline: Timeline, row: int, links: list[ChainLink]) -> list[ChainLink]:
     """The module that a row belongs to, where none of the rows around it is its call."""
     module = int(timeline.analysis.attribution.row_module[row])
     if module < 0:
         return []
     path = timeline.names.texts[timeline.names.module + module]
-    named = any(link["kind"] == "module" and link["text"] == label(path, LONGEST) for link in links)
+    named = any(link.kind == "module" and link.text == label(path, LONGEST) for link in links)
     return [] if named else [_link("module", path, None)]
 
 
-def _modules_above(timeline: Timeline, module: int) -> list[dict[str, Any]]:
+def _modules_above(timeline: Timeline, module: int) -> list[ChainLink]:
     links = []
     while (module := int(timeline.analysis.modules.parent[module])) >= 0:
         links.append(_link("module", timeline.names.texts[timeline.names.module + module], None))
     return links
 
 
-def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[dict[str, Any]]:
+def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[ChainLink]:
     """Python frames around the event; in the backward pass, around what made its node."""
     analysis = timeline.analysis
     if row >= 0:
         node = int(analysis.row_node[row])
-        forward_op = int(timeline.forward_ops[node]) if node >= 0 else -1
+        forward_op = int(timeline.analysis.nodes.forward_op[node]) if node >= 0 else -1
         asked = forward_op if forward_op >= 0 else row
         thread, moment = int(analysis.call_tree.thread[asked]), int(analysis.call_tree.start[asked])
         yield from _frames(timeline, thread, moment)
     elif subject.category == "python":
-        place = timeline.place(subject.event)
-        depth = int(timeline.lane(place.lane).depth[place.position])
+        at = timeline.position_of(subject.event)
+        depth = int(timeline.lane(at.lane).depth[at.position])
         yield from _frames(timeline, subject.thread, subject.start, depth)
 
 
 def _frames(
     timeline: Timeline, thread: int, moment: int, below: int | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[ChainLink]:
     """Frames open on a thread at a moment, innermost first; of the rows above `below` only."""
     number = timeline.lane_of_thread(thread, RowGroup.PYTHON)
     if number < 0:
@@ -107,5 +110,5 @@ def _frames(
                 yield _link("line", text, int(lane.source[position]))
 
 
-def _link(kind: str, text: str, event: int | None) -> dict[str, Any]:
-    return {"kind": kind, "text": label(text, LONGEST), "id": event}
+def _link(kind: ChainKind, text: str, event: int | None) -> ChainLink:
+    return ChainLink(kind, label(text, LONGEST), event)

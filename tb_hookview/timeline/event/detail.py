@@ -6,58 +6,70 @@ import json
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import asdict
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays import intervals
 from tb_hookview.schema import Phase
+from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.timeline.event.chain import chain
 from tb_hookview.timeline.event.links import links
-from tb_hookview.timeline.event.reference import STRETCH, EventRef, event_ref_at, inside
-from tb_hookview.timeline.event.summary import spot
+from tb_hookview.timeline.event.reference import SPAN, EventRef, event_ref_at, inside
+from tb_hookview.timeline.event.summary import summary
 from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.lanes.catalogue import thread_label
 from tb_hookview.timeline.lanes.names import label
-from tb_hookview.timeline.timeline import Place, Timeline
+from tb_hookview.timeline.timeline import LanePosition, Timeline
 
 LONGEST_NAME = 10_000
 LONGEST_VALUE = 2000
 MOST_ARGUMENTS = 100
 
 
-def detail(timeline: Timeline, event: int) -> dict[str, Any]:
+def detail(timeline: Timeline, event: int) -> EventDetail:
     """The event of an id: where it is shown, whose it is, what is around it and linked to it.
 
     Raises:
         NotFoundError: there is no such event.
     """
-    place = timeline.place(event)
-    subject = event_ref_at(timeline, place)
-    told, omitted = links(timeline, subject)
-    name = timeline.names.texts[int(timeline.lane(place.lane).name[place.position])]
-    return {
-        **spot(timeline, event),
-        "name": label(name, LONGEST_NAME),
-        "category": subject.category,
-        **_whereabouts(timeline, subject),
-        **_owners(timeline, subject, place),
-        **_times(timeline, subject),
-        "chain": chain(timeline, subject),
-        "links": told,
-        "links_omitted": omitted,
-        "args": _arguments(timeline, subject, name),
-    }
+    at = timeline.position_of(event)
+    subject = event_ref_at(timeline, at)
+    linked, omitted = links(timeline, subject)
+    name = timeline.names.texts[int(timeline.lane(at.lane).name[at.position])]
+    in_short = asdict(summary(timeline, at)) | {"name": label(name, LONGEST_NAME)}
+    return EventDetail(
+        **in_short,
+        category=subject.category,
+        **_whereabouts(timeline, subject)._asdict(),
+        **_owners(timeline, subject, at)._asdict(),
+        self_us=_microseconds(_self_time(timeline, subject)),
+        device_us=_microseconds(_device_time(timeline, subject)),
+        chain=chain(timeline, subject),
+        links=linked,
+        links_omitted=omitted,
+        args=_arguments(timeline, subject, name),
+    )
 
 
-def _whereabouts(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
-    """Thread of the host; device and stream of work; the step by the host's clock."""
+class _Whereabouts(NamedTuple):
+    """Where an event is; None where it is on none."""
+
+    thread: str | None
+    device: str | None
+    stream: str | None
+    step: str | None
+
+
+def _whereabouts(timeline: Timeline, subject: EventRef) -> _Whereabouts:
+    """Thread of the host; device and stream of a device event; step by the host's clock."""
     analysis = timeline.analysis
     work, threads = analysis.device_events, analysis.trace.threads
     moment, device, stream, thread = subject.start, None, None, None
     if subject.work >= 0:
         device = str(work.device[subject.work])
-        stream = threads[subject.thread].tid.removeprefix("stream ")
+        stream = threads[subject.thread].stream
         launch = int(work.launch[subject.work])
         moment = int(analysis.call_tree.start[launch]) if launch >= 0 else moment
     elif subject.gap >= 0:
@@ -65,15 +77,11 @@ def _whereabouts(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
     elif subject.thread >= 0:
         thread = thread_label(analysis, subject.thread)
     step = int(analysis.steps.at(np.array([moment]))[0])
-    return {
-        "thread": thread,
-        "device": device,
-        "stream": stream,
-        "step": analysis.steps.name[step] if step >= 0 else None,
-    }
+    name = analysis.steps.name[step] if step >= 0 else None
+    return _Whereabouts(thread, device, stream, name)
 
 
-class _Owner(NamedTuple):
+class _OwnerIndex(NamedTuple):
     """Indices of what an event belongs to, -1 for none."""
 
     phase: int = -1
@@ -83,9 +91,9 @@ class _Owner(NamedTuple):
     reason: int = -1
 
 
-def _owner_of_work(analysis: Analysis, work: int) -> _Owner:
+def _owner_of_device_event(analysis: Analysis, work: int) -> _OwnerIndex:
     owners, launch = analysis.device_attribution, int(analysis.device_events.launch[work])
-    return _Owner(
+    return _OwnerIndex(
         phase=int(analysis.phases.row[launch]) if launch >= 0 else -1,
         module=int(owners.module[work]),
         node=int(owners.node[work]),
@@ -94,10 +102,10 @@ def _owner_of_work(analysis: Analysis, work: int) -> _Owner:
     )
 
 
-def _owner_of_row(analysis: Analysis, row: int) -> _Owner:
+def _owner_of_row(analysis: Analysis, row: int) -> _OwnerIndex:
     attribution, node = analysis.attribution, int(analysis.row_node[row])
     evidence = int(attribution.row_evidence[row])
-    return _Owner(
+    return _OwnerIndex(
         phase=int(analysis.phases.row[row]),
         module=int(attribution.row_module[row]),
         node=node,
@@ -106,56 +114,71 @@ def _owner_of_row(analysis: Analysis, row: int) -> _Owner:
     )
 
 
-def _owner(timeline: Timeline, subject: EventRef, place: Place) -> _Owner:
+def _owner(timeline: Timeline, subject: EventRef, at: LanePosition) -> _OwnerIndex:
     if subject.work >= 0:
-        return _owner_of_work(timeline.analysis, subject.work)
-    if subject.category == STRETCH:
-        return _Owner(int(Phase.BACKWARD), subject.module)
+        return _owner_of_device_event(timeline.analysis, subject.work)
+    if subject.category == SPAN:
+        return _OwnerIndex(int(Phase.BACKWARD), subject.module)
     if subject.is_host_row:
         return _owner_of_row(timeline.analysis, subject.row)
     if subject.category == "python":
-        colour = int(timeline.lane(place.lane).colour[place.position])
-        return _Owner(int(np.flatnonzero(colour == colours.OF_PHASE)[0]))
-    return _Owner(subject.phase)
+        colour = int(timeline.lane(at.lane).colour[at.position])
+        return _OwnerIndex(int(np.flatnonzero(colour == colours.OF_PHASE)[0]))
+    return _OwnerIndex(subject.phase)
 
 
-def _owners(timeline: Timeline, subject: EventRef, place: Place) -> dict[str, Any]:
+class _Owners(NamedTuple):
+    """What an event belongs to, and how that is known; None where it is not."""
+
+    phase: str | None
+    module: str | None
+    node: str | None
+    evidence: str | None
+    no_module: str | None
+
+
+def _owners(timeline: Timeline, subject: EventRef, at: LanePosition) -> _Owners:
     """Phase, module and node, and how they are known."""
-    analysis, owner = timeline.analysis, _owner(timeline, subject, place)
+    analysis, owner = timeline.analysis, _owner(timeline, subject, at)
     module = subject.module if subject.module >= 0 else owner.module
     texts, first = timeline.names.texts, timeline.names.module
     position = int(analysis.nodes.row[owner.node]) if owner.node >= 0 else -1
-    return {
-        "phase": Phase(owner.phase).name.lower() if owner.phase >= 0 else None,
-        "module": texts[first + module] if module >= 0 else None,
-        "node": node_name(analysis.host.name(position)) if position >= 0 else None,
-        "evidence": EVIDENCE[owner.evidence] if owner.evidence >= 0 else None,
-        "no_module": REASONS[owner.reason] if owner.reason >= 0 else None,
-    }
+    return _Owners(
+        phase=Phase(owner.phase).name.lower() if owner.phase >= 0 else None,
+        module=texts[first + module] if module >= 0 else None,
+        node=node_name(analysis.host.name(position)) if position >= 0 else None,
+        evidence=EVIDENCE[owner.evidence] if owner.evidence >= 0 else None,
+        no_module=REASONS[owner.reason] if owner.reason >= 0 else None,
+    )
 
 
-def _times(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
-    """Times beside the duration; None where there is nothing to tell."""
-    analysis = timeline.analysis
-    own: int | None = None
-    device: int | None = None
+def _self_time(timeline: Timeline, subject: EventRef) -> int | None:
+    """Time of a host row less the rows inside; of a phase less its pauses; nanoseconds."""
     if subject.is_host_row:
-        own = _own_time(timeline, subject.row)
-    elif subject.phase >= 0:
-        window = np.array([[subject.start, subject.end]], np.int64)
-        own = int(intervals.lengths_within(analysis.phases.time[subject.phase], window)[0])
-    if analysis.launches_known and (subject.row >= 0 or subject.category == "python"):
-        device = int(analysis.device_events.duration[inside(timeline, subject)].sum())
-    return {
-        "self_us": None if own is None else own / 1000,
-        "device_us": None if device is None else device / 1000,
-    }
+        return _own_time(timeline, subject.row)
+    if subject.phase < 0:
+        return None
+    window = np.array([[subject.start, subject.end]], np.int64)
+    phase = timeline.analysis.phases.time[subject.phase]
+    return int(intervals.lengths_within(phase, window)[0])
+
+
+def _device_time(timeline: Timeline, subject: EventRef) -> int | None:
+    """Time of the device events launched inside a host row or module, nanoseconds."""
+    analysis = timeline.analysis
+    if not analysis.launches_known or (subject.row < 0 and subject.category != "python"):
+        return None
+    return int(analysis.device_events.duration[inside(timeline, subject)].sum())
+
+
+def _microseconds(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / 1000
 
 
 def _own_time(timeline: Timeline, row: int) -> int:
     """Time of a host row less that of the rows directly inside it."""
     call_tree = timeline.analysis.call_tree
-    below = np.arange(row + 1, call_tree.behind[row])
+    below = np.arange(row + 1, call_tree.subtree_end[row])
     children = below[call_tree.parent[below] == row]
     taken = np.minimum(call_tree.end[children], call_tree.end[row]) - call_tree.start[children]
     return max(int(call_tree.duration[row] - taken.sum()), 0)

@@ -1,17 +1,19 @@
-"""What an event has to do with others: launches, autograd's arrows, waits, idle time."""
+"""What an event is linked to: launches, autograd's arrows, syncs, idle time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import asdict
 
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
-from tb_hookview.timeline.event.reference import STRETCH, EventRef, inside, nodes_inside
-from tb_hookview.timeline.event.summary import spots
+from tb_hookview.schema.timeline import EventLink, Relation
+from tb_hookview.timeline.event.reference import SPAN, EventRef, inside, nodes_inside
+from tb_hookview.timeline.event.summary import summaries
 from tb_hookview.timeline.timeline import Timeline
 
 MOST = 200
@@ -20,20 +22,19 @@ MOST = 200
 class Linked(NamedTuple):
     """Some events of one lane, and what the subject is to them."""
 
-    relation: str
+    relation: Relation
     lane: int
     position: Int
 
 
-def links(timeline: Timeline, subject: EventRef) -> tuple[list[dict[str, Any]], int]:
+def links(timeline: Timeline, subject: EventRef) -> tuple[list[EventLink], int]:
     """The first `MOST` links by relation and start, and how many are left out."""
     found = list(_all(timeline, subject))
-    told: list[dict[str, Any]] = []
+    first: list[EventLink] = []
     for linked in found:
-        shown = linked.position[: MOST - len(told)]
-        spotted = spots(timeline, linked.lane, shown)
-        told += [{"relation": linked.relation, **spot} for spot in spotted]
-    return told, sum(len(linked.position) for linked in found) - len(told)
+        events = summaries(timeline, linked.lane, linked.position[: MOST - len(first)])
+        first += [EventLink(**asdict(event), relation=linked.relation) for event in events]
+    return first, sum(len(linked.position) for linked in found) - len(first)
 
 
 def _all(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
@@ -41,21 +42,21 @@ def _all(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
         yield from _of_gap(timeline, subject.gap)
         return
     if subject.work >= 0:
-        yield from _of_work(timeline, subject.work)
+        yield from _of_device_event(timeline, subject.work)
         return
-    if subject.category == STRETCH:
-        yield from _calls_of_stretch(timeline, subject)
+    if subject.category == SPAN:
+        yield from _calls_of_span(timeline, subject)
     elif subject.is_host_row:
         yield from _autograd(timeline, subject)
-        yield from _of_wait(timeline, subject.row)
+        yield from _of_sync(timeline, subject.row)
         yield from _left_idle(timeline, subject.row)
     if subject.category == "module":
-        yield from _stretches_of_call(timeline, subject)
+        yield from _spans_of_call(timeline, subject)
     work = timeline.analysis.device_events.event[inside(timeline, subject)]
     yield from _events(timeline, "launches", work)
 
 
-def _events(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
+def _events(timeline: Timeline, relation: Relation, rows: Int) -> Iterator[Linked]:
     """Links to rows of the trace, lane by lane."""
     lanes = timeline.lane_of_event[rows]
     for lane in unique(lanes).tolist():
@@ -63,34 +64,34 @@ def _events(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
         yield Linked(relation, lane, position)
 
 
-def _host_rows(timeline: Timeline, relation: str, rows: Int) -> Iterator[Linked]:
+def _host_rows(timeline: Timeline, relation: Relation, rows: Int) -> Iterator[Linked]:
     return _events(timeline, relation, timeline.analysis.call_tree.event[rows[rows >= 0]])
 
 
 def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
     gaps = timeline.analysis.gaps
-    work = gaps.work[gap : gap + 1]
+    work = gaps.device_event[gap : gap + 1]
     yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
     yield from _events(timeline, "ended by", timeline.analysis.device_events.event[work[work >= 0]])
 
 
-def _of_work(timeline: Timeline, work: int) -> Iterator[Linked]:
+def _of_device_event(timeline: Timeline, work: int) -> Iterator[Linked]:
     analysis = timeline.analysis
     yield from _host_rows(timeline, "launched by", analysis.device_events.launch[work : work + 1])
-    waits = np.flatnonzero(timeline.waited_for == work)
-    yield from _host_rows(timeline, "waited for by", analysis.syncs.row[waits])
+    syncs = np.flatnonzero(analysis.syncs.blocking_event == work)
+    yield from _host_rows(timeline, "waited for by", analysis.syncs.row[syncs])
 
 
-def _of_wait(timeline: Timeline, row: int) -> Iterator[Linked]:
+def _of_sync(timeline: Timeline, row: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    work = timeline.waited_for[analysis.syncs.row == row]
+    work = analysis.syncs.blocking_event[analysis.syncs.row == row]
     yield from _events(timeline, "waits for", analysis.device_events.event[work[work >= 0]])
 
 
 def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """From an operator to the nodes it made; from a node, or a row within, to what made it."""
     analysis = timeline.analysis
-    forward_ops = timeline.forward_ops
+    forward_ops = timeline.analysis.nodes.forward_op
     made = np.flatnonzero(forward_ops == subject.row)
     yield from _host_rows(timeline, "forward of", analysis.nodes.row[made])
     node = int(analysis.row_node[subject.row])
@@ -98,17 +99,17 @@ def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
         yield from _host_rows(timeline, "backward of", forward_ops[node : node + 1])
 
 
-def _calls_of_stretch(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
-    """Calls of the module that made the nodes of one of its stretches."""
-    forward_ops = timeline.forward_ops[nodes_inside(timeline, subject)]
+def _calls_of_span(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
+    """Calls of the module that made the nodes of one of its spans."""
+    forward_ops = timeline.analysis.nodes.forward_op[nodes_inside(timeline, subject)]
     calls = _call_around(timeline, subject.module, forward_ops)
     yield from _sources(timeline, "backward of", "forward", unique(calls[calls >= 0]))
 
 
-def _stretches_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
-    """Stretches of a module whose nodes were made in one of its calls."""
+def _spans_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
+    """Spans of a module whose nodes were made in one of its calls."""
     analysis = timeline.analysis
-    calls = _call_around(timeline, subject.module, timeline.forward_ops)
+    calls = _call_around(timeline, subject.module, timeline.analysis.nodes.forward_op)
     made = analysis.nodes.row[calls == subject.row]
     start, thread = analysis.call_tree.start[made], analysis.call_tree.thread[made]
     wanted = timeline.names.module + subject.module
@@ -117,8 +118,8 @@ def _stretches_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked
         mine = np.flatnonzero(lane.name == wanted)
         mine = mine[np.argsort(lane.start[mine], kind="stable")]
         begun = start[thread == timeline.entries[number].thread]
-        place = np.searchsorted(lane.start[mine], begun, side="right") - 1
-        held = mine[unique(place[place >= 0])]
+        last = np.searchsorted(lane.start[mine], begun, side="right") - 1
+        held = mine[unique(last[last >= 0])]
         yield Linked("forward of", number, held)
 
 
@@ -127,10 +128,10 @@ def _call_around(timeline: Timeline, module: int, rows: Int) -> Int:
     analysis = timeline.analysis
     calls = np.flatnonzero((analysis.module_calls.module == module) & (analysis.row_node < 0))
     found = lookup(calls, np.searchsorted(calls, rows, side="right") - 1)
-    return np.where(rows < lookup(analysis.call_tree.behind, found), found, -1)
+    return np.where(rows < lookup(analysis.call_tree.subtree_end, found), found, -1)
 
 
-def _sources(timeline: Timeline, relation: str, kind: str, sources: Int) -> Iterator[Linked]:
+def _sources(timeline: Timeline, relation: Relation, kind: str, sources: Int) -> Iterator[Linked]:
     for number in timeline.lanes_of(kind):
         position = timeline.lane(number).position_of(sources)
         yield Linked(relation, number, position[position >= 0])

@@ -1,4 +1,4 @@
-"""What an event of the timeline is: a row of the trace, or something that the analysis found."""
+"""What an event of the timeline is: a row of the trace, or a result of the analysis."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_hookview.arrays.types import Int
-from tb_hookview.timeline.timeline import Place, Timeline
+from tb_hookview.timeline.timeline import LanePosition, Timeline
 from tb_hookview.trace import EventCategory
 
 
@@ -21,7 +21,7 @@ class EventRef:
     event: int = -1
     """Row of `Events`."""
     row: int = -1
-    """Row of the forest: the event itself, or (`module_backward`) its first node."""
+    """Host row: the event itself, or (`module_backward`) its first node."""
     work: int = -1
     """Index into `DeviceEvents`."""
     thread: int = -1
@@ -36,21 +36,21 @@ class EventRef:
 
     @property
     def is_host_row(self) -> bool:
-        """Whether it is one row of the forest, with what is inside it."""
-        return self.row >= 0 and self.category != STRETCH
+        """Whether it is one host row, including what is inside it."""
+        return self.row >= 0 and self.category != SPAN
 
 
-STRETCH = "module_backward"
-"""Category of a stretch of the backward pass, which is many rows."""
+SPAN = "module_backward"
+"""Category of a module's span of the backward pass, which is many rows."""
 
 
-def event_ref_at(timeline: Timeline, place: Place) -> EventRef:
-    """What is shown at a place."""
-    lane = timeline.lane(place.lane)
-    start, end = int(lane.start[place.position]), int(lane.end[place.position])
-    source, name = int(lane.source[place.position]), int(lane.name[place.position])
+def event_ref_at(timeline: Timeline, at: LanePosition) -> EventRef:
+    """What is shown at a position of a lane."""
+    lane = timeline.lane(at.lane)
+    start, end = int(lane.start[at.position]), int(lane.end[at.position])
+    source, name = int(lane.source[at.position]), int(lane.name[at.position])
     names = timeline.names
-    kind = timeline.entries[place.lane].kind
+    kind = timeline.entries[at.lane].kind
     if kind == "steps":
         if source >= 0:
             return EventRef("step", start, end, step=source)
@@ -64,7 +64,7 @@ def event_ref_at(timeline: Timeline, place: Place) -> EventRef:
     if kind == "backward":
         thread = int(timeline.analysis.call_tree.thread[source])
         module = name - names.module
-        return EventRef(STRETCH, start, end, row=source, thread=thread, module=module)
+        return EventRef(SPAN, start, end, row=source, thread=thread, module=module)
     return _traced(timeline, source, start, end)
 
 
@@ -83,17 +83,17 @@ def _traced(timeline: Timeline, event: int, start: int, end: int) -> EventRef:
         start=start,
         end=end,
         event=event,
-        row=int(timeline.forest_of_event[event]),
-        work=int(timeline.work_of_event[event]),
+        row=int(timeline.call_tree_row[event]),
+        work=int(timeline.device_event[event]),
         thread=int(events.thread[event]),
     )
 
 
 def inside(timeline: Timeline, subject: EventRef) -> Int:
-    """Device work that was launched inside a host row, a frame or a stretch of a module."""
+    """Device events launched inside a host row, a frame or a module's span."""
     analysis = timeline.analysis
     call_tree, launch = analysis.call_tree, analysis.device_events.launch
-    if subject.category == STRETCH:
+    if subject.category == SPAN:
         first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
         mine = (launch >= first) & (launch < last) & (analysis.device_attribution.node >= 0)
         mine[mine] = _began_in(subject, call_tree.start[launch[mine]])
@@ -101,7 +101,8 @@ def inside(timeline: Timeline, subject: EventRef) -> Int:
         mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
         return np.flatnonzero(mine)
     if subject.is_host_row:
-        return np.flatnonzero((launch >= subject.row) & (launch < call_tree.behind[subject.row]))
+        end = call_tree.subtree_end[subject.row]
+        return np.flatnonzero((launch >= subject.row) & (launch < end))
     if subject.category == "python":
         first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
         mine = (launch >= first) & (launch < last)
@@ -115,7 +116,7 @@ def _began_in(subject: EventRef, moments: Int) -> Int:
 
 
 def nodes_inside(timeline: Timeline, subject: EventRef) -> Int:
-    """Nodes of a stretch of a module: those of it and the modules below that began in it."""
+    """Nodes of a module and the modules below it that began in one of its spans."""
     analysis = timeline.analysis
     position, owner = analysis.nodes.row, analysis.attribution.node_module
     mine = analysis.call_tree.thread[position] == subject.thread

@@ -1,17 +1,16 @@
-"""Single events as the page is told them: which, where, when."""
+"""Single events in short: which, where, when."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from tb_hookview.arrays.types import Int
 from tb_hookview.arrays.units import microseconds
-from tb_hookview.timeline.timeline import Timeline
+from tb_hookview.schema.timeline import EventSummary
+from tb_hookview.timeline.timeline import LanePosition, Timeline
 
 
-def spots(timeline: Timeline, lane: int, position: Int) -> list[dict[str, Any]]:
+def summaries(timeline: Timeline, lane: int, position: Int) -> list[EventSummary]:
     """Some events of a lane."""
     items = timeline.lane(lane)
     columns = (
@@ -23,20 +22,11 @@ def spots(timeline: Timeline, lane: int, position: Int) -> list[dict[str, Any]]:
         microseconds(items.end[position] - items.start[position]),
     )
     return [
-        {
-            "id": event,
-            "lane": str(lane),
-            "depth": depth,
-            "name": name,
-            "colour": colour,
-            "start": start,
-            "duration": duration,
-        }
+        EventSummary(event, str(lane), depth, name, colour, start, duration)
         for event, depth, name, colour, start, duration in zip(*columns, strict=True)
     ]
 
 
-def spot(timeline: Timeline, event: int) -> dict[str, Any]:
-    """The event of an id."""
-    place = timeline.place(event)
-    return spots(timeline, place.lane, np.array([place.position]))[0]
+def summary(timeline: Timeline, at: LanePosition) -> EventSummary:
+    """The event at one position of a lane."""
+    return summaries(timeline, at.lane, np.array([at.position]))[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.thread_roles import thread_role
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
+from tb_hookview.schema.timeline import LaneKind
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.device_lanes import idle_items, queue_curve
 from tb_hookview.timeline.lanes.lane import LaneItems
@@ -31,8 +32,7 @@ from tb_hookview.trace import EventCategory
 class Entry:
     """A lane before it is made."""
 
-    kind: str
-    """ "steps", "forward", "backward", "host", "device", "idle", "queue" or "annotations"."""
+    kind: LaneKind
     group: str
     title: str
     subtitle: str
@@ -41,8 +41,12 @@ class Entry:
     """Of a queue, which is a curve and has no items."""
     thread: int = -1
     """Thread of the trace that the lane is of, -1 for none."""
-    sort: RowGroup | None = None
+    row_group: RowGroup | None = None
     """Which rows of that thread it holds; None where its items are our own."""
+    thread_name: str | None = None
+    """Thread of the host, as the report's rows name it."""
+    device: str | None = None
+    stream: str | None = None
 
 
 def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]:
@@ -59,16 +63,21 @@ def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]
 
 def _modules(analysis: Analysis, names: Names) -> Iterator[Entry]:
     forward = unique(analysis.call_tree.thread[forward_rows(analysis)])
-    backward = backward_threads(analysis)
-    for kind, threads, items in (
-        ("forward", forward, forward_items),
-        ("backward", backward, backward_items),
-    ):
-        for thread in threads.tolist():
-            label = thread_label(analysis, thread) if len(threads) > 1 else ""
-            title = f"{kind}, {label}" if label else kind
-            made = partial(items, analysis, names, thread)
-            yield Entry(kind, "Modules", title, "", made, thread=thread)
+    items = partial(forward_items, analysis, names)
+    yield from _lanes_of_modules(analysis, "forward", forward.tolist(), items)
+    items = partial(backward_items, analysis, names)
+    yield from _lanes_of_modules(analysis, "backward", backward_threads(analysis).tolist(), items)
+
+
+def _lanes_of_modules(
+    analysis: Analysis, kind: LaneKind, threads: list[int], items: Callable[[int], LaneItems]
+) -> Iterator[Entry]:
+    """One lane for each thread, which is named where there are several."""
+    for thread in threads:
+        label = thread_label(analysis, thread) if len(threads) > 1 else ""
+        title = f"{kind}, {label}" if label else kind
+        lane = Entry(kind, "Modules", title, "", partial(items, thread), thread=thread)
+        yield replace(lane, thread_name=thread_name(analysis, thread))
 
 
 _TITLES = {
@@ -81,7 +90,7 @@ _TITLES = {
 
 
 def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
-    """Lanes of host threads: the one that trains first, of one role the fullest first."""
+    """Lanes of host threads: the training one first, then by role, the fullest first."""
     host, python = rows.groups(RowGroup.HOST), rows.groups(RowGroup.PYTHON)
     roles = {thread: thread_role(analysis, thread) for thread in {*host, *python}}
     order = list(_TITLES)
@@ -93,34 +102,42 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
     for thread in sorted(roles, key=lambda t: (t != main, rank(t))):
         title = "main thread" if thread == main else _TITLES[roles[thread]]
         label = thread_label(analysis, thread)
-        for sort, subtitle in ((RowGroup.HOST, label), (RowGroup.PYTHON, f"Python stack, {label}")):
-            if thread in rows.groups(sort):
-                yield _trace_lane("host", "Host", title, subtitle, rows, thread, sort)
+        name = thread_name(analysis, thread)
+        for group, subtitle in (
+            (RowGroup.HOST, label),
+            (RowGroup.PYTHON, f"Python stack, {label}"),
+        ):
+            if thread in rows.groups(group):
+                lane = Entry("host", "Host", title, subtitle, thread_name=name)
+                yield _with_rows(lane, rows, thread, group)
 
 
 def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entry]:
     work, threads = analysis.device_events, analysis.trace.threads
     labels = {device.id: device.name for device in analysis.trace.devices}
-    thread_of_work = analysis.trace.events.thread[work.event]
     devices = unique(work.device).tolist()
-    streams = {device: unique(thread_of_work[work.device == device]).tolist() for device in devices}
+    streams = {device: unique(work.stream[work.device == device]).tolist() for device in devices}
     shown: set[int] = set()
     for device, found in streams.items():
         for thread in sorted(found, key=lambda t: -rows.groups(RowGroup.DEVICE)[t]):
             if thread not in shown:
                 shown.add(thread)
-                stream = f"stream {threads[thread].tid.removeprefix('stream ')}"
-                group = f"Device {device}"
-                yield _trace_lane("device", group, group, stream, rows, thread, RowGroup.DEVICE)
+                stream = threads[thread].stream
+                title = f"Device {device}"
+                lane = Entry("device", title, title, f"stream {stream}", device=str(device))
+                lane = _with_rows(lane, rows, thread, RowGroup.DEVICE)
+                yield replace(lane, stream=stream)
     for device in devices:
         items = partial(idle_items, analysis, names, device)
         subtitle = f"by cause, device {device} {labels.get(device, '')}".rstrip()
-        yield Entry("idle", f"Device {device}", "device idle", subtitle, items)
+        group = f"Device {device}"
+        yield Entry("idle", group, "device idle", subtitle, items, device=str(device))
     for device in devices:
         if ((work.device == device) & (work.launch >= 0)).any():
             curve = partial(queue_curve, analysis, device)
             subtitle = f"outstanding launches, device {device}"
-            yield Entry("queue", f"Device {device}", "queue depth", subtitle, curve=curve)
+            group, number = f"Device {device}", str(device)
+            yield Entry("queue", group, "queue depth", subtitle, curve=curve, device=number)
 
 
 _REST = {
@@ -136,26 +153,33 @@ def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
         kinds = unique(analysis.trace.events.kind[rows.rows(thread, RowGroup.REST)]).tolist()
         subtitle = ", ".join(_REST[EventCategory(kind)] for kind in kinds)
         title = thread_label(analysis, thread)
-        yield _trace_lane("annotations", "Other", title, subtitle, rows, thread, RowGroup.REST)
+        of_host = not analysis.host.device_threads[thread]
+        name = thread_name(analysis, thread) if of_host else None
+        lane = Entry("annotations", "Other", title, subtitle, thread_name=name)
+        yield _with_rows(lane, rows, thread, RowGroup.REST)
 
 
-def _trace_lane(
-    kind: str, group: str, title: str, subtitle: str, rows: TraceRows, thread: int, sort: RowGroup
-) -> Entry:
-    items = partial(rows.items, thread, sort)
-    return Entry(kind, group, title, subtitle, items, thread=thread, sort=sort)
+def _with_rows(lane: Entry, rows: TraceRows, thread: int, group: RowGroup) -> Entry:
+    """The lane with the rows of one thread and group as its items."""
+    items = partial(rows.items, thread, group)
+    return replace(lane, items=items, thread=thread, row_group=group)
+
+
+def thread_name(analysis: Analysis, thread: int) -> str:
+    """Name of a thread, or its number where it has none; as in the report's rows."""
+    found = analysis.trace.threads[thread]
+    return found.name or found.tid
 
 
 def thread_label(analysis: Analysis, thread: int) -> str:
-    """Name of a thread, or its number where it has none."""
-    place = analysis.trace.threads[thread]
-    return (place.name or place.tid).strip()
+    """The same as shown to people."""
+    return thread_name(analysis, thread).strip()
 
 
 def lane_of_rows(entries: list[Entry], rows: TraceRows, count: int) -> Int:
     """Lane that holds each row of `Events`, shape (count,)."""
     lane = np.full(count, -1, np.int64)
     for number, entry in enumerate(entries):
-        if entry.sort is not None:
-            lane[rows.rows(entry.thread, entry.sort)] = number
+        if entry.row_group is not None:
+            lane[rows.rows(entry.thread, entry.row_group)] = number
     return lane

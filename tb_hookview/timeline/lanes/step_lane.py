@@ -19,13 +19,13 @@ from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
 
 PAUSE = 100
-"""Part of its step that a pause within a phase may take, one in so many."""
+"""A pause within a phase may take one part in this many of its step."""
 
 
 def step_items(analysis: Analysis, names: Names) -> LaneItems:
-    """Steps, and the stretches of their phases; the source of an item is its step, else -1."""
+    """Steps, and the spans of their phases; the source of an item is its step, else -1."""
     window = analysis.steps.window
-    start, end, phase = phase_stretches(analysis)
+    start, end, phase = phase_spans(analysis)
     steps = np.arange(len(window))
     return LaneItems(
         start=np.concatenate([window[:, 0], start]),
@@ -36,8 +36,8 @@ def step_items(analysis: Analysis, names: Names) -> LaneItems:
     )
 
 
-def phase_stretches(analysis: Analysis) -> tuple[Int, Int, Int]:
-    """Start, end and phase of each stretch, in order; none goes over the bound of a step."""
+def phase_spans(analysis: Analysis) -> tuple[Int, Int, Int]:
+    """Start, end and phase of each span, in order; none crosses the bound of a step."""
     times = [_cut(time, unique(analysis.steps.window)) for time in analysis.phases.time]
     numbers = [np.full(len(time), number) for number, time in enumerate(times)]
     pieces, phase = np.concatenate(times), np.concatenate(numbers)

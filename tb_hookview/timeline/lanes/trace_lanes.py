@@ -30,45 +30,47 @@ class RowGroup(IntEnum):
     REST = 3
 
 
-_SORTS = {
+_GROUPS = {
     EventCategory.OPERATOR: RowGroup.HOST,
     EventCategory.ANNOTATION: RowGroup.HOST,
     EventCategory.RUNTIME: RowGroup.HOST,
     EventCategory.PYTHON: RowGroup.PYTHON,
     **dict.fromkeys(DEVICE_WORK, RowGroup.DEVICE),
 }
-_SORT_OF_KIND = np.array([_SORTS.get(kind, RowGroup.REST) for kind in EventCategory], np.int64)
+_GROUP_OF_CATEGORY = np.array(
+    [_GROUPS.get(kind, RowGroup.REST) for kind in EventCategory], np.int64
+)
 
 
 class TraceRows:
-    """The rows of a trace by thread and sort, and what the analysis says of their colour."""
+    """The rows of a trace by thread and group, with their colours."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         events = analysis.trace.events
-        key = events.thread.astype(np.int64) * len(RowGroup) + _SORT_OF_KIND[events.kind]
+        key = events.thread.astype(np.int64) * len(RowGroup) + _GROUP_OF_CATEGORY[events.kind]
         self._order = np.argsort(key, kind="stable")
         present, first = np.unique(key[self._order], return_index=True)
         last = np.append(first, len(key))[1:]
-        self._stretch = {
+        self._span = {
             (int(k) // len(RowGroup), RowGroup(int(k) % len(RowGroup))): (int(a), int(b))
             for k, a, b in zip(present, first, last, strict=True)
         }
 
-    def groups(self, sort: RowGroup) -> dict[int, int]:
-        """Number of rows of a sort, by thread."""
-        return {t: b - a for (t, s), (a, b) in self._stretch.items() if s is sort}
+    def groups(self, group: RowGroup) -> dict[int, int]:
+        """Number of rows of a group, by thread."""
+        return {t: b - a for (t, g), (a, b) in self._span.items() if g is group}
 
-    def rows(self, thread: int, sort: RowGroup) -> Int:
-        """Rows of `Events` of one thread and sort, ascending."""
-        first, last = self._stretch[thread, sort]
+    def rows(self, thread: int, group: RowGroup) -> Int:
+        """Rows of `Events` of one thread and group, ascending."""
+        first, last = self._span[thread, group]
         return self._order[first:last]
 
-    def items(self, thread: int, sort: RowGroup) -> LaneItems:
-        """What the lane of a thread and sort shows; the source of an item is its row."""
-        rows, events = self.rows(thread, sort), self._analysis.trace.events
+    def items(self, thread: int, group: RowGroup) -> LaneItems:
+        """What the lane of a thread and group shows; the source of an item is its row."""
+        rows, events = self.rows(thread, group), self._analysis.trace.events
         colour = self._colour[rows]
-        if sort is RowGroup.PYTHON:
+        if group is RowGroup.PYTHON:
             colour = self._colour_of_frames(thread, events.start[rows])
         start = events.start[rows]
         name = events.name[rows].astype(np.int64)
@@ -76,7 +78,7 @@ class TraceRows:
 
     @cached_property
     def _colour(self) -> Colours:
-        """Colour of each row of `Events`; those of frames are found elsewhere."""
+        """Colour of each row of `Events` but Python frames."""
         analysis = self._analysis
         work = analysis.device_events
         colour = np.full(len(analysis.trace.events), Colour.OTHER, np.uint8)

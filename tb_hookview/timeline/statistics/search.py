@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.timeline.event.summary import spots
-from tb_hookview.timeline.timeline import Place, Timeline
+from tb_hookview.schema.timeline import EventSummary, SearchResult
+from tb_hookview.timeline.event.summary import summaries
+from tb_hookview.timeline.timeline import LanePosition, Timeline
 from tb_hookview.timeline.window.merging import touching
 
 MOST_HITS = 500
@@ -30,8 +30,8 @@ class Question:
     """In how many parts hits are counted."""
 
 
-def search(timeline: Timeline, question: Question) -> dict[str, Any]:
-    """All events found are counted; the first of them by start are told."""
+def search(timeline: Timeline, question: Question) -> SearchResult:
+    """Count all events found, and list the first of them by start."""
     named = _named(timeline, question.text)
     found = {
         number: _matches(timeline, number, named, question)
@@ -42,18 +42,18 @@ def search(timeline: Timeline, question: Question) -> dict[str, Any]:
     position = np.concatenate([*found.values(), _NONE])
     starts = [timeline.lane(n).start[p] for n, p in found.items()]
     start = np.concatenate([*starts, _NONE])
-    return {
-        "total": len(start),
-        "hits": _told(timeline, number, position, start),
-        "density": _density(timeline, start, question),
-    }
+    return SearchResult(
+        total=len(start),
+        hits=_hits(timeline, number, position, start),
+        density=_density(timeline, start, question),
+    )
 
 
 _NONE: Int = np.zeros(0, np.int64)
 
 
 def _named(timeline: Timeline, text: str) -> Bool:
-    """Which names hold the text; each is looked at once, however many events bear it."""
+    """Which names hold the text; each is looked at once, however many events have it."""
     wanted = text.lower()
     return np.array([wanted in name for name in timeline.names.lower] or [False], bool)
 
@@ -71,15 +71,15 @@ def _matches(timeline: Timeline, number: int, named: Bool, question: Question) -
     return np.flatnonzero(wanted)
 
 
-def _told(timeline: Timeline, number: Int, position: Int, start: Int) -> list[dict[str, Any]]:
+def _hits(timeline: Timeline, number: Int, position: Int, start: Int) -> list[EventSummary]:
     first = _earliest(start)
-    told: dict[Place, dict[str, Any]] = {}
+    hits: dict[LanePosition, EventSummary] = {}
     for lane in unique(number[first]).tolist():
-        places = position[first][number[first] == lane]
-        for place, spot in zip(places.tolist(), spots(timeline, lane, places), strict=True):
-            told[Place(lane, place)] = spot
+        mine = position[first][number[first] == lane]
+        for item, event in zip(mine.tolist(), summaries(timeline, lane, mine), strict=True):
+            hits[LanePosition(lane, item)] = event
     order = zip(number[first].tolist(), position[first].tolist(), strict=True)
-    return [told[Place(lane, place)] for lane, place in order]
+    return [hits[LanePosition(lane, item)] for lane, item in order]
 
 
 def _earliest(start: Int) -> Int:

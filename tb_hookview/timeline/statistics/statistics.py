@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.arrays.types import Int
 from tb_hookview.schema import Phase
+from tb_hookview.schema.timeline import DeviceStatistics, WindowStatistics
 from tb_hookview.timeline.statistics.clipping import clip, sums
 from tb_hookview.timeline.statistics.top import Bounds, rankings
 from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.timeline.window.merging import touching
 
 
-def statistics(timeline: Timeline, start: int, end: int) -> dict[str, Any]:
+def statistics(timeline: Timeline, start: int, end: int) -> WindowStatistics:
     """Sums over a window, given in nanoseconds from the start of the trace."""
     window = (timeline.origin + start, timeline.origin + end)
     syncs = timeline.analysis.syncs
-    waits = clip(syncs.start, syncs.end, window)
+    inside = clip(syncs.start, syncs.end, window)
     ranked = list(rankings(timeline, window))
-    return {
-        "start": start / 1000,
-        "end": end / 1000,
-        "events": _events(timeline, window),
-        "host_blocked_us": _length_within(timeline.blocked, window) / 1000,
-        "waits": len(waits.row),
-        "sync_blocked_us": int(waits.time.sum()) / 1000,
-        "phases": _phases(timeline, window),
-        "devices": _devices(timeline, window),
-        "top": [row for ranking in ranked for row in ranking.told()],
-        "omitted": {ranking.kind: ranking.omitted for ranking in ranked},
-    }
+    return WindowStatistics(
+        start=start / 1000,
+        end=end / 1000,
+        events=_events(timeline, window),
+        host_blocked_us=_length_within(timeline.analysis.syncs.blocked, window) / 1000,
+        waits=len(inside.row),
+        sync_blocked_us=int(inside.time.sum()) / 1000,
+        phases=_phases(timeline, window),
+        devices=_devices(timeline, window),
+        top=[row for ranking in ranked for row in ranking.top()],
+        omitted={ranking.kind: ranking.omitted for ranking in ranked},
+    )
 
 
-def _length_within(time: Any, window: Bounds) -> int:
+def _length_within(time: Int, window: Bounds) -> int:
     return int(intervals.lengths_within(time, np.array([window], np.int64))[0])
 
 
@@ -50,7 +50,7 @@ def _events(timeline: Timeline, window: Bounds) -> int:
 
 
 def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
-    """Host time of each phase within steps; what of a step is in none is `other`."""
+    """Host time of each phase within steps; the rest of a step is `other`."""
     phases, steps = timeline.analysis.phases, timeline.analysis.steps.window
     inside = clip(steps[:, 0], steps[:, 1], window)
     windows = np.stack([inside.start, inside.end], axis=1)
@@ -63,21 +63,21 @@ def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     return {phase.name.lower(): spent[phase] / 1000 for phase in order}
 
 
-def _devices(timeline: Timeline, window: Bounds) -> list[dict[str, Any]]:
+def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:
     gaps = timeline.analysis.gaps
     names = {device.id: device.name for device in timeline.analysis.trace.devices}
     inside = clip(gaps.start, gaps.end, window)
-    told = []
-    for device, busy in timeline.busy.items():
+    found = []
+    for device, busy in timeline.analysis.device_events.busy.items():
         mine = gaps.device[inside.row] == device
         idle = sums(gaps.cause[inside.row][mine], inside.time[mine], len(Cause))
-        told.append(
-            {
-                "id": str(device),
-                "name": names.get(device, ""),
-                "busy_us": _length_within(busy, window) / 1000,
-                "idle_us": int(idle.sum()) / 1000,
-                "idle_by_cause": {c.name.lower(): int(idle[c]) / 1000 for c in Cause},
-            }
+        found.append(
+            DeviceStatistics(
+                id=str(device),
+                name=names.get(device, ""),
+                busy_us=_length_within(busy, window) / 1000,
+                idle_us=int(idle.sum()) / 1000,
+                idle_by_cause={c.name.lower(): int(idle[c]) / 1000 for c in Cause},
+            )
         )
-    return told
+    return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tb_hookview.arrays.nesting import lookup, nearest_above
 from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.schema.timeline import Measure, TopEntry, TopKind
 from tb_hookview.timeline.lanes.names import label
 from tb_hookview.timeline.statistics.clipping import clip, sums
 from tb_hookview.timeline.timeline import Timeline
@@ -22,47 +22,47 @@ Bounds = tuple[int, int]
 class Ranking:
     """Sums by name; arrays of shape (n,), times in nanoseconds."""
 
-    kind: str
+    kind: TopKind
     """Kind of the lanes that show it."""
-    measure: str
-    """ "device" or "host": whose time it is."""
+    measure: Measure
+    """Whose time it is."""
     names: Callable[[int], str]
     count: Int
     total: Int
     own: Int | None
 
-    def told(self) -> list[dict[str, Any]]:
-        """The dearest of them."""
+    def top(self) -> list[TopEntry]:
+        """The most expensive of them."""
         rank = self.total if self.own is None else self.own
         present = np.flatnonzero(self.count)
         order = present[np.lexsort((-self.total[present], -rank[present]))][:MOST]
         return [
-            {
-                "kind": self.kind,
-                "measure": self.measure,
-                "name": label(self.names(row)),
-                "count": int(self.count[row]),
-                "total_us": int(self.total[row]) / 1000,
-                "self_us": None if self.own is None else int(self.own[row]) / 1000,
-            }
+            TopEntry(
+                kind=self.kind,
+                measure=self.measure,
+                name=label(self.names(row)),
+                count=int(self.count[row]),
+                total_us=int(self.total[row]) / 1000,
+                self_us=None if self.own is None else int(self.own[row]) / 1000,
+            )
             for row in order.tolist()
         ]
 
     @property
     def omitted(self) -> int:
-        """How many names `told` leaves out."""
+        """How many names `top` leaves out."""
         return max(int(np.count_nonzero(self.count)) - MOST, 0)
 
 
 def rankings(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
-    """Device work, operators, modules forward and backward."""
-    yield _device_work(timeline, window)
+    """Device events, operators, modules forward and backward."""
+    yield _device_events(timeline, window)
     yield _operators(timeline, window)
     known = timeline.analysis.launches_known
     yield from (_device_modules if known else _host_modules)(timeline, window)
 
 
-def _device_work(timeline: Timeline, window: Bounds) -> Ranking:
+def _device_events(timeline: Timeline, window: Bounds) -> Ranking:
     analysis = timeline.analysis
     inside = clip(analysis.device_events.start, analysis.device_events.end, window)
     name = analysis.trace.events.name[analysis.device_events.event[inside.row]].astype(np.int64)
@@ -73,7 +73,7 @@ def _device_work(timeline: Timeline, window: Bounds) -> Ranking:
 
 
 def _operators(timeline: Timeline, window: Bounds) -> Ranking:
-    analysis, rows = timeline.analysis, timeline.operators
+    analysis, rows = timeline.analysis, timeline.analysis.operators
     host, size = analysis.host, len(analysis.trace.strings)
     inside = clip(analysis.call_tree.start, analysis.call_tree.end, window)
     own_time = inside.own_time(rows.above)
@@ -97,9 +97,9 @@ def _device_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
         analysis.device_attribution.module[inside.row],
         analysis.device_attribution.node[inside.row],
     )
-    for kind, wanted in (("forward", node < 0), ("backward", node >= 0)):
-        mine = wanted & (module >= 0)
-        yield _modules(timeline, kind, "device", module[mine], inside.time[mine])
+    forward, backward = (node < 0) & (module >= 0), (node >= 0) & (module >= 0)
+    yield _modules(timeline, "forward", "device", module[forward], inside.time[forward])
+    yield _modules(timeline, "backward", "device", module[backward], inside.time[backward])
 
 
 def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
@@ -119,7 +119,9 @@ def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     yield _modules(timeline, "backward", "host", module[module >= 0], own[module >= 0])
 
 
-def _modules(timeline: Timeline, kind: str, measure: str, module: Int, time: Int) -> Ranking:
+def _modules(
+    timeline: Timeline, kind: TopKind, measure: Measure, module: Int, time: Int
+) -> Ranking:
     modules, first = timeline.analysis.modules, timeline.names.module
     count = np.bincount(module, minlength=len(modules))
     own = sums(module, time, len(modules))

@@ -1,9 +1,9 @@
-"""The text of a trace file as UTF-8, packed or not: decided by its first bytes, not by its name.
+"""Reads a trace file as UTF-8, compressed or not: decided by its first bytes, not its name.
 
-    file -> zip member -> gzip members, one behind the other -> UTF-16 or UTF-32 to UTF-8 -> blocks
+    file -> zip member -> gzip members, one after the other -> UTF-16 or UTF-32 to UTF-8 -> blocks
 
-Packed data that breaks off gives what was packed before that. Where it is damaged, nothing tells
-what of it is right, so it is refused.
+Compressed data that is truncated gives what precedes the cut. Where it is damaged, it is unknown
+which bytes are right, so it is refused.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tb_hookview.trace.source.size import BLOCK
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _PACKED = 1 << 18
-"""Packed bytes read at a time."""
+"""Compressed bytes read at a time."""
 _TAIL = 1 << 12
-"""Bytes looked at at a time for the last one that is not zero."""
+"""Bytes searched at a time for the last one that is not zero."""
 _LONGEST_END = 16
 """Zeros that gzip data can end with: those of its length, checksum and last code."""
 _ENCODINGS = (
@@ -52,7 +52,7 @@ def read_bytes(file: Path | TraceFile, limits: Limits = DEFAULT) -> bytes:
     """Return the whole inflated content of a file.
 
     Raises:
-        TraceError: the file is missing, unreadable, or holds no packed data that can be read.
+        TraceError: the file is missing, unreadable, or holds compressed data that cannot be read.
     """
     return b"".join(blocks(file, BLOCK, limits=limits))
 
@@ -69,8 +69,8 @@ def blocks(
     Args:
         file: the file.
         size: bytes of a block, but for the last; more or fewer where the text is not UTF-8.
-        advanced: told the fraction of the file that was read, before each block.
-        damages: takes what was wrong with the packing.
+        advanced: called with the fraction of the file that was read, before each block.
+        damages: takes what was wrong with the compression.
         limits: how much may be read.
 
     Raises:
@@ -125,11 +125,11 @@ def _gunzipped(path: str, source: IO[bytes], size: int, damages: Damages) -> Ite
 
 
 class _Gunzip:
-    """Members of gzip data, one behind the other; zeros behind them are padding.
+    """Inflates gzip members, one after the other; zeros after them are padding.
 
     Args:
         path: the file, for messages.
-        source: the packed bytes.
+        source: the compressed bytes.
         size: inflated bytes of a part at most.
         damages: takes what was wrong.
     """
@@ -142,7 +142,7 @@ class _Gunzip:
         self._data = b""
 
     def parts(self) -> Iterator[bytes]:
-        """Yield what is packed.
+        """Yield the inflated bytes.
 
         Raises:
             TraceError: the data is damaged, or its checksum is wrong, so that what it inflates to
@@ -154,13 +154,13 @@ class _Gunzip:
                 yield from self._member()
         except _DAMAGE as error:
             raise self._damaged(str(error)) from error
-        self._behind()
+        self._count_extra()
 
     def _read(self) -> bytes:
         return self._source.read(min(_PACKED, self._end - self._source.tell()))
 
     def _member(self) -> Iterator[bytes]:
-        """Inflate one member; what follows it is in `_data` then."""
+        """Inflate one member; `_data` then holds what follows it."""
         member: Any = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
         while not member.eof:
             if member.needs_input:
@@ -178,7 +178,7 @@ class _Gunzip:
             self._data += self._read()
 
     def _completed(self, member: Any) -> Iterator[bytes]:
-        """End a member with the zeros that stand behind it, if they are its own."""
+        """End a member with the zeros after it, if they are its own."""
         member.decompress(b"", self._size)  # raises what is wrong with what it has
         parts = []
         for _ in range(min(self._zeros, _LONGEST_END)):
@@ -187,19 +187,19 @@ class _Gunzip:
             except _DAMAGE as error:
                 if _CHECKSUM in str(error):
                     raise
-                break  # the zeros are none of it
+                break  # the zeros are not its own
             if member.eof:
                 self._given += sum(map(len, parts))
                 yield from filter(None, parts)
                 return
         if not self._given:
-            raise TraceError(self._path, "the gzip data is cut off", _AGAIN)
+            raise TraceError(self._path, "the gzip data is truncated", _AGAIN)
         if self._has_its_end():
-            raise self._damaged("it does not end where its data ends")
+            raise self._damaged("the file has an end, the data has none")
         self._damages.note("packing-cut", self._given)
 
     def _has_its_end(self) -> bool:
-        """Whether the file ends with the length of what was inflated, or nearly: it is not cut off.
+        """Return whether the file ends with the inflated length, or nearly: it is not truncated.
 
         Damage inside can make the inflater run beyond the end.
         """
@@ -211,7 +211,7 @@ class _Gunzip:
         place = f"{self._given:,} bytes were inflated before"
         return TraceError(self._path, f"the gzip data is damaged ({why}; {place})", _AGAIN)
 
-    def _behind(self) -> None:
+    def _count_extra(self) -> None:
         """Count what follows the last member."""
         extra = len(self._data)
         while self._data:
@@ -222,7 +222,7 @@ class _Gunzip:
 
 
 def _last_byte(source: IO[bytes]) -> tuple[int, int]:
-    """Offset behind the last byte that is not zero, and how many zeros a crash left behind it."""
+    """Return the offset after the last byte that is not zero, and how many zeros follow it."""
     size = end = source.seek(0, io.SEEK_END)
     while end:
         begin = max(0, end - _TAIL)

@@ -1,4 +1,4 @@
-"""The one trace in a zip file."""
+"""Opens the one trace in a zip file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DAMAGED_ZIP = (
     OverflowError,
     struct.error,
 )
-"""What reading a zip file raises that is damaged, or packed in a way not known here."""
+"""What reading a zip file raises that is damaged, or compressed in an unknown way."""
 _NAMED = 3
-"""Members that a refusal names."""
+"""Members that an error names."""
 
 
 def open_member(path: str, raw: IO[bytes]) -> IO[bytes]:

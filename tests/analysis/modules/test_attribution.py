@@ -6,7 +6,7 @@ from pathlib import Path
 
 import grid
 import pytest
-from analysis.owners import NAMES, module, report_of
+from analysis.owners import EVALUATE, NAMES, module, report_of
 
 from tb_hookview import markers
 from tb_hookview.loading import load
@@ -82,6 +82,43 @@ def test_a_gradient_that_is_handed_out_is_nobodys_whatever_number_torch_copied_t
     )
     assert module(data, "fc").backward.self_host_us == 41 - 16
     assert data.coverage.unattributed_host_us == 16
+
+
+def test_a_number_in_the_middle_of_an_operator_is_that_operators(tmp_path: Path) -> None:
+    """torch makes a view's node again while an operator changes the view in place."""
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [fc               ]  [relu               ]
+        main ops    [aten::mul seq=4]    [aten::relu seq=7]
+        auto ops                                                [relu' seq=7 F=1] [view' seq=6 F=1] [mm' seq=3 F=1]
+        """,
+        {"view'": EVALUATE + "AsStridedBackward0"},
+    )
+    assert module(data, "fc").backward.self_host_us == 17
+    assert module(data, "relu").backward.self_host_us == 17
+    assert data.coverage.by_evidence_host == {"sequence": 34.0}
+    assert data.coverage.unattributed_by_reason == {"no forward operator found": 15.0}
+
+
+def test_a_node_that_a_checkpoint_recomputes_outside_of_every_call_is_the_checkpoints(
+    tmp_path: Path,
+) -> None:
+    """Also where that checkpoint is inside of another; not what the engine itself makes."""
+    data = report_of(
+        tmp_path,
+        """
+        main ops [fc              ]
+        main ops  [Fn seq=4      ]
+        main ops                    [ckpt' seq=4 F=1                                                            ]
+        main ops                     [aten::add seq=5]  [ckpt' seq=5 F=1                             ]
+        main ops                                         [aten::mm seq=6]  [mm' seq=6 F=1] [root_ seq=9 F=1]
+        """,
+        {"root_": EVALUATE + "torch::autograd::GraphRoot"},
+    )
+    assert data.coverage.unattributed_host_us == 17
+    assert module(data, "fc").backward.self_host_us == data.coverage.backward_host_us - 17
+    assert set(data.coverage.by_evidence_host) == {"sequence", "recompute"}
 
 
 def test_a_mark_names_the_owner_of_an_accumulated_gradient(tmp_path: Path) -> None:

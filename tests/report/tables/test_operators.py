@@ -9,7 +9,7 @@ import grid
 import numpy as np
 
 from tb_hookview import markers
-from tb_hookview.analysis.device.tensor_cores import eligible_work
+from tb_hookview.analysis.device.tensor_cores import tensor_core_eligible
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
 from tb_hookview.report.tables.operators import operator_rows
@@ -94,5 +94,9 @@ def test_only_the_innermost_operator_for_tensor_cores_makes_its_kernels_eligible
         gpu  kernel            [k corr=1 ] [k corr=2 ] [k corr=3   ]
         """
     made = load(grid.write(tmp_path / "t.json", grid.events(picture)))
-    assert eligible_work(made.host, made.device_events, made.kinds).tolist() == [True, False, False]
+    assert tensor_core_eligible(made.host, made.device_events, made.kinds).tolist() == [
+        True,
+        False,
+        False,
+    ]
     assert np.array_equal(made.kinds.tensor_core == 1, [False] * 3)

@@ -50,7 +50,7 @@ def test_pinned_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "fires"), [(4, True), (1 << 16, True), ((1 << 16) + 1, False)])
-def test_bytes_tell_what_is_small(tmp_path: Path, size: int, fires: bool) -> None:
+def test_small_by_bytes(tmp_path: Path, size: int, fires: bool) -> None:
     rows = grid.events(picture(10), {**NAMES, **SHORT})
     for each in rows:
         if each["cat"] == "gpu_memcpy":

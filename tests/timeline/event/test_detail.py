@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from tb_hookview.analysis.selection import select
 from tb_hookview.errors import NotFoundError
 from tb_hookview.loading import load
 from tb_hookview.report.tables.syncs import sync_rows
+from tb_hookview.schema.timeline import EventDetail, EventLink
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
 
@@ -30,28 +30,28 @@ def training(tmp_path: Path) -> Timeline:
 
 def test_an_operator_leads_to_its_node_its_work_and_its_module(training: Timeline) -> None:
     operator = found(training, "host", "aten::mm")
-    assert operator["category"] == "operator"
-    assert (operator["start"], operator["duration"], operator["self_us"]) == (3, 14, 3)
-    assert operator["device_us"] == 13
-    assert (operator["thread"], operator["step"]) == ("main", "ProfilerStep#3")
-    assert (operator["phase"], operator["module"], operator["node"]) == ("forward", "fc", None)
+    assert operator.category == "operator"
+    assert (operator.start, operator.duration, operator.self_us) == (3, 14, 3)
+    assert operator.device_us == 13
+    assert (operator.thread, operator.step) == ("main", "ProfilerStep#3")
+    assert (operator.phase, operator.module, operator.node) == ("forward", "fc", None)
     assert chained(operator) == [("module", "fc"), ("module", "(root)")]
     node = "autograd::engine::evaluate_function: MmBackward0"
     assert linked(operator) == [("forward of", node), ("launches", GEMM)]
-    assert operator["args"] == {"Sequence number": "4"}
+    assert operator.args == {"Sequence number": "4"}
 
 
 def test_a_node_leads_to_the_operator_that_made_it(training: Timeline) -> None:
     node = found(training, "host", RELU, 1)
-    assert (node["phase"], node["module"], node["node"]) == ("backward", "relu", "ReluBackward0")
-    assert (node["evidence"], node["no_module"]) == ("sequence", None)
+    assert (node.phase, node.module, node.node) == ("backward", "relu", "ReluBackward0")
+    assert (node.evidence, node.no_module) == ("sequence", None)
     assert linked(node) == [("backward of", "aten::relu"), ("launches", "relu_kernel")]
 
 
 def test_device_work_leads_to_its_launch(training: Timeline) -> None:
     work = found(training, "device", "relu_kernel")
-    assert (work["thread"], work["device"], work["stream"]) == (None, "0", "7")
-    assert (work["phase"], work["module"], work["node"]) == ("backward", "relu", "ReluBackward0")
+    assert (work.thread, work.device, work.stream) == (None, "0", "7")
+    assert (work.phase, work.module, work.node) == ("backward", "relu", "ReluBackward0")
     assert chained(work) == [("call", LAUNCH), ("node", "ReluBackward0"), ("module", "relu")]
     assert linked(work) == [("launched by", LAUNCH)]
 
@@ -59,34 +59,34 @@ def test_device_work_leads_to_its_launch(training: Timeline) -> None:
 def test_a_wait_leads_to_what_it_waited_for_and_back(training: Timeline) -> None:
     wait = found(training, "host", "cudaStreamSynchronize")
     assert linked(wait) == [("waits for", GEMM)]
-    (link,) = wait["links"]
-    work = detail(training, link["id"])
+    (link,) = wait.links
+    work = detail(training, link.id)
     assert linked(work) == [("launched by", LAUNCH), ("waited for by", "cudaStreamSynchronize")]
-    assert work["start"] == link["start"] == 56
+    assert work.start == link.start == 56
 
 
 def test_a_module_leads_from_forward_to_backward_and_back(training: Timeline) -> None:
     call, stretch = found(training, "forward", "fc"), found(training, "backward", "fc")
-    assert (call["category"], stretch["category"]) == ("module", "module_backward")
+    assert (call.category, stretch.category) == ("module", "module_backward")
     assert linked(call) == [("forward of", "fc"), ("launches", GEMM)]
     assert linked(stretch) == [("backward of", "fc"), ("launches", GEMM)]
-    assert call["links"][0]["id"] == stretch["id"]
-    assert stretch["links"][0]["id"] == call["id"]
-    assert (call["device_us"], stretch["device_us"]) == (13, 13)
+    assert call.links[0].id == stretch.id
+    assert stretch.links[0].id == call.id
+    assert (call.device_us, stretch.device_us) == (13, 13)
 
 
 def test_idle_time_leads_to_its_cause(training: Timeline) -> None:
     idle = found(training, "idle", "launch")
     assert linked(idle) == [("caused by", LAUNCH), ("ended by", GEMM)]
-    call = detail(training, idle["links"][0]["id"])
+    call = detail(training, idle.links[0].id)
     assert ("left idle", "launch") in linked(call)
 
 
 def test_a_step_and_a_phase_tell_their_times(training: Timeline) -> None:
-    assert found(training, "steps", "ProfilerStep#3")["category"] == "step"
+    assert found(training, "steps", "ProfilerStep#3").category == "step"
     backward = found(training, "steps", "backward")
-    assert (backward["category"], backward["phase"]) == ("phase", "backward")
-    assert (backward["duration"], backward["self_us"]) == (14, 14)
+    assert (backward.category, backward.phase) == ("phase", "backward")
+    assert (backward.duration, backward.self_us) == (14, 14)
 
 
 def test_lines_of_python_are_those_of_the_forward(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_lines_of_python_are_those_of_the_forward(tmp_path: Path) -> None:
     lines = [("line", "nn.py(9): forward"), ("line", "train.py(3): main")]
     work = found(timeline, "device", GEMM)
     assert chained(work)[-2:] == lines
-    assert [link["id"] is None for link in work["chain"]] == [False] * 2 + [True] + [False] * 2
+    assert [link.id is None for link in work.chain] == [False] * 2 + [True] + [False] * 2
     assert chained(found(timeline, "host", "aten::mm"))[-2:] == lines
     assert chained(found(timeline, "host", "nn.py(9): forward", 1)) == lines[1:]
 
@@ -114,7 +114,7 @@ def test_lines_of_python_are_those_of_the_forward(tmp_path: Path) -> None:
 def test_an_id_of_no_event_is_not_found(training: Timeline) -> None:
     rows, queue = len(training.analysis.trace.events), training.lanes_of("queue")[0]
     steps, lanes = 1 << 32, len(training.entries)
-    assert detail(training, steps)["category"] == "step"
+    assert detail(training, steps).category == "step"
     for event in (-1, rows, steps + 99, (queue + 1) << 32, (lanes + 1) << 32, 1 << 52):
         with pytest.raises(NotFoundError):
             detail(training, event)
@@ -126,15 +126,15 @@ def test_of_many_links_the_first_are_told_and_the_rest_counted(tmp_path: Path) -
     launch, pieces = np.unique(work.launch[work.launch >= 0], return_counts=True)
     row = int(launch[np.argmax(pieces)])
     graph = detail(timeline, int(timeline.analysis.call_tree.event[row]))
-    launched = [link for link in graph["links"] if link["relation"] == "launches"]
-    assert len(graph["links"]) == 200
-    assert graph["links_omitted"] + len(launched) == pieces.max()
+    launched = [link for link in graph.links if link.relation == "launches"]
+    assert len(graph.links) == 200
+    assert graph.links_omitted + len(launched) == pieces.max()
 
 
 def test_long_texts_are_cut(tmp_path: Path) -> None:
     timeline = timeline_of(tmp_path, "main ops [op] [fn  ]", {"op": "x" * 20_000, "fn": "y" * 300})
-    assert len(found(timeline, "host", "x" * 20_000)["name"]) == 10_000
-    assert len(found(timeline, "host", "y" * 300)["name"]) == 300
+    assert len(found(timeline, "host", "x" * 20_000).name) == 10_000
+    assert len(found(timeline, "host", "y" * 300).name) == 300
 
 
 @pytest.mark.skipif(not TRACES, reason="no ../shared/traces beside the checkout")
@@ -148,7 +148,7 @@ def test_links_lead_back(path: Path) -> None:
         count = len(timeline.lane(number))
         for event in timeline.ids(number, np.arange(0, count, max(count // 7, 1))).tolist():
             shown = detail(timeline, event)
-            for link in shown["links"][:3]:
+            for link in shown.links[:3]:
                 assert_leads_back(timeline, shown, link)
 
 
@@ -164,14 +164,13 @@ BACK = {
 """The other direction; what a row further in launched leads to the call itself."""
 
 
-def assert_leads_back(timeline: Timeline, shown: dict[str, Any], link: dict[str, Any]) -> None:
-    other = detail(timeline, link["id"])
-    assert {key: link[key] for key in ("start", "duration", "lane", "depth")} == {
-        key: other[key] for key in ("start", "duration", "lane", "depth")
-    }
-    relations = [one["relation"] for one in other["links"]]
-    if link["relation"] in BACK and not other["links_omitted"]:
-        assert BACK[link["relation"]] in relations
+def assert_leads_back(timeline: Timeline, shown: EventDetail, link: EventLink) -> None:
+    other = detail(timeline, link.id)
+    for name in ("start", "duration", "lane", "depth"):
+        assert getattr(link, name) == getattr(other, name)
+    relations = [one.relation for one in other.links]
+    if link.relation in BACK and not other.links_omitted:
+        assert BACK[link.relation] in relations
 
 
 def test_chains_of_waits_are_those_of_the_report() -> None:
@@ -181,9 +180,9 @@ def test_chains_of_waits_are_those_of_the_report() -> None:
     events = analysis.call_tree.event[analysis.syncs.row].tolist()
     for event, row in zip(events, rows, strict=True):
         shown = detail(timeline, event)
-        lines = [link["text"] for link in shown["chain"] if link["kind"] == "line"]
+        lines = [link.text for link in shown.chain if link.kind == "line"]
         assert lines == row.stack
-        assert (shown["phase"], shown["module"], shown["node"]) == (row.phase, row.module, row.node)
-        waited = [link["name"] for link in shown["links"] if link["relation"] == "waits for"]
+        assert (shown.phase, shown.module, shown.node) == (row.phase, row.module, row.node)
+        waited = [link.name for link in shown.links if link.relation == "waits for"]
         expected = [] if row.waited_for is None else [row.waited_for.name]
         assert [name[:200] for name in waited] == [name[:200] for name in expected]

@@ -9,6 +9,7 @@ from drawn import timeline_of
 from shared_traces import shared_trace
 
 from tb_hookview.loading import load
+from tb_hookview.schema.timeline import SearchResult
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.statistics.search import MOST_HITS, Question, search
 
@@ -26,7 +27,7 @@ def ask(
 
 def test_a_name_is_found_in_upper_and_lower_case_on_every_lane(training: Timeline) -> None:
     found = search(training, ask(training, "RELU"))
-    names = [(hit["name"], hit["start"]) for hit in found["hits"]]
+    names = [(hit.name, hit.start) for hit in found.hits]
     assert names == [
         ("relu", 19),
         ("relu (ReLU) forward ~hv1", 19),
@@ -35,21 +36,21 @@ def test_a_name_is_found_in_upper_and_lower_case_on_every_lane(training: Timelin
         ("autograd::engine::evaluate_function: ReluBackward0", 36),
         ("relu_kernel", 43),
     ]
-    assert found["total"] == 6
-    assert found["density"] == [0, 3, 3, 0]
+    assert found.total == 6
+    assert found.density == [0, 3, 3, 0]
 
 
 def test_a_window_and_lanes_narrow_it(training: Timeline) -> None:
     found = search(training, ask(training, "relu", 22_000, 40_000, 2))
-    assert [hit["start"] for hit in found["hits"]] == [19, 19, 20, 36, 36]
-    assert found["density"] == [3, 2]
+    assert [hit.start for hit in found.hits] == [19, 19, 20, 36, 36]
+    assert found.density == [3, 2]
     device = training.lanes_of("device")
-    (hit,) = search(training, Question("relu", device, None, None, 3))["hits"]
-    assert (hit["name"], hit["lane"]) == ("relu_kernel", str(device[0]))
+    (hit,) = search(training, Question("relu", device, None, None, 3)).hits
+    assert (hit.name, hit.lane) == ("relu_kernel", str(device[0]))
 
 
 def test_what_is_nowhere_is_not_found(training: Timeline) -> None:
-    nothing = {"total": 0, "hits": [], "density": [0, 0, 0, 0]}
+    nothing = SearchResult(total=0, hits=[], density=[0, 0, 0, 0])
     assert search(training, ask(training, "no such name")) == nothing
 
 
@@ -65,6 +66,6 @@ def test_all_hits_are_counted_and_the_first_told() -> None:
         )
         if "a" in timeline.names.texts[name].lower()
     )
-    assert found["total"] == sum(found["density"]) == len(expected) > MOST_HITS
+    assert found.total == sum(found.density) == len(expected) > MOST_HITS
     starts = [(start - timeline.origin) / 1000 for start in expected[:MOST_HITS]]
-    assert [hit["start"] for hit in found["hits"]] == starts
+    assert [hit.start for hit in found.hits] == starts

@@ -14,6 +14,7 @@ from shared_traces import FOLDER, small_traces
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData, Step
+from tb_hookview.schema.timeline import WindowStatistics
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.lanes.names import label
 from tb_hookview.timeline.statistics.statistics import statistics
@@ -28,7 +29,7 @@ def told(path: Path) -> tuple[Timeline, ReportData]:
     return Timeline(analysis), build_report(analysis).data
 
 
-def whole(timeline: Timeline) -> dict[str, Any]:
+def whole(timeline: Timeline) -> WindowStatistics:
     first, last = timeline.analysis.bounds
     return statistics(timeline, 0, max(last - first, 1))
 
@@ -39,17 +40,17 @@ class TestOfSharedTraces:
     def test_all_of_the_trace_is_the_report(self, path: Path) -> None:
         timeline, report = told(path)
         sums = whole(timeline)
-        busy = {device["id"]: device["busy_us"] for device in sums["devices"]}
+        busy = {device.id: device.busy_us for device in sums.devices}
         assert busy == report.totals.device_busy_us
-        assert sums["waits"] == report.totals.sync_count
-        assert sums["sync_blocked_us"] == exactly(report.totals.sync_blocked_us)
-        for phase, spent in sums["phases"].items():
+        assert sums.waits == report.totals.sync_count
+        assert sums.sync_blocked_us == exactly(report.totals.sync_blocked_us)
+        for phase, spent in sums.phases.items():
             of_steps = sum(getattr(step, f"{phase}_us") for step in report.steps)
             assert spent == exactly(of_steps)
-        for device in sums["devices"]:
+        for device in sums.devices:
             duration = report.trace.duration_us
-            assert device["busy_us"] + device["idle_us"] == exactly(duration)
-            assert sum(device["idle_by_cause"].values()) == exactly(device["idle_us"])
+            assert device.busy_us + device.idle_us == exactly(duration)
+            assert sum(device.idle_by_cause.values()) == exactly(device.idle_us)
 
     def test_the_dearest_names_are_those_of_the_report(self, path: Path) -> None:
         timeline, report = told(path)
@@ -85,10 +86,10 @@ class TestOfSharedTraces:
         cuts = np.linspace(0, max(last - first, 4), 5).astype(np.int64).tolist()
         parts = [statistics(timeline, *pair) for pair in pairwise(cuts)]
         sums = whole(timeline)
-        assert sum(p["host_blocked_us"] for p in parts) == exactly(sums["host_blocked_us"])
-        for number, device in enumerate(sums["devices"]):
-            busy = sum(part["devices"][number]["busy_us"] for part in parts)
-            assert busy == exactly(device["busy_us"])
+        assert sum(p.host_blocked_us for p in parts) == exactly(sums.host_blocked_us)
+        for number, device in enumerate(sums.devices):
+            busy = sum(part.devices[number].busy_us for part in parts)
+            assert busy == exactly(device.busy_us)
 
 
 def test_each_device_has_its_own_idle_time(tmp_path: Path) -> None:
@@ -97,36 +98,36 @@ def test_each_device_has_its_own_idle_time(tmp_path: Path) -> None:
         gpu  kernel            [k corr=1 device=0    ]
         gpu  kernel                                          [k corr=2 device=1]
         """
-    devices = whole(timeline_of(tmp_path, picture))["devices"]
-    assert [device["id"] for device in devices] == ["0", "1"]
-    assert [device["idle_us"] for device in devices] == [11 + 26, 41]
-    assert [device["idle_by_cause"]["launch"] for device in devices] == [11, 30]
+    devices = whole(timeline_of(tmp_path, picture)).devices
+    assert [device.id for device in devices] == ["0", "1"]
+    assert [device.idle_us for device in devices] == [11 + 26, 41]
+    assert [device.idle_by_cause["launch"] for device in devices] == [11, 30]
 
 
-def assert_ranked(sums: dict[str, Any], kind: str, expected: dict[str, Any], by: int) -> None:
+def assert_ranked(sums: WindowStatistics, kind: str, expected: dict[str, Any], by: int) -> None:
     """The rows of a kind are the dearest of what is expected, with its numbers."""
-    rows = [row for row in sums["top"] if row["kind"] == kind]
+    rows = [row for row in sums.top if row.kind == kind]
     labelled = {label(name): numbers for name, numbers in expected.items()}
     dearest = sorted((numbers[by] for numbers in expected.values()), reverse=True)[:MOST]
-    shown = [row["total_us" if by == 1 else "self_us"] for row in rows]
+    shown = [row.total_us if by == 1 else row.self_us for row in rows]
     assert shown[: len(dearest)] == exactly(dearest)
     assert not any(shown[len(dearest) :])
     for row in rows[: len(dearest)]:
-        count, *times = labelled[row["name"]]
+        count, *times = labelled[row.name]
         if len(labelled) == len(expected):
-            assert count in (row["count"], None)
-            assert row["total_us"] == exactly(times[0])
+            assert count in (row.count, None)
+            assert row.total_us == exactly(times[0])
 
 
-def assert_step(sums: dict[str, Any], step: Step) -> None:
-    for phase, spent in sums["phases"].items():
+def assert_step(sums: WindowStatistics, step: Step) -> None:
+    for phase, spent in sums.phases.items():
         assert spent == exactly(getattr(step, f"{phase}_us"))
-    assert sums["host_blocked_us"] == exactly(step.sync_blocked_us)
+    assert sums.host_blocked_us == exactly(step.sync_blocked_us)
     if step.device_busy_us is None:
-        assert sums["devices"] == []
+        assert sums.devices == []
         return
-    assert sum(device["busy_us"] for device in sums["devices"]) == exactly(step.device_busy_us)
+    assert sum(device.busy_us for device in sums.devices) == exactly(step.device_busy_us)
     assert step.idle is not None
-    for cause in sums["devices"][0]["idle_by_cause"]:
-        idle = sum(device["idle_by_cause"][cause] for device in sums["devices"])
+    for cause in sums.devices[0].idle_by_cause:
+        idle = sum(device.idle_by_cause[cause] for device in sums.devices)
         assert idle == exactly(getattr(step.idle, cause))

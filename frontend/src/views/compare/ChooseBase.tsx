@@ -2,11 +2,11 @@ import { useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireReport, WireRuns } from "../../api/types";
-import { NO_COMPARE } from "../../model/compare/place";
-import { suggestionGroups, suggestions, type SuggestionGroup } from "../../model/compare/sides";
-import { counted } from "../../model/formats";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
+import { NO_COMPARE } from "./address";
+import { suggestionGroups, suggestions, type SuggestionGroup } from "./sides";
+import { counted } from "../../text/formats";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
 
 interface ChooseBaseProps {
   listed: WireRuns;

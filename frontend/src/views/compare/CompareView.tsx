@@ -3,14 +3,12 @@ import { useMemo, type ReactElement } from "react";
 import type { CompareSide } from "../../api/compare";
 import type { Target } from "../../api/request";
 import type { WireReport, WireRuns, WireTrace } from "../../api/types";
-import { baseSide, chooseBase, otherSide } from "../../model/compare/sides";
-import { ErrorCard } from "../states/ErrorCard";
-import { Loading } from "../states/Loading";
-import { usePlace, useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
+import { useLoad, usePlace, useServices } from "../../parts/services";
+import { ErrorCard, Loading } from "../../parts/states";
 import { ChooseBase } from "./ChooseBase";
 import { Differences } from "./Differences";
-import { Sides } from "./Sides";
+import { Sides } from "./SidePickers";
+import { baseSide, chooseBase, otherSide } from "./sides";
 
 interface CompareViewProps {
   target: Target;

@@ -2,8 +2,16 @@ import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide, WireComparison } from "../../api/compare";
 import type { WireReport } from "../../api/types";
-import { compareHeadline } from "../../model/compare/headline";
-import type { CompareTable } from "../../model/compare/place";
+import { SearchBox } from "../../components/controls";
+import { DataTable } from "../../components/table/DataTable";
+import { usePlace } from "../../parts/services";
+import { Bars } from "./Bars";
+import { RowPanel } from "./RowPanel";
+import { StatusChoice, TableChoice } from "./TableChoice";
+import { Totals } from "./Totals";
+import type { CompareTable } from "./address";
+import { compareHeadline } from "./changes";
+import { compareColumns } from "./columns";
 import {
   compareRows,
   EFFECT_FIRST,
@@ -12,15 +20,7 @@ import {
   sortRows,
   tallyStatus,
   type CompareRow,
-} from "../../model/compare/rows";
-import { SearchBox } from "../SearchBox";
-import { usePlace } from "../state/context";
-import { DataTable } from "../table/DataTable";
-import { Bars } from "./Bars";
-import { compareColumns } from "./columns";
-import { RowPanel } from "./RowPanel";
-import { StatusChoice, TableChoice } from "./TableChoice";
-import { Totals } from "./Totals";
+} from "./rows";
 
 interface DifferencesProps {
   comparison: WireComparison;

@@ -1,18 +1,16 @@
 import { useMemo, type ReactElement } from "react";
 
+import type { Place } from "../../address/place";
 import type { CompareSide } from "../../api/compare";
 import type { WireReport } from "../../api/types";
-import { changeOf } from "../../model/compare/changes";
-import { rowPlace } from "../../model/compare/rowPlace";
-import type { CompareTable } from "../../model/compare/place";
-import type { CompareRow, RowPlace } from "../../model/compare/rows";
-import { waitPlace, waitsAt } from "../../model/compare/waits";
-import { duration } from "../../model/formats";
-import type { Place } from "../../model/place";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { useLoad, useServices } from "../../parts/services";
+import { duration } from "../../text/formats";
+import type { CompareTable } from "./address";
+import { changeOf } from "./changes";
+import { rowPlace, syncPlace, syncsAt } from "./links";
+import type { CompareRow, RowPlace } from "./rows";
 
 interface RowPanelProps {
   row: CompareRow;
@@ -24,11 +22,11 @@ interface RowPanelProps {
   onClose: () => void;
 }
 
-const VIEWS = {
-  modules: "Backward",
-  syncs: "Syncs",
-  kernels: "Timeline",
-  findings: "Findings",
+const LINKS = {
+  modules: "Show module",
+  syncs: "Show in Syncs",
+  kernels: "Show in Timeline",
+  findings: "Show in Findings",
 } as const;
 
 /** One row on both sides, and where each side's own page shows it. */
@@ -53,7 +51,7 @@ export function RowPanel(props: RowPanelProps): ReactElement {
       </header>
       <p className="muted">
         {row.status}
-        {told(row) && (
+        {hasDetails(row) && (
           <>
             {" "}
             · <Name text={row.note} className="wrap" />
@@ -66,17 +64,17 @@ export function RowPanel(props: RowPanelProps): ReactElement {
         <Fact title="change" value={changeOf(row.change)} />
       </dl>
       <SideSection title="before" row={row} table={table} {...{ place: row.base, side: base }}>
-        <LongestWait report={before} row={row} place={row.base} side={base} />
+        <LongestSync report={before} row={row} place={row.base} side={base} />
       </SideSection>
       <SideSection title="after" row={row} table={table} {...{ place: row.other, side: other }}>
-        <LongestWait report={after} row={row} place={row.other} side={other} />
+        <LongestSync report={after} row={row} place={row.other} side={other} />
       </SideSection>
     </aside>
   );
 }
 
 /** Whether a row's note is more than what either side says below. */
-function told({ note, base, other }: CompareRow): boolean {
+function hasDetails({ note, base, other }: CompareRow): boolean {
   return note !== "" && note !== base?.text && note !== other?.text;
 }
 
@@ -104,7 +102,7 @@ function SideSection(
             </p>
           )}
           <p className="links">
-            <SideLink to={rowPlace(table, side, place, row)} text={`Show in ${VIEWS[table]}`} />
+            <SideLink to={rowPlace(table, side, place, row)} text={LINKS[table]} />
             {children}
           </p>
         </>
@@ -113,19 +111,19 @@ function SideSection(
   );
 }
 
-/** Leads to the longest of a call site's waits, once the report of its side is there. */
-function LongestWait(props: SideProps & { report: WireReport | null }): ReactElement | null {
+/** Leads to the longest of a call site's syncs, once the report of its side is there. */
+function LongestSync(props: SideProps & { report: WireReport | null }): ReactElement | null {
   const { report, row, place, side } = props;
   const site = place?.site ?? null;
-  const waits = useMemo(
-    () => (report === null || site === null ? null : waitsAt(report, row.name, site, side.steps)),
+  const syncs = useMemo(
+    () => (report === null || site === null ? null : syncsAt(report, row.name, site, side.steps)),
     [report, row.name, site, side.steps],
   );
-  if (report === null || waits === null) return null;
-  const { count, longest } = waits;
+  if (report === null || syncs === null) return null;
+  const { count, longest } = syncs;
   return (
     <SideLink
-      to={waitPlace(report, side, longest)}
+      to={syncPlace(report, side, longest)}
       text={count === 1 ? "Show in timeline" : `Show the longest of ${count} in timeline`}
     />
   );

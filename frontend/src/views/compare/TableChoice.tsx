@@ -1,15 +1,10 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WireStatus } from "../../api/compare";
-import {
-  COMPARE_TABLES,
-  STATUSES,
-  type CompareTable,
-  type Status,
-} from "../../model/compare/place";
-import { compareRows } from "../../model/compare/rows";
-import { count } from "../../model/formats";
-import { usePlace } from "../state/context";
+import { usePlace } from "../../parts/services";
+import { count } from "../../text/formats";
+import { COMPARE_TABLES, STATUSES, type CompareTable, type Status } from "./address";
+import { compareRows } from "./rows";
 
 interface TableChoiceProps {
   comparison: WireComparison;

@@ -1,11 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WirePair } from "../../api/compare";
-import { deservesLook } from "../../model/attention";
-import { changeOf, countChange } from "../../model/compare/changes";
-import { COMPARE_TOTAL_DEFINITIONS as D } from "../../model/compare/definitions";
-import type { Definition } from "../../model/definitions";
-import { count, duration } from "../../model/formats";
+import { isHighlighted } from "../../report/syncs";
+import type { Definition } from "../../text/definitions";
+import { count, duration } from "../../text/formats";
+import { changeOf, countChange } from "./changes";
+import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The sums of both sides, a step. */
 export function Totals({ comparison }: { comparison: WireComparison }): ReactElement {
@@ -28,7 +28,7 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
           from={duration(pair.base)}
           to={duration(pair.other)}
           change={changeOf(pair.change)}
-          look={pair === comparison.sync_blocked_us && deservesLook(pair.change, whole)}
+          look={pair === comparison.sync_blocked_us && isHighlighted(pair.change, whole)}
         />
       ))}
       <Total

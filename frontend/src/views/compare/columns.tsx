@@ -1,15 +1,14 @@
-import type { ReactNode } from "react";
+import type { ReactElement, ReactNode } from "react";
 
-import { deservesLook } from "../../model/attention";
-import { changeText, countChange } from "../../model/compare/changes";
-import { COMPARE_DEFINITIONS as D } from "../../model/compare/definitions";
-import type { CompareTable } from "../../model/compare/place";
-import type { CompareRow, ExtraKey } from "../../model/compare/rows";
-import type { Definition } from "../../model/definitions";
-import { durationScale, scaledDuration, type DurationScale } from "../../model/formats";
-import { Name } from "../Name";
-import type { Column } from "../table/features";
-import { ChangeBar } from "./ChangeBar";
+import { Name } from "../../components/Name";
+import type { Column } from "../../components/table/props";
+import { isHighlighted } from "../../report/syncs";
+import type { Definition } from "../../text/definitions";
+import { durationScale, scaledDuration, type DurationScale } from "../../text/formats";
+import type { CompareTable } from "./address";
+import { changeText, countChange } from "./changes";
+import { COMPARE_DEFINITIONS as D } from "./definitions";
+import type { CompareRow, ExtraKey } from "./rows";
 
 const NAMES = {
   modules: D.module,
@@ -19,14 +18,14 @@ const NAMES = {
 } as const;
 
 const EXTRAS: Readonly<Record<CompareTable, readonly ExtraKey[]>> = {
-  modules: ["backward", "forward", "wait", "syncs"],
+  modules: ["backward", "forward", "blocked", "syncs"],
   syncs: ["idle", "count"],
   kernels: ["count"],
   findings: ["gain"],
 };
 
 /** Columns of host waits, and of what they cause. */
-const WAITS: ReadonlySet<ExtraKey> = new Set(["wait", "idle"]);
+const SYNC_COLUMNS: ReadonlySet<ExtraKey> = new Set(["blocked", "idle"]);
 
 interface Settings {
   table: CompareTable;
@@ -47,7 +46,7 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
     ),
   );
   const most = largest((row) => row.change);
-  const looks = (us: number | null): boolean => table === "syncs" && deservesLook(us, step);
+  const looks = (us: number | null): boolean => table === "syncs" && isHighlighted(us, step);
   const code = table !== "findings";
   return [
     text("name", NAMES[table], 0, (row) => (
@@ -84,7 +83,7 @@ function extra(key: ExtraKey, rows: readonly CompareRow[], step: number): Column
   const scale = durationScale(largest);
   return extraColumn(key, 100, (row) => {
     const us = row.extras[key] ?? null;
-    return changed(us, scale, WAITS.has(key) && deservesLook(us, step));
+    return changed(us, scale, SYNC_COLUMNS.has(key) && isHighlighted(us, step));
   });
 }
 
@@ -133,4 +132,29 @@ function extraColumn(key: ExtraKey, width: number, render: Render): Column<Compa
     meta: { definition: D[key], width, align: "end", yields: -EXTRA_KEYS.indexOf(key) },
     cell: ({ row }) => render(row.original),
   };
+}
+
+interface ChangeBarProps {
+  change: number | null;
+  /** The largest change of the table. */
+  most: number;
+  /** More of it is where someone should look. */
+  look: boolean;
+}
+
+/** Less time to the left of the middle, more of it to the right; the number next to it says the same. */
+function ChangeBar({ change, most, look }: ChangeBarProps): ReactElement {
+  const size = most > 0 ? Math.abs(change ?? 0) / most : 0;
+  const worse = (change ?? 0) > 0;
+  return (
+    <svg className="change-bar" width="100%" height={10} aria-hidden="true">
+      <rect
+        className={worse ? (look ? "more look" : "more") : "less"}
+        x={`${worse ? 50 : 50 - size * 50}%`}
+        width={`${size * 50}%`}
+        height={10}
+      />
+      <line x1="50%" x2="50%" y1={0} y2={10} />
+    </svg>
+  );
 }

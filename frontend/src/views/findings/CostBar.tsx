@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
-import type { FindingRow } from "../../model/findings";
-import { duration, percent } from "../../model/formats";
+import { duration, percent } from "../../text/formats";
+import type { FindingRow } from "./findings";
 
 interface CostBarProps {
   row: FindingRow;
@@ -9,7 +9,7 @@ interface CostBarProps {
   labelled?: boolean;
 }
 
-/** The step as a line, what the finding costs of it, and the part of that which the remedy saves. */
+/** The step as a line, what the finding costs of it, and the part of that which the fix saves. */
 export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
   const { finding, costShare, gainShare } = row;
   const cost = Math.min(1, costShare ?? 0);
@@ -39,7 +39,7 @@ export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
           />
           <Part
             swatch="gain"
-            title="remedy saves at most"
+            title="fix saves at most"
             us={finding.gain_us_per_step}
             share={gainShare}
           />
@@ -64,7 +64,7 @@ function Part({ swatch, title, us, share }: PartProps): ReactElement {
         {title}
       </dt>
       <dd>
-        {us === null ? "not told by this trace" : duration(us)}
+        {us === null ? "unknown in this trace" : duration(us)}
         {us !== null && share !== null && <span className="muted"> · {percent(share)}</span>}
       </dd>
     </div>

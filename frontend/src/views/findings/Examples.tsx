@@ -1,11 +1,13 @@
 import { useState, type ReactElement } from "react";
 
+import { inTimeline } from "../../address/links";
+import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import { exampleInTimeline } from "../../model/findingExamples";
-import type { FindingRow } from "../../model/findings";
-import { counted, duration, instant, NOTHING } from "../../model/formats";
-import { shortStep } from "../../model/syncText";
-import { PlaceLink } from "../PlaceLink";
+import { PlaceLink } from "../../parts/PlaceLink";
+import type { SyncRow } from "../../report/syncs";
+import { counted, duration, instant, NOTHING } from "../../text/formats";
+import { stepLabel } from "../../text/names";
+import type { FindingExample, FindingRow } from "./findings";
 
 const FIRST = 5;
 
@@ -14,7 +16,7 @@ interface ExamplesProps {
   row: FindingRow;
 }
 
-/** Where it was seen: each leads to the timeline, a wait to its chain as well. */
+/** Where it was seen: each leads to the timeline, a sync to its chain as well. */
 export function Examples({ report, row }: ExamplesProps): ReactElement {
   const [all, setAll] = useState(false);
   const { finding, examples } = row;
@@ -26,14 +28,14 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
         {examples.length > 0 && examples.length < finding.count && `; the first ${examples.length}`}
       </h3>
       {examples.length === 0 ? (
-        <p className="muted">It is of the steps as a whole: no single event shows it.</p>
+        <p className="muted">It concerns the steps as a whole: no single event shows it.</p>
       ) : (
         <table className="small-table examples">
           <thead>
             <tr>
               <th scope="col">start</th>
               <th scope="col">step</th>
-              <th scope="col">waits</th>
+              <th scope="col">sync</th>
               <th scope="col">show</th>
             </tr>
           </thead>
@@ -42,25 +44,25 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
               <tr key={example.start_us}>
                 <th scope="row">{instant(example.start)}</th>
                 <td>
-                  <bdi>{example.step === null ? NOTHING : shortStep(example.step)}</bdi>
+                  <bdi>{example.step === null ? NOTHING : stepLabel(example.step)}</bdi>
                 </td>
-                <td>{duration(example.wait?.sync.duration_us)}</td>
+                <td>{duration(example.sync?.sync.duration_us)}</td>
                 <td>
                   <PlaceLink to={exampleInTimeline(report, example)}>timeline</PlaceLink>
-                  {example.wait !== null && (
+                  {example.sync !== null && (
                     <>
                       {" · "}
                       <PlaceLink
                         to={{
                           view: "syncs",
-                          sync: example.wait.id,
+                          sync: example.sync.id,
                           search: "",
                           sort: null,
                           phase: null,
                           cause: null,
                         }}
                       >
-                        wait
+                        sync
                       </PlaceLink>
                     </>
                   )}
@@ -84,4 +86,33 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
       )}
     </section>
   );
+}
+
+/** How much of the timeline is shown around a moment of no known length. */
+const AROUND_US = 500;
+
+/** The longest sync among a finding's examples; null where they are no syncs. */
+export function longestSync(row: FindingRow): SyncRow | null {
+  return row.examples.reduce<SyncRow | null>(
+    (most, { sync }) =>
+      sync !== null && (most === null || sync.sync.duration_us > most.sync.duration_us)
+        ? sync
+        : most,
+    null,
+  );
+}
+
+/** Where the timeline shows an example: the whole of a sync, the surroundings of anything else. */
+export function exampleInTimeline(
+  report: Pick<WireReport, "trace">,
+  example: FindingExample,
+): Partial<Place> {
+  if (example.sync !== null) {
+    return inTimeline(report, example.start_us, example.sync.sync.duration_us);
+  }
+  const { start } = example;
+  return {
+    ...inTimeline(report, example.start_us, 0),
+    shown: { from: start - AROUND_US, to: start + AROUND_US },
+  };
 }

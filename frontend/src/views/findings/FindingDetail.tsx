@@ -1,17 +1,17 @@
 import { useRef, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { confidenceDefinition } from "../../model/definitionsFindings";
-import { countedStep, type FindingRow } from "../../model/findings";
-import { findingMarkdown, sentence } from "../../model/findingText";
-import { longestWait } from "../../model/findingExamples";
-import { CopyButton } from "../CopyButton";
-import { MomentPicture } from "../moment/MomentPicture";
-import { PlaceLink } from "../PlaceLink";
-import { Remedy } from "../Remedy";
+import { CopyButton } from "../../components/CopyButton";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { Fix } from "../../parts/Fix";
+import { SyncTimeline } from "../../parts/SyncTimeline";
+import { countedStep } from "../../report/findings";
 import { CostBar } from "./CostBar";
-import { Examples } from "./Examples";
+import { Examples, longestSync } from "./Examples";
+import { confidenceDefinition } from "./definitions";
+import { findingMarkdown, sentence } from "./findingText";
+import type { FindingRow } from "./findings";
 
 interface FindingDetailProps {
   report: WireReport;
@@ -23,7 +23,7 @@ interface FindingDetailProps {
 export function FindingDetail({ report, target, row }: FindingDetailProps): ReactElement {
   const source = useRef<HTMLDivElement>(null);
   const { finding } = row;
-  const wait = longestWait(row);
+  const sync = longestSync(row);
   return (
     <>
       <div className="finding-text" ref={source}>
@@ -34,10 +34,10 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
             Confidence {finding.confidence}. {confidenceDefinition(finding.confidence)?.text}
           </p>
         </section>
-        <Remedy finding={finding} alone />
+        <Fix finding={finding} alone />
         {finding.advice.length > 0 && (
           <section aria-label="Advice" className="advice">
-            <h3>Look at this as well: no trace shows it</h3>
+            <h3>Check this as well: it is not in traces</h3>
             <dl>
               {finding.advice.map(({ id, title, fix }) => (
                 <div key={id}>
@@ -59,21 +59,21 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
               className="button"
               to={{ view: "backward", module: finding.module, zoom: null, search: "", sort: null }}
             >
-              Show module in Backward
+              Show module
             </PlaceLink>
           )}
           <bdi className="code muted">{finding.rule}</bdi>
         </div>
       </div>
       <div className="finding-places">
-        <section aria-label="Price">
+        <section aria-label="Cost">
           <h3>In a step</h3>
           <CostBar row={row} labelled />
         </section>
-        {wait !== null && (
-          <section aria-label="The moment">
-            <h3>The longest of its waits shown here</h3>
-            <MomentPicture target={target} row={wait} />
+        {sync !== null && (
+          <section aria-label="Timeline">
+            <h3>The longest of its syncs shown here</h3>
+            <SyncTimeline target={target} row={sync} />
           </section>
         )}
         <Examples report={report} row={row} />

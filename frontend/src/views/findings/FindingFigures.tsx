@@ -1,12 +1,13 @@
 import type { ReactElement } from "react";
 
-import type { WireRule } from "../../api/rules";
+import type { WireRule } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import { FINDING_DEFINITIONS as D } from "../../model/definitionsFindings";
-import { countedStep, countRules, sortFindings, type FindingRow } from "../../model/findings";
-import { count, durationParts, percent } from "../../model/formats";
-import { tallyOf } from "../../model/syncs";
-import { Figure } from "../Figure";
+import { Figure } from "../../components/Figure";
+import { countedStep } from "../../report/findings";
+import { tallyOf } from "../../report/syncs";
+import { count, durationParts, percent } from "../../text/formats";
+import { FINDING_DEFINITIONS as D } from "./definitions";
+import { countRules, sortFindings, type FindingRow } from "./findings";
 
 interface FindingFiguresProps {
   report: WireReport;
@@ -14,10 +15,10 @@ interface FindingFiguresProps {
   rules: readonly WireRule[] | null;
 }
 
-/** How many findings there are, of what weight, and what the dearest costs. */
+/** How many findings there are, of what weight, and what the most expensive costs. */
 export function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElement {
-  const [dearest] = sortFindings(rows, { key: "cost", descending: true });
-  const [cost, costUnit] = durationParts(dearest?.finding.cost_us_per_step);
+  const [mostExpensive] = sortFindings(rows, { key: "cost", descending: true });
+  const [cost, costUnit] = durationParts(mostExpensive?.finding.cost_us_per_step);
   const [step, stepUnit] = durationParts(countedStep(report));
   const severities = tallyOf(rows.map(({ finding }) => finding.severity));
   const of = rules === null ? "" : `of ${countRules(rules).visible} rules`;
@@ -32,10 +33,12 @@ export function FindingFigures({ report, rows, rules }: FindingFiguresProps): Re
         />
       ))}
       <Figure
-        definition={D.dearest}
+        definition={D.mostExpensive}
         number={cost}
         unit={costUnit}
-        note={dearest?.costShare == null ? "" : `${percent(dearest.costShare)} of the step`}
+        note={
+          mostExpensive?.costShare == null ? "" : `${percent(mostExpensive.costShare)} of the step`
+        }
       />
       <Figure
         definition={D.step}

@@ -1,15 +1,16 @@
-import type { ReactElement } from "react";
+import { useId, type ReactElement, type ReactNode } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import type { Definition } from "../../model/definitions";
-import { FINDING_DEFINITIONS as D } from "../../model/definitionsFindings";
-import { unknownAmounts, type FindingRow, type FindingSortKey } from "../../model/findings";
-import { counted } from "../../model/formats";
-import type { Sort } from "../../model/treeRows";
-import { usePlace } from "../state/context";
+import { Name } from "../../components/Name";
+import { usePlace } from "../../parts/services";
+import type { Definition } from "../../text/definitions";
+import { count, counted, duration, NOTHING, percent } from "../../text/formats";
+import type { Sort } from "../../text/numbers";
+import { CostBar } from "./CostBar";
 import { FindingDetail } from "./FindingDetail";
-import { FindingItem } from "./FindingItem";
+import { FINDING_DEFINITIONS as D } from "./definitions";
+import { unknownAmounts, type FindingRow, type FindingSortKey } from "./findings";
 
 interface FindingListProps {
   report: WireReport;
@@ -56,7 +57,7 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
       </ul>
       {unknown > 0 && (
         <p className="muted finding-unknown">
-          {counted(unknown, "finding")} with a {sort.key} that this trace does not tell{" "}
+          {counted(unknown, "finding")} with a {sort.key} that is unknown in this trace{" "}
           {unknown === 1 ? "stands" : "stand"} last.
         </p>
       )}
@@ -92,5 +93,46 @@ function SortButton({ name, definition, sort }: SortButtonProps): ReactElement {
         {definition.title}
       </button>
     </span>
+  );
+}
+
+interface FindingItemProps {
+  row: FindingRow;
+  search: string;
+  open: boolean;
+  onToggle: () => void;
+  children: ReactNode;
+}
+
+/** One finding as a line that opens to its evidence. */
+function FindingItem(props: FindingItemProps): ReactElement {
+  const { row, search, open, onToggle, children } = props;
+  const { finding } = row;
+  const id = useId();
+  return (
+    <li className={open ? "finding open" : "finding"}>
+      <h2>
+        <button type="button" aria-expanded={open} aria-controls={id} onClick={onToggle}>
+          <span className="fold" aria-hidden="true">
+            {open ? "▼" : "▶"}
+          </span>
+          <span className={`severity ${finding.severity}`}>{finding.severity}</span>
+          <span className="finding-what">
+            <Name text={finding.title} mark={search} />
+            <Name text={finding.where} className="code muted" mark={search} />
+          </span>
+          <CostBar row={row} />
+          <span className="number">{duration(finding.cost_us_per_step)}</span>
+          <span className="number">{percent(row.costShare)}</span>
+          <span className="number">
+            {finding.gain_us_per_step === null ? NOTHING : duration(finding.gain_us_per_step)}
+          </span>
+          <span className="number">{count(finding.count)}</span>
+        </button>
+      </h2>
+      <div id={id} className="finding-detail" hidden={!open}>
+        {open && children}
+      </div>
+    </li>
   );
 }

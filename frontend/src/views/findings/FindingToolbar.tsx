@@ -1,11 +1,10 @@
 import type { ReactElement } from "react";
 
-import { OUTSIDE, type FindingRow } from "../../model/findings";
-import { pathText } from "../../model/moduleTree";
-import { tallyOf } from "../../model/syncs";
-import { SearchBox } from "../SearchBox";
-import { usePlace } from "../state/context";
-import { FilterSelect } from "../syncs/FilterSelect";
+import { FilterSelect, SearchBox } from "../../components/controls";
+import { usePlace } from "../../parts/services";
+import { tallyOf } from "../../report/syncs";
+import { pathText } from "../../text/names";
+import { OUTSIDE, type FindingRow } from "./findings";
 
 interface FindingToolbarProps {
   rows: readonly FindingRow[];
@@ -61,7 +60,7 @@ export function FindingToolbar({ rows, fitting, filtered }: FindingToolbarProps)
       />
       {phases.length > 0 && (
         <FilterSelect
-          label="waits in phase"
+          label="syncs in phase"
           value={place.phase}
           options={phases}
           onChange={(phase) => {

@@ -1,37 +1,37 @@
 import { useMemo, useRef, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
+import type { WireRule } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import {
-  countedStep,
-  DEAREST_FIRST,
-  filterFindings,
-  findingRows,
-  sortFindings,
-} from "../../model/findings";
-import { findingsMarkdown } from "../../model/findingText";
-import { counted } from "../../model/formats";
-import { CopyButton } from "../CopyButton";
-import { usePlace } from "../state/context";
-import { useRules } from "../state/useRules";
-import { Checked } from "./Checked";
+import { CopyButton } from "../../components/CopyButton";
+import { usePlace, useRules } from "../../parts/services";
+import { countedStep } from "../../report/findings";
+import { count, counted } from "../../text/formats";
 import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";
 import { FindingToolbar } from "./FindingToolbar";
-import { NothingFound } from "./NothingFound";
+import { findingsMarkdown } from "./findingText";
+import {
+  countRules,
+  filterFindings,
+  findingRows,
+  MOST_EXPENSIVE_FIRST,
+  ruleFamilies,
+  sortFindings,
+} from "./findings";
 
 interface FindingsViewProps {
   report: WireReport;
   target: Target;
 }
 
-/** Everything the rules found, dearest first, with what proves it and what to do. */
+/** Everything the rules found, most expensive first, with what proves it and what to do. */
 export function FindingsView({ report, target }: FindingsViewProps): ReactElement {
   const [place] = usePlace();
   const rules = useRules();
   const source = useRef<HTMLDivElement>(null);
   const { search, severity, confidence, rule, phase, about } = place;
-  const sort = place.sort ?? DEAREST_FIRST;
+  const sort = place.sort ?? MOST_EXPENSIVE_FIRST;
   const { key, descending } = sort;
   const all = useMemo(() => findingRows(report), [report]);
   const rows = useMemo(
@@ -84,3 +84,63 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
 }
 
 const isChosen = (value: string | null): boolean => value !== null;
+
+interface NothingFoundProps {
+  report: WireReport;
+  rules: readonly WireRule[] | null;
+}
+
+/** No finding: what was looked for, and where. */
+function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
+  const { steps, trace, totals } = report;
+  const busy = Object.values(totals.device_busy_us).some((us) => us > 0);
+  return (
+    <section className="nothing-found" aria-label="No findings">
+      <h1>No findings</h1>
+      <p>
+        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in{" "}
+        {counted(steps.length, "step")} of this trace, which has {count(trace.events)} events and{" "}
+        {counted(totals.sync_count, "sync")}.
+      </p>
+      {!busy && (
+        <p>
+          The trace holds no device work, which most rules are about. Record on a device, with{" "}
+          <code>ProfilerActivity.CUDA</code> or the one of your device among the activities.
+        </p>
+      )}
+      {rules !== null && <Checked rules={rules} open />}
+    </section>
+  );
+}
+
+interface CheckedProps {
+  rules: readonly WireRule[];
+  open?: boolean;
+}
+
+/** What was looked for, so that finding nothing says something. */
+function Checked({ rules, open = false }: CheckedProps): ReactElement {
+  const { visible, unseen } = countRules(rules);
+  return (
+    <details className="checked" open={open}>
+      <summary>
+        {visible} rules checked; {unseen} need information that is not in traces
+      </summary>
+      <div className="families">
+        {ruleFamilies(rules).map(([family, members]) => (
+          <section key={family} aria-label={family}>
+            <h3>{family.replaceAll("-", " ")}</h3>
+            <ul>
+              {members.map((rule) => (
+                <li key={rule.id} title={rule.matches} className={rule.visible ? "" : "muted"}>
+                  {rule.title}
+                  {!rule.visible && " (not in traces)"}
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </details>
+  );
+}

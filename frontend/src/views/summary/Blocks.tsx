@@ -1,22 +1,20 @@
 import type { ReactElement, ReactNode } from "react";
 
+import type { View } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import type { Definition } from "../../model/definitions";
-import { duration, NOTHING, percent } from "../../model/formats";
-import {
-  BREAKDOWN_DEFINITIONS,
-  SUMMARY_TABLE_DEFINITIONS as T,
-} from "../../model/summary/definitions";
-import { breakdownRows, kindRows, type ShareRow } from "../../model/summary/tables";
-import { ShareBar } from "../charts/ShareBar";
-import { PlaceLink } from "../PlaceLink";
-import { Term } from "../Tip";
+import { Term } from "../../components/Tip";
+import { ShareBar } from "../../components/charts";
+import { PlaceLink } from "../../parts/PlaceLink";
+import type { Definition } from "../../text/definitions";
+import { duration, NOTHING, percent } from "../../text/formats";
+import { BREAKDOWN_DEFINITIONS, SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
+import { breakdownRows, kindRows, type ShareRow } from "./tables";
 
 interface BlockProps {
   title: string;
   note?: string;
   /** The view that holds what the numbers are made of. */
-  from?: "timeline" | "backward";
+  from?: { view: View; title: string };
   children: ReactNode;
 }
 
@@ -29,9 +27,7 @@ export function Block({ title, note, from, children }: BlockProps): ReactElement
           {title} {note !== undefined && <span className="muted">{note}</span>}
         </h2>
         {from !== undefined && (
-          <PlaceLink to={{ view: from, search: "", sort: null }}>
-            {from === "timeline" ? "Timeline" : "Backward"}
-          </PlaceLink>
+          <PlaceLink to={{ view: from.view, search: "", sort: null }}>{from.title}</PlaceLink>
         )}
       </header>
       {children}
@@ -39,12 +35,14 @@ export function Block({ title, note, from, children }: BlockProps): ReactElement
   );
 }
 
+export const TIMELINE = { view: "timeline", title: "Timeline" } as const;
+
 /** Device work by its kind. */
 export function Kinds({ report }: { report: WireReport }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title="Device work by kind" note="a step" from="timeline">
+    <Block title="Device work by kind" note="a step" from={TIMELINE}>
       <ShareTable
         head={[T.kind, T.kindTime, T.kindShare]}
         rows={rows}
@@ -60,7 +58,7 @@ export function BreakdownBlock({ report }: { report: WireReport }): ReactElement
   if (rows.length === 0) return null;
   const whole = rows.reduce((sum, { us }) => sum + us, 0);
   return (
-    <Block title="Step time breakdown" note="as torch_tb_profiler" from="timeline">
+    <Block title="Step time breakdown" note="as torch_tb_profiler" from={TIMELINE}>
       <ShareTable
         head={[
           { title: "category", text: "The first of these that holds a moment has it." },

@@ -1,19 +1,19 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { NOTHING, percent, written } from "../../model/formats";
-import { DEVICE_DEFINITIONS as D } from "../../model/summary/definitions";
-import { deviceRows, type DeviceRow } from "../../model/summary/tables";
-import { Name } from "../Name";
-import { Term } from "../Tip";
-import { Block } from "./Blocks";
+import { NOTHING, percent, written } from "../../text/formats";
+import { DEVICE_DEFINITIONS as D } from "./definitions";
+import { deviceRows, type DeviceRow } from "./tables";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import { Block, TIMELINE } from "./Blocks";
 
 /** How well each device is used. */
 export function Devices({ report }: { report: WireReport }): ReactElement | null {
   const rows = deviceRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title={rows.length > 1 ? "Devices" : "Device"} from="timeline">
+    <Block title={rows.length > 1 ? "Devices" : "Device"} from={TIMELINE}>
       {rows.map((row) => (
         <DeviceFacts key={row.name} row={row} />
       ))}

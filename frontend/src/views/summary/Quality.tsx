@@ -1,15 +1,15 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { evidenceOf, reasonsOf } from "../../model/coverage";
-import { clip, count, duration, percent } from "../../model/formats";
-import { attributedShare } from "../../model/headline";
-import { backwardTotal, measureOf, ratio } from "../../model/measures";
-import { SUMMARY_TABLE_DEFINITIONS as T } from "../../model/summary/definitions";
-import { traceFacts } from "../../model/summary/tables";
-import { Name } from "../Name";
-import { ShareBar } from "../charts/ShareBar";
+import { Name } from "../../components/Name";
+import { ShareBar } from "../../components/charts";
+import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
+import { backwardTotal, measureOf, modulesTitle } from "../../report/measures";
+import { clip, count, duration, percent } from "../../text/formats";
+import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
+import { SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
+import { traceFacts } from "./tables";
 
 /** What attributed the backward, and why the rest is not. */
 export function Coverage({ report }: { report: WireReport }): ReactElement {
@@ -20,7 +20,11 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
     ...reasonsOf(report).map(([name, us]) => ({ name, us, missing: true })),
   ];
   return (
-    <Block title="Backward attributed" note={`${measureOf(report)} time`} from="backward">
+    <Block
+      title="Backward attributed"
+      note={`${measureOf(report)} time`}
+      from={{ view: "backward", title: modulesTitle(report) }}
+    >
       {share === null || rows.length === 0 ? (
         <p className="muted">There is no backward work in these steps.</p>
       ) : (

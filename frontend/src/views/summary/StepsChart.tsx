@@ -1,24 +1,23 @@
 import { useMemo, type ReactElement } from "react";
 
+import { devicePlace, inTimeline, phasePlace } from "../../address/links";
 import type { WireReport } from "../../api/types";
-import { counted, duration, percent } from "../../model/formats";
+import { Name } from "../../components/Name";
+import { StackedBar } from "../../components/charts";
+import { Legend, PlaceLink } from "../../parts/PlaceLink";
+import { usePlace } from "../../parts/services";
 import {
-  devicePlace,
   partsText,
-  phasePlace,
-  toldDevice,
-  toldPhases,
+  stepBars,
+  labelledDevice,
+  labelledPhases,
   worthAWord,
-  type ToldPart,
-} from "../../model/summary/legend";
-import { stepBars, stepLabel, type StepBars } from "../../model/summary/steps";
-import { inTimeline } from "../../model/timeline/link";
+  type StepBars,
+  type LabelledPart,
+} from "../../report/stepBars";
+import { counted, duration, percent } from "../../text/formats";
+import { stepLabel } from "../../text/names";
 import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
-import { Legend } from "../charts/Legend";
-import { StackedBar } from "../charts/StackedBar";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { usePlace } from "../state/context";
 
 const HEIGHT = 14;
 /** Steps drawn; a trace of thousands would only be slow. */
@@ -54,7 +53,7 @@ export function StepsChart({ whole }: { whole: WireReport }): ReactElement | nul
 }
 
 function HostHead({ bar }: { bar: StepBars }): ReactElement {
-  const entries = worthAWord(toldPhases(bar.host)).map((part) => ({
+  const entries = worthAWord(labelledPhases(bar.host)).map((part) => ({
     ...part,
     value: duration(part.us),
     note: percent(part.share),
@@ -82,7 +81,7 @@ function DeviceHead({ bar }: { bar: StepBars }): ReactElement {
       </div>
     );
   }
-  const entries = worthAWord(toldDevice(bar.device)).map((part) => ({
+  const entries = worthAWord(labelledDevice(bar.device)).map((part) => ({
     ...part,
     value: duration(part.us),
     note: percent(part.share),
@@ -111,8 +110,11 @@ interface StepRowProps {
 
 function StepRow({ report, bar, longest }: StepRowProps): ReactElement {
   const [place, go] = usePlace();
-  const host = toldPhases(bar.host).map((part) => ({ ...part, colour: PHASE_COLOURS[part.key] }));
-  const device = bar.device === null ? null : toldDevice(bar.device);
+  const host = labelledPhases(bar.host).map((part) => ({
+    ...part,
+    colour: PHASE_COLOURS[part.key],
+  }));
+  const device = bar.device === null ? null : labelledDevice(bar.device);
   const chosen = place.step === bar.name;
   return (
     <li className={chosen ? "step-row chosen" : "step-row"}>
@@ -155,8 +157,8 @@ function StepLength({ report, bar }: Omit<StepRowProps, "longest">): ReactElemen
 
 function rowText(
   bar: StepBars,
-  host: readonly ToldPart<string>[],
-  device: readonly ToldPart<string>[] | null,
+  host: readonly LabelledPart<string>[],
+  device: readonly LabelledPart<string>[] | null,
 ): string {
   const name = bar.name === null ? "Mean step" : `Step ${stepLabel(bar.name)}`;
   const rest = device === null ? "" : `; device: ${partsText(device)}`;

@@ -1,12 +1,15 @@
 import type { ReactElement } from "react";
 
+import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import type { Definition } from "../../model/definitions";
-import { durationParts, NOTHING, percent } from "../../model/formats";
-import type { Place } from "../../model/place";
-import { SUMMARY_DEFINITIONS as D } from "../../model/summary/definitions";
-import { summaryFigures } from "../../model/summary/figures";
-import { PlaceLink } from "../PlaceLink";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { attributedShare } from "../../report/headline";
+import { stepsLength } from "../../report/measures";
+import { avoidable, isHighlighted } from "../../report/syncs";
+import type { Definition } from "../../text/definitions";
+import { durationParts, NOTHING, percent } from "../../text/formats";
+import { ratio } from "../../text/numbers";
+import { SUMMARY_DEFINITIONS as D } from "./definitions";
 
 /** Whether there is a problem, in five numbers; each leads to where it comes from. */
 export function SummaryFigures({ report }: { report: WireReport }): ReactElement {
@@ -83,4 +86,48 @@ function LinkedFigure(props: LinkedFigureProps): ReactElement {
 
 function share(value: number | null): string {
   return value === null ? NOTHING : percent(value).replace("%", "");
+}
+
+/** The figures on top of the summary; null where unknown. */
+export interface SummaryNumbers {
+  /** Mean length of a step, microseconds; null without steps. */
+  readonly step: number | null;
+  readonly steps: number;
+  /** Share of the steps in which a device was busy, 0 to 1. */
+  readonly busy: number | null;
+  /** Share of the steps in the backward pass, 0 to 1; null without one. */
+  readonly backward: number | null;
+  /** Host blocked by syncs, microseconds a step; null where nothing can be waited for. */
+  readonly blocked: number | null;
+  readonly blockedLooks: boolean;
+  /** Share of the backward that belongs to a module, 0 to 1. */
+  readonly attributed: number | null;
+}
+
+export function summaryFigures(report: WireReport): SummaryNumbers {
+  const steps = Math.max(1, report.steps.length);
+  const length = stepsLength(report);
+  const blocked = avoidable(report.syncs).reduce((sum, sync) => sum + sync.duration_us, 0);
+  const backward = report.steps.reduce((sum, step) => sum + step.backward_us, 0);
+  return {
+    step: report.steps.length === 0 ? null : length / steps,
+    steps: report.steps.length,
+    busy: busyShare(report),
+    backward: backward > 0 ? ratio(backward, length) : null,
+    blocked: report.trace.devices.length === 0 && blocked === 0 ? null : blocked / steps,
+    blockedLooks: isHighlighted(blocked, length),
+    attributed: attributedShare(report),
+  };
+}
+
+/** Share of the steps in which a device was busy, the mean over devices. */
+export function busyShare(report: WireReport): number | null {
+  let busy = 0;
+  let whole = 0;
+  for (const step of report.steps) {
+    if (step.device_busy_us === null || step.device_idle_us === null) return null;
+    busy += step.device_busy_us;
+    whole += step.device_busy_us + step.device_idle_us;
+  }
+  return ratio(busy, whole);
 }

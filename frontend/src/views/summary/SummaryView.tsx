@@ -1,14 +1,16 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { verdict } from "../../model/summary/verdict";
+import { stepBars, type DevicePart, type Part } from "../../report/stepBars";
+import { duration, percent } from "../../text/formats";
 import { BreakdownBlock, Kinds } from "./Blocks";
-import { DearFindings } from "./DearFindings";
-import { DearModules } from "./DearModules";
 import { Devices } from "./Devices";
 import { Coverage, DataQuality, TraceBlock } from "./Quality";
 import { StepsChart } from "./StepsChart";
-import { SummaryFigures } from "./SummaryFigures";
+import { SummaryFigures, summaryFigures } from "./SummaryFigures";
+import { TopFindings } from "./TopFindings";
+import { TopModules } from "./TopModules";
+import { kindRows } from "./tables";
 
 interface SummaryViewProps {
   report: WireReport;
@@ -27,9 +29,9 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
         </div>
         <StepsChart whole={whole} />
         <div className="summary-first">
-          <DearFindings report={report} />
+          <TopFindings report={report} />
           <div className="facets">
-            <DearModules report={report} />
+            <TopModules report={report} />
             <Devices report={report} />
           </div>
         </div>
@@ -43,4 +45,54 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
       </div>
     </div>
   );
+}
+
+/** Idle for less of the step than this is no reason to look at the host. */
+const IDLE_WORTH_SAYING = 0.05;
+
+const BECAUSE: Readonly<Record<Exclude<DevicePart, "busy">, string>> = {
+  sync: "in syncs, as the host waits for the device",
+  data_loading: "as the host loads data",
+  copy: "as the host copies unpinned memory",
+  allocator: "as the host allocates or frees memory",
+  launch: "waiting for the host to launch",
+  communication: "because of communication",
+  profiler: "because of the profiler",
+  device: "although work is queued",
+  unknown: "for reasons that are not in the trace",
+};
+
+/** What limits the step, in one sentence: whether to look at the device or at the host. */
+export function verdict(report: WireReport): string {
+  const { step, busy, backward } = summaryFigures(report);
+  if (step === null) return "This trace holds no step.";
+  if (busy === null) {
+    return `A step takes ${duration(step)} on the host; the trace holds no device work.`;
+  }
+  const idle = 1 - busy;
+  const pass = backward === null ? "There is no backward pass in these steps. " : "";
+  if (idle < IDLE_WORTH_SAYING) {
+    return `${pass}The device is busy for ${percent(busy)} of a step${kindText(report)}.`;
+  }
+  const [cause, share] = largestIdle(report, step);
+  return `${pass}The device is idle for ${percent(idle)} of a step, ${percent(share)} ${BECAUSE[cause]}.`;
+}
+
+/** What the device is busy with, most of all. */
+function kindText(report: WireReport): string {
+  const [most] = kindRows(report);
+  if (most === undefined || most.share === null) return "";
+  return `; ${percent(most.share)} of its work is ${most.key}`;
+}
+
+function largestIdle(
+  report: WireReport,
+  step: number,
+): [cause: Exclude<DevicePart, "busy">, share: number] {
+  const parts: readonly Part<DevicePart>[] = stepBars(report)[0]?.device ?? [];
+  let most: [Exclude<DevicePart, "busy">, number] = ["unknown", 0];
+  for (const { key, us } of parts) {
+    if (key !== "busy" && us > most[1]) most = [key, us];
+  }
+  return [most[0], most[1] / step];
 }

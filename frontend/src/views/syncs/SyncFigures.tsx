@@ -1,12 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../model/attention";
-import { SYNC_FIGURE_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { count, durationParts } from "../../model/formats";
-import { stepsLength } from "../../model/measures";
-import { summarizeSyncs, type SyncRow } from "../../model/syncs";
-import { Figure } from "../Figure";
+import { Figure } from "../../components/Figure";
+import { stepsLength } from "../../report/measures";
+import { avoidable, isHighlighted, summarizeSyncs, type SyncRow } from "../../report/syncs";
+import { count, durationParts } from "../../text/formats";
+import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface SyncFiguresProps {
   report: WireReport;
@@ -26,7 +25,7 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   const steps = report.steps.length > 1 ? `in ${report.steps.length} steps` : "";
   const note = filtered ? "of those shown" : steps;
   const tone = (us: number | null): "look" | "plain" =>
-    deservesLook(us, whole) ? "look" : "plain";
+    isHighlighted(us, whole) ? "look" : "plain";
   return (
     <dl className="figures">
       <Figure definition={D.count} number={count(rows.length)} note={note} />

@@ -1,32 +1,31 @@
 import type { ReactElement } from "react";
 
-import type { Target } from "../../api/client";
-import type { WireRule } from "../../api/rules";
+import { inTimeline } from "../../address/links";
+import type { Target } from "../../api/request";
+import type { WireRule } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import { countedStep, findingId, findingsOfSyncs } from "../../model/findings";
-import { counted } from "../../model/formats";
-import { causeTitle, isProfiler } from "../../model/syncText";
-import { longestOf, whatText, type SyncNode } from "../../model/syncTree";
-import { inTimeline } from "../../model/timeline/link";
-import { MomentPicture } from "../moment/MomentPicture";
-import { Name } from "../Name";
-import { PlaceLink } from "../PlaceLink";
-import { Remedy } from "../Remedy";
-import { usePlace } from "../state/context";
-import { Chain } from "./Chain";
-import { RuleRemedy } from "./RuleRemedy";
-import { WaitedFor, WaitFacts } from "./WaitFacts";
+import { Name } from "../../components/Name";
+import { Chain } from "../../parts/Chain";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { Fix } from "../../parts/Fix";
+import { SyncTimeline } from "../../parts/SyncTimeline";
+import { usePlace } from "../../parts/services";
+import { countedStep, findingId, findingsOfSyncs } from "../../report/findings";
+import { counted } from "../../text/formats";
+import { causeTitle, isProfiler } from "../../text/names";
+import { WaitedFor, SyncFacts } from "./SyncFacts";
+import { longestOf, whatText, type SyncNode } from "./syncTree";
 
 interface SyncPanelProps {
   report: WireReport;
   target: Target;
   node: SyncNode;
   rules: readonly WireRule[] | null;
-  /** Show one wait among those of the table. */
+  /** Show one sync among those of the table. */
   onReveal: (id: string) => void;
 }
 
-/** One wait, or those of a cause or a call site, with the chain that led to it: the evidence. */
+/** One sync, or those of a cause or a call site, with the chain that led to it: the evidence. */
 export function SyncPanel(props: SyncPanelProps): ReactElement | null {
   const { report, target, node, rules } = props;
   const [, go] = usePlace();
@@ -40,7 +39,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
   return (
     <aside
       className="panel sync-panel"
-      aria-label="Host-blocking call"
+      aria-label="Sync"
       onKeyDown={(event) => {
         if (event.key === "Escape") close();
       }}
@@ -57,11 +56,11 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
         {node.kind !== "cause" && title !== sync.cause && <>{title} · </>}
         <bdi className="code">{sync.cause}</bdi>
       </p>
-      <WaitFacts report={report} node={node} />
+      <SyncFacts report={report} node={node} />
       <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
-      <MomentPicture target={target} row={row} />
+      <SyncTimeline target={target} row={row} />
       <WaitedFor {...row} />
-      <Remedies {...props} />
+      <Fixes {...props} />
       <div className="links">
         <PlaceLink className="button" to={inTimeline(report, sync.start_us, sync.duration_us)}>
           Show in timeline
@@ -71,7 +70,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
             className="button"
             to={{ view: "backward", module: sync.module, zoom: null, search: "", sort: null }}
           >
-            Show module in Backward
+            Show module
           </PlaceLink>
         )}
       </div>
@@ -79,7 +78,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
   );
 }
 
-/** Which of several waits is shown: their longest. */
+/** Which of several syncs is shown: their longest. */
 function Which({ node, id, onReveal }: SyncPanelProps & { id: string }): ReactElement {
   if (node.rows.length === 1) return <>What happens</>;
   return (
@@ -98,7 +97,7 @@ function Which({ node, id, onReveal }: SyncPanelProps & { id: string }): ReactEl
   );
 }
 
-function Remedies({ report, node, rules }: SyncPanelProps): ReactElement {
+function Fixes({ report, node, rules }: SyncPanelProps): ReactElement {
   const syncs = node.rows.map(({ sync }) => sync);
   const findings = findingsOfSyncs(report, syncs);
   const cause = syncs[0]?.cause ?? "";
@@ -107,13 +106,13 @@ function Remedies({ report, node, rules }: SyncPanelProps): ReactElement {
   }
   const step = countedStep(report);
   const [first, ...rest] = findings;
-  if (first === undefined) return <RuleRemedy cause={cause} rules={rules} />;
+  if (first === undefined) return <RuleFix cause={cause} rules={rules} />;
   return (
     <>
-      <Remedy finding={first} stepUs={step} />
+      <Fix finding={first} stepUs={step} />
       {rest.length > 0 && (
         <p className="muted">
-          {counted(rest.length, "more finding")} with this remedy:{" "}
+          {counted(rest.length, "more finding")} with this fix:{" "}
           {rest.map((finding, index) => (
             <span key={findingId(finding)}>
               {index > 0 && "; "}
@@ -127,5 +126,23 @@ function Remedies({ report, node, rules }: SyncPanelProps): ReactElement {
         </p>
       )}
     </>
+  );
+}
+
+interface RuleFixProps {
+  cause: string;
+  rules: readonly WireRule[] | null;
+}
+
+/** What a rule advises where no finding holds the syncs: in the first of several steps, say. */
+function RuleFix({ cause, rules }: RuleFixProps): ReactElement | null {
+  const rule = rules?.find(({ id }) => id === cause);
+  if (rule === undefined) return null;
+  return (
+    <section className="fix" aria-label="Fix">
+      <p>{rule.fix}</p>
+      <p className="muted">Cost unknown: no finding holds these syncs.</p>
+      <p className="muted">Reference: {rule.reference}</p>
+    </section>
   );
 }

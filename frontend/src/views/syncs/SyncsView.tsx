@@ -1,22 +1,19 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { whyNoWaits } from "../../model/noWaits";
-import { stepTally, tally } from "../../model/syncs";
-import { shortStep } from "../../model/syncText";
-import type { Sort } from "../../model/treeRows";
-import { SearchBox } from "../SearchBox";
-import { usePlace } from "../state/context";
-import { useRules } from "../state/useRules";
-import { DataTable } from "../table/DataTable";
-import { syncColumns, type SyncTableRow } from "./columns";
-import { FilterSelect } from "./FilterSelect";
-import { NoWaits } from "./NoWaits";
+import { FilterSelect, SearchBox } from "../../components/controls";
+import { DataTable } from "../../components/table/DataTable";
+import { usePlace, useRules } from "../../parts/services";
+import { stepTally, tally } from "../../report/syncs";
+import { stepLabel } from "../../text/names";
+import type { Sort } from "../../text/numbers";
+import { OtherStalls, whyNoSyncs } from "./OtherStalls";
 import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
+import { SyncStrip } from "./SyncStrip";
+import { syncColumns, type SyncTableRow } from "./columns";
 import { useSyncTree, type SyncTree } from "./useSyncTree";
-import { WaitStrip } from "./WaitStrip";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
@@ -30,8 +27,8 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
   const [place, go] = usePlace();
   const rules = useRules();
   const sort = place.sort ?? LONGEST_FIRST;
-  const waits = useSyncTree(report, place, sort);
-  const { tree, fold, selected } = waits;
+  const syncs = useSyncTree(report, place, sort);
+  const { tree, fold, selected } = syncs;
   const columns = useMemo(
     () => syncColumns({ report, tree, rules, search: place.search, onFold: fold }),
     [report, tree, rules, place.search, fold],
@@ -41,7 +38,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
     [selected],
   );
   const reveal = (id: string): void => {
-    waits.reveal(id);
+    syncs.reveal(id);
     go({ sync: id });
   };
   return (
@@ -49,21 +46,21 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
       <div className="view-main syncs">
         <SyncFigures
           report={report}
-          rows={waits.fitting}
-          filtered={waits.fitting.length < waits.all.length}
+          rows={syncs.fitting}
+          filtered={syncs.fitting.length < syncs.all.length}
         />
-        <SyncToolbar waits={waits} />
-        <WaitStrip
+        <SyncToolbar syncs={syncs} />
+        <SyncStrip
           report={report}
-          all={waits.all}
-          rows={waits.fitting}
+          all={syncs.all}
+          rows={syncs.fitting}
           selected={marked}
           onSelect={reveal}
         />
         <DataTable
-          label="Host-blocking calls"
+          label="Syncs"
           columns={columns}
-          rows={waits.rows}
+          rows={syncs.rows}
           rowId={rowId}
           sort={sort}
           onSort={(next) => {
@@ -75,9 +72,9 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           }}
           branch={branchOf}
           onFold={fold}
-          empty={waits.all.length === 0 ? whyNoWaits(report) : "No call fits search and filters."}
+          empty={syncs.all.length === 0 ? whyNoSyncs(report) : "No sync fits search and filters."}
         />
-        <NoWaits report={report} />
+        <OtherStalls report={report} />
       </div>
       {selected !== null && (
         <SyncPanel
@@ -92,14 +89,14 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
   );
 }
 
-function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
+function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
   const [{ search, phase, cause, step }, go] = usePlace();
-  const { all, fitting, foldAll } = waits;
+  const { all, fitting, foldAll } = syncs;
   const filtered = search !== "" || phase !== null || cause !== null;
   return (
     <div className="toolbar">
       <SearchBox
-        label="Search waits"
+        label="Search syncs"
         text={search}
         onText={(text) => {
           go({ search: text }, true);
@@ -126,7 +123,7 @@ function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
         label="step"
         value={step}
         options={stepTally(all)}
-        text={shortStep}
+        text={stepLabel}
         onChange={(value) => {
           go({ step: value });
         }}
@@ -138,7 +135,7 @@ function SyncToolbar({ waits }: { waits: SyncTree }): ReactElement {
             foldAll(true);
           }}
         >
-          Every wait
+          Every sync
         </button>
         <button
           type="button"

@@ -1,15 +1,23 @@
-import type { ReactNode } from "react";
+import type { ReactElement, ReactNode } from "react";
 
-import type { WireRule } from "../../api/rules";
+import type { WireRule } from "../../api/tables";
 import type { WireReport } from "../../api/types";
-import { avoidable, deservesLook } from "../../model/attention";
-import { SYNC_DEFINITIONS as D } from "../../model/definitionsSyncs";
-import { count, durationScale, NOTHING, scaledDuration } from "../../model/formats";
-import { stepsLength } from "../../model/measures";
-import { common, moduleText, valueOf, type SyncNode, type SyncSortKey } from "../../model/syncTree";
-import { Name } from "../Name";
-import type { Column } from "../table/features";
-import { SyncCell } from "./SyncCell";
+import { Name } from "../../components/Name";
+import type { Column } from "../../components/table/props";
+import { stepsLength } from "../../report/measures";
+import { avoidable, isHighlighted } from "../../report/syncs";
+import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
+import { causeTitle, stepLabel } from "../../text/names";
+import { SYNC_DEFINITIONS as D } from "./definitions";
+import {
+  common,
+  lineText,
+  moduleText,
+  valueOf,
+  whatText,
+  type SyncNode,
+  type SyncSortKey,
+} from "./syncTree";
 
 /** A node of the tree and whether it is open; null for a leaf. */
 export interface SyncTableRow {
@@ -42,7 +50,7 @@ export function syncColumns({
   const step = whole / Math.max(1, report.steps.length);
   const deserves = (node: SyncNode, us: number | null): boolean =>
     avoidable(node.rows.map(({ sync }) => sync)).length > 0 &&
-    deservesLook(us, node.kind === "event" ? step : whole);
+    isHighlighted(us, node.kind === "event" ? step : whole);
   const waited = (node: SyncNode, us: number | null): ReactNode => {
     const text = scaledDuration(us, time);
     return deserves(node, us) ? <strong className="look">{text}</strong> : text;
@@ -98,7 +106,7 @@ function Bar({ share, look }: { share: number; look: boolean }): ReactNode {
   );
 }
 
-/** What all waits of a row have in common; else how many different values there are. */
+/** What all syncs of a row have in common; else how many different values there are. */
 function shared(
   { value, different }: { value: string | null; different: number },
   className: string,
@@ -106,4 +114,78 @@ function shared(
 ): ReactNode {
   if (value !== null) return <Name text={value} className={className} mark={search} />;
   return <span className="muted">{different > 1 ? `${different} different` : NOTHING}</span>;
+}
+
+const INDENT = 16;
+
+interface SyncCellProps {
+  node: SyncNode;
+  /** null: a leaf. */
+  open: boolean | null;
+  rules: readonly WireRule[] | null;
+  search: string;
+  onFold: (id: string, open: boolean) => void;
+}
+
+/** Fold mark and name. The keyboard folds with the arrows, so the mark is no stop. */
+function SyncCell({ node, open, rules, search, onFold }: SyncCellProps): ReactElement {
+  return (
+    <span
+      className="module-cell sync-cell"
+      style={{ paddingInlineStart: (node.level - 1) * INDENT }}
+    >
+      <span
+        className={`fold ${open === null ? "none" : ""}`}
+        aria-hidden="true"
+        onClick={(event) => {
+          if (open === null) return;
+          event.stopPropagation();
+          onFold(node.id, !open);
+        }}
+      >
+        {open === null ? "" : open ? "▼" : "▶"}
+      </span>
+      <What node={node} rules={rules} search={search} />
+    </span>
+  );
+}
+
+function What({ node, rules, search }: Omit<SyncCellProps, "open" | "onFold">): ReactElement {
+  const [row] = node.rows;
+  if (row === undefined) return <></>;
+  if (node.kind === "cause") {
+    const title = causeTitle(row.sync.cause, rules);
+    return (
+      <>
+        <Name text={title} mark={search} />
+        {title !== row.sync.cause && (
+          <Name text={row.sync.cause} className="code muted" mark={search} />
+        )}
+      </>
+    );
+  }
+  if (node.level === 3) {
+    const { step, api } = row.sync;
+    return (
+      <>
+        <Name
+          text={step === null ? "outside every step" : `step ${stepLabel(step)}`}
+          className="keep"
+        />
+        <Name text={api} className="code muted" mark={search} />
+      </>
+    );
+  }
+  const line = lineText(row);
+  const notes = [row.sync.operator === null ? null : row.sync.node, line];
+  return (
+    <>
+      <Name text={whatText(node)} className="code keep" mark={search} />
+      <Name
+        text={notes.filter((note) => note !== null).join(" · ")}
+        className="code muted"
+        mark={search}
+      />
+    </>
+  );
 }

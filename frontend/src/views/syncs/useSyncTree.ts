@@ -1,20 +1,13 @@
 import { useCallback, useMemo, useState } from "react";
 
+import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import type { Place } from "../../model/place";
-import { filterSyncs, syncRows, type SyncRow } from "../../model/syncs";
-import {
-  findNode,
-  nodesAbove,
-  sortTree,
-  syncTree,
-  visibleNodes,
-  type SyncNode,
-} from "../../model/syncTree";
-import type { Sort } from "../../model/treeRows";
+import { filterSyncs, syncRows, type SyncRow } from "../../report/syncs";
+import type { Sort } from "../../text/numbers";
 import type { SyncTableRow } from "./columns";
+import { findNode, nodesAbove, sortTree, syncTree, visibleNodes, type SyncNode } from "./syncTree";
 
-/** Up to so many waits everything is open at first. */
+/** Number of syncs up to which everything is open at first. */
 const FEW = 16;
 
 export interface SyncTree {
@@ -31,7 +24,7 @@ export interface SyncTree {
   reveal: (id: string) => void;
 }
 
-/** The waits of a report as a tree, as address and folds have it. */
+/** The syncs of a report as a tree, as address and folds have it. */
 export function useSyncTree(report: WireReport, place: Place, sort: Sort): SyncTree {
   const { search, phase, cause } = place;
   const { key, descending } = sort;

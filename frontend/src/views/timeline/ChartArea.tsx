@@ -1,10 +1,10 @@
-import type { ReactElement, RefObject } from "react";
+import { memo, type ReactElement, type RefObject } from "react";
 
 import type { WireTimeline } from "../../api/timeline";
-import { counted, duration } from "../../model/formats";
-import { heightOf, type LaneBox, type Opening } from "../../model/timeline/lanes";
-import { LaneLabels } from "./LaneLabels";
+import { Name } from "../../components/Name";
+import { counted, duration } from "../../text/formats";
 import { Tooltip, type HoverSource } from "./Tooltip";
+import { heightOf, nextOpening, openingsOf, type LaneBox, type Opening } from "./data/lanes";
 import type { ChartRefs } from "./useChart";
 
 interface ChartAreaProps {
@@ -55,5 +55,66 @@ export function ChartArea({
         </div>
       </div>
     </div>
+  );
+}
+
+interface LaneLabelsProps {
+  boxes: readonly LaneBox[];
+  onOpening: (lane: string, opening: Opening) => void;
+}
+
+/** What each lane is, and how many of its rows are on show. */
+const LaneLabels = memo(function LaneLabels({ boxes, onOpening }: LaneLabelsProps): ReactElement {
+  return (
+    <ul className="lane-labels" aria-label="Lanes">
+      {boxes.map((box) => (
+        <li key={box.lane.id} style={{ height: box.height }}>
+          <Label box={box} onOpening={onOpening} />
+        </li>
+      ))}
+    </ul>
+  );
+});
+
+function Label({
+  box,
+  onOpening,
+}: {
+  box: LaneBox;
+  onOpening: LaneLabelsProps["onOpening"];
+}): ReactElement {
+  const { lane, opening, rows } = box;
+  const [title, more] =
+    lane.subtitle === "" ? [lane.group, lane.title] : [lane.title, lane.subtitle];
+  const texts = (
+    <>
+      <Name text={title === "" ? lane.title : title} className="lane-title" />
+      <Name text={more} className="lane-more" />
+    </>
+  );
+  const tooltip = counted(lane.events, lane.kind === "queue" ? "point" : "event");
+  if (openingsOf(lane).length < 2) {
+    return (
+      <span className="lane-label" title={tooltip}>
+        {texts}
+      </span>
+    );
+  }
+  return (
+    <button
+      type="button"
+      className="lane-label"
+      title={tooltip}
+      aria-expanded={opening !== "folded"}
+      onClick={() => {
+        onOpening(lane.id, nextOpening(lane, opening));
+      }}
+    >
+      {texts}
+      <span className="lane-rows">
+        {opening === "folded" ? "▸" : "▾"} {rows < lane.depth && `${rows} of `}
+        {counted(lane.depth, "row")}
+      </span>
+    </button>
   );
 }

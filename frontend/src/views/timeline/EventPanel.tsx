@@ -1,13 +1,12 @@
-import type { ReactElement } from "react";
+import { useRef, type ReactElement } from "react";
 
 import type { WireEvent, WireLane, WireSpot } from "../../api/timeline";
-import { counted, duration, NOTHING } from "../../model/formats";
-import { argumentRows, laneText, linkGroups } from "../../model/timeline/event";
-import { pathText } from "../../model/moduleTree";
-import { Name } from "../Name";
-import { usePlace } from "../state/context";
-import type { Loaded } from "../state/useLoad";
-import { Chain } from "./Chain";
+import { CopyButton } from "../../components/CopyButton";
+import { Name } from "../../components/Name";
+import { usePlace, type Loaded } from "../../parts/services";
+import { clip, counted, duration, NOTHING } from "../../text/formats";
+import { pathText } from "../../text/names";
+import { argumentRows, chainLines, laneText, linkGroups } from "./event";
 
 interface EventPanelProps {
   loaded: Loaded<WireEvent>;
@@ -83,7 +82,7 @@ function Owner({ event }: { event: WireEvent }): ReactElement {
     <button
       type="button"
       className="link"
-      title="Show the module in Backward"
+      title="Show module"
       onClick={() => {
         go({ view: "backward", module, zoom: null, search: "", sort: null });
       }}
@@ -170,5 +169,44 @@ function Links({
         <p className="muted">and {counted(event.links_omitted, "link")} more</p>
       )}
     </div>
+  );
+}
+
+/** What led to an event, as indented text that can be copied; its events can be selected. */
+function Chain({ event }: { event: WireEvent }): ReactElement {
+  const [, go] = usePlace();
+  const source = useRef<HTMLPreElement>(null);
+  const lines = chainLines(event);
+  return (
+    <section aria-label="Chain">
+      <header>
+        <h3>What led to it</h3>
+        <CopyButton
+          text={lines.map(({ indent, text }) => indent + text).join("\n")}
+          source={source}
+        />
+      </header>
+      <pre ref={source} className="chain" tabIndex={0}>
+        {lines.map(({ indent, kind, text, id }, index) => (
+          <span key={index} className={`link-${kind}`}>
+            {indent}
+            {id === null ? (
+              <bdi>{clip(text, 300)}</bdi>
+            ) : (
+              <button
+                type="button"
+                className="link"
+                onClick={() => {
+                  go({ event: String(id), range: null });
+                }}
+              >
+                <bdi>{clip(text, 300)}</bdi>
+              </button>
+            )}
+            {"\n"}
+          </span>
+        ))}
+      </pre>
+    </section>
   );
 }

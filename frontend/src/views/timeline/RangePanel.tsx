@@ -1,19 +1,18 @@
 import { Fragment, type ReactElement } from "react";
 
 import type { WireStatistics } from "../../api/timeline";
-import type { Definition } from "../../model/definitions";
-import { STRETCH_DEFINITIONS as D } from "../../model/definitionsTimeline";
-import { count, duration, percent } from "../../model/formats";
-import { causeText, partsOf, rankings, type Ranking } from "../../model/timeline/stretch";
-import { Name } from "../Name";
-import type { Loaded } from "../state/useLoad";
+import { Name } from "../../components/Name";
+import type { Loaded } from "../../parts/services";
+import type { Definition } from "../../text/definitions";
+import { count, duration, percent } from "../../text/formats";
+import { causeText, partsOf, rankings, SPAN_DEFINITIONS as D, type Ranking } from "./range";
 
 interface RangePanelProps {
   loaded: Loaded<WireStatistics>;
   onClose: () => void;
 }
 
-/** What host and devices did in a selected stretch. */
+/** What host and devices did in a selected span. */
 export function RangePanel({ loaded, onClose }: RangePanelProps): ReactElement {
   if (loaded.status === "error") return <p className="message">{loaded.error.message}</p>;
   const { value } = loaded;
@@ -34,7 +33,7 @@ export function RangePanel({ loaded, onClose }: RangePanelProps): ReactElement {
       <div className="selection-columns">
         <Sums statistics={value} length={length} />
         {rankings(value).map((ranking) => (
-          <Dearest key={ranking.title} ranking={ranking} />
+          <TopNames key={ranking.title} ranking={ranking} />
         ))}
       </div>
     </>
@@ -52,7 +51,7 @@ function Sums({
   return (
     <dl className="facts">
       <Fact definition={D.events}>{count(statistics.events)}</Fact>
-      <Fact definition={D.waits}>{count(statistics.waits)}</Fact>
+      <Fact definition={D.syncs}>{count(statistics.waits)}</Fact>
       <Fact definition={D.blocked} look={statistics.host_blocked_us > 0}>
         {duration(statistics.host_blocked_us)}
       </Fact>
@@ -99,10 +98,10 @@ function Fact({ definition, look = false, children }: FactProps): ReactElement {
   );
 }
 
-function Dearest({ ranking }: { ranking: Ranking }): ReactElement {
+function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
   const withSelf = ranking.rows.some(({ self_us }) => self_us !== null);
   return (
-    <div className="dearest">
+    <div className="top-names">
       <table className="small-table">
         <thead>
           <tr>

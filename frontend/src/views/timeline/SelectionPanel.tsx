@@ -1,9 +1,10 @@
 import type { ReactElement } from "react";
 
-import type { WireSpot, WireTimeline } from "../../api/timeline";
-import { Hints } from "./Hints";
+import type { WireLane, WireSpot, WireTimeline } from "../../api/timeline";
+import { clip, duration } from "../../text/formats";
 import { EventPanel } from "./EventPanel";
 import { RangePanel } from "./RangePanel";
+import { laneText } from "./event";
 import type { Actions } from "./useActions";
 import type { Selection } from "./useSelection";
 
@@ -36,5 +37,56 @@ export function SelectionPanel({
         statistics !== null && <RangePanel loaded={statistics} onClose={actions.clear} />
       )}
     </section>
+  );
+}
+
+const KEYS: readonly [keys: string, does: string][] = [
+  ["W S", "zoom"],
+  ["A D", "pan"],
+  ["drag", "select a span"],
+  ["shift+drag", "pan"],
+  ["ctrl+wheel", "zoom"],
+  ["shift+arrows", "move the selection"],
+  ["F", "fit"],
+  ["0", "all"],
+  ["/", "search"],
+  ["N", "next hit"],
+  ["M", "mark"],
+  ["Esc", "clear"],
+];
+
+/** What keys and mouse do. */
+function Hints(): ReactElement {
+  return (
+    <p className="hints" id="timeline-keys">
+      {KEYS.map(([keys, does]) => (
+        <span key={keys}>
+          <kbd>{keys}</kbd> {does}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+/** Says what is selected to those who do not see it. */
+export function Announcement({
+  selection,
+  lanes,
+}: {
+  selection: Selection;
+  lanes: readonly WireLane[];
+}): ReactElement {
+  const event = selection.event?.status === "ready" ? selection.event.value : null;
+  const statistics = selection.statistics?.status === "ready" ? selection.statistics.value : null;
+  const text =
+    event !== null
+      ? `${clip(event.name, 100)}, ${duration(event.duration)}, at ${duration(event.start)}, on ${laneText(lanes, event.lane)}`
+      : statistics !== null
+        ? `${duration(statistics.end - statistics.start)} selected`
+        : "";
+  return (
+    <p className="visually-hidden" role="status" aria-live="polite" id="timeline-selected">
+      {text}
+    </p>
   );
 }

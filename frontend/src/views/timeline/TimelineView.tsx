@@ -1,11 +1,23 @@
-import { useCallback, type ReactElement } from "react";
+import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
+import type { WireTimeline } from "../../api/timeline";
 import type { WireReport } from "../../api/types";
-import { useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
-import { ErrorCard } from "../states/ErrorCard";
-import { Timeline } from "./Timeline";
+import { useLoad, usePlace, useServices } from "../../parts/services";
+import { ErrorCard } from "../../parts/states";
+import { ChartArea } from "./ChartArea";
+import { Announcement, SelectionPanel } from "./SelectionPanel";
+import { Toolbar } from "./Toolbar";
+import { HoverSource } from "./Tooltip";
+import { useCommands } from "./commands";
+import { layoutLanes, type Opening } from "./data/lanes";
+import { boundsOf } from "./data/viewport";
+import { useActions } from "./useActions";
+import { useChart, useChartEvents, useReveal } from "./useChart";
+import { useDecor } from "./useDecor";
+import { useHits } from "./useHits";
+import { useSelection } from "./useSelection";
+import { firstShown, useShown } from "./useShown";
 
 interface TimelineViewProps {
   report: WireReport;
@@ -29,4 +41,53 @@ export function TimelineView({ report, target }: TimelineViewProps): ReactElemen
     );
   }
   return <Timeline report={report} target={target} timeline={loaded.value} />;
+}
+
+interface TimelineProps {
+  report: WireReport;
+  target: Target;
+  timeline: WireTimeline;
+}
+
+/** The chart and what is around it: search on top, what is selected below. */
+function Timeline({ report, target, timeline }: TimelineProps): ReactElement {
+  const [place] = usePlace();
+  const [openings, setOpenings] = useState<ReadonlyMap<string, Opening>>(new Map());
+  const bounds = useMemo(() => boundsOf(timeline.duration_us), [timeline]);
+  const boxes = useMemo(() => layoutLanes(timeline.lanes, openings), [timeline, openings]);
+  const selection = useSelection(target);
+  const hits = useHits(target, place.search);
+  const decor = useDecor(report, timeline, boxes, selection, hits);
+  const lanes = useRef<HTMLCanvasElement>(null);
+  const axis = useRef<HTMLCanvasElement>(null);
+  const minimap = useRef<HTMLCanvasElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const refs = useMemo(() => ({ lanes, axis, minimap, scroller }), []);
+  const first = firstShown(place, report, bounds);
+  const { chart, error } = useChart(refs, { target, timeline, bounds, first, decor });
+  const shown = useShown(chart, bounds);
+  const actions = useActions(chart, shown, selection, hits);
+  const readout = useRef<HTMLSpanElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const [hover] = useState(() => new HoverSource());
+  useChartEvents(chart, actions, shown, hover, readout);
+  useReveal(chart, selection.spot, boxes, setOpenings);
+  useCommands(chart, scroller, actions, () => input.current?.focus());
+  return (
+    <div className="timeline">
+      <Toolbar hits={hits} actions={actions} input={input} error={error} />
+      <ChartArea
+        timeline={timeline}
+        refs={refs}
+        readout={readout}
+        boxes={boxes}
+        hover={hover}
+        onOpening={(lane, opening) => {
+          setOpenings((before) => new Map(before).set(lane, opening));
+        }}
+      />
+      <SelectionPanel timeline={timeline} selection={selection} actions={actions} />
+      <Announcement selection={selection} lanes={timeline.lanes} />
+    </div>
+  );
 }

@@ -1,10 +1,9 @@
 import { useEffect, useRef, type ReactElement, type RefObject } from "react";
 
-import type { ApiError } from "../../api/client";
-import { foundText } from "../../model/timeline/stepping";
-import { usePlace } from "../state/context";
+import type { ApiError } from "../../api/request";
+import { usePlace } from "../../parts/services";
 import type { Actions } from "./useActions";
-import type { Hits } from "./useHits";
+import { foundText, type Hits } from "./useHits";
 
 interface ToolbarProps {
   hits: Hits;

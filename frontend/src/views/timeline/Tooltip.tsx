@@ -1,9 +1,9 @@
 import { useEffect, useState, type ReactElement } from "react";
 
-import { count, counted, duration } from "../../model/formats";
-import type { Block } from "../../model/timeline/hits";
-import { lengthOf } from "../../model/timeline/span";
-import { Name } from "../Name";
+import { count, counted, duration } from "../../text/formats";
+import type { Block } from "./data/hits";
+import { lengthOf } from "../../text/span";
+import { Name } from "../../components/Name";
 
 export interface Hovered {
   block: Block;
@@ -11,7 +11,7 @@ export interface Hovered {
   y: number;
 }
 
-/** Tells one listener what is pointed at, without drawing anything else anew. */
+/** Notifies one listener of what is pointed at, without drawing anything else again. */
 export class HoverSource {
   private listener: ((hovered: Hovered | null) => void) | null = null;
 
@@ -24,7 +24,7 @@ export class HoverSource {
   };
 }
 
-/** What is pointed at; the same is told, to everyone, of what is selected. */
+/** What is pointed at; what is selected has the same in text for everyone. */
 export function Tooltip({
   source,
   meanings,
@@ -60,7 +60,7 @@ export function Tooltip({
       {block.count > 1 && (
         <span className="muted">
           {count(block.count)} events{block.name === null ? " of several names" : ""}, too short to
-          tell apart here: zoom in
+          be drawn apart: zoom in
         </span>
       )}
     </div>

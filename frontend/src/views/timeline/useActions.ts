@@ -1,13 +1,12 @@
 import { useMemo } from "react";
 
 import type { WireSpot } from "../../api/timeline";
-import type { Block, Direction } from "../../model/timeline/hits";
-import { spanText, type Span } from "../../model/timeline/span";
-import { hitAfter } from "../../model/timeline/stepping";
-import { around, lookAt, zoomAt } from "../../model/timeline/viewport";
-import { usePlace } from "../state/context";
+import { usePlace } from "../../parts/services";
+import { spanText, type Span } from "../../text/span";
 import type { Chart } from "./chart/chart";
-import type { Hits } from "./useHits";
+import type { Block, Direction } from "./data/hits";
+import { around, lookAt, zoomAt } from "./data/viewport";
+import { hitAfter, type Hits } from "./useHits";
 import { spotOf, spotOfBlock, type Selection } from "./useSelection";
 import type { Shown } from "./useShown";
 
@@ -81,7 +80,7 @@ export function useActions(
         if (chart !== null) void nextHit(hits, place.event, chart.shown, step).then(look);
       },
       select: (direction) => {
-        const next = chart?.beside(spot, direction) ?? null;
+        const next = chart?.nextTo(spot, direction) ?? null;
         if (next !== null) pick(next);
       },
     };

@@ -1,14 +1,26 @@
-import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+import {
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type Dispatch,
+  type RefObject,
+  type SetStateAction,
+} from "react";
 
-import type { ApiError, Target } from "../../api/client";
+import type { ApiError, Target } from "../../api/request";
 import type { WireTimeline } from "../../api/timeline";
-import type { Span } from "../../model/timeline/span";
-import { useServices } from "../state/context";
+import { useServices } from "../../parts/services";
+import { duration } from "../../text/formats";
+import { lengthOf, type Span } from "../../text/span";
+import type { HoverSource } from "./Tooltip";
 import { Chart } from "./chart/chart";
-import { followPointer } from "./chart/gestures";
-import { followMinimap } from "./chart/minimapGestures";
-import type { Decor } from "./chart/scene";
-import { TileStore } from "./chart/tileStore";
+import { followMinimap, followPointer } from "./chart/gestures";
+import type { Decor, Spot } from "./chart/scene";
+import { opened, type LaneBox, type Opening } from "./data/lanes";
+import { TileStore } from "./data/tileStore";
+import type { Actions } from "./useActions";
+import type { Shown } from "./useShown";
 
 export interface ChartRefs {
   lanes: RefObject<HTMLCanvasElement | null>;
@@ -26,7 +38,7 @@ interface ChartParts {
   decor: Decor;
 }
 
-/** The chart on its canvases, told of every change of what is drawn on it; null until it is there. */
+/** The chart on its canvases, notified of every change of what is drawn on it; null until it is there. */
 export function useChart(
   { lanes, axis, minimap, scroller }: ChartRefs,
   { target, timeline, bounds, first, decor }: ChartParts,
@@ -72,4 +84,56 @@ export function useChart(
     chart?.decorate(decor);
   }, [chart, decor]);
   return { chart, error };
+}
+
+/** Answer what is done on the chart; what comes with every picture goes past React. */
+export function useChartEvents(
+  chart: Chart | null,
+  actions: Actions,
+  shown: Shown,
+  hover: HoverSource,
+  readout: RefObject<HTMLElement | null>,
+): void {
+  useEffect(() => {
+    chart?.listen({
+      onFrame: (span) => {
+        const text = `${duration(lengthOf(span))} in view`;
+        const { current } = readout;
+        if (current !== null && current.textContent !== text) current.textContent = text;
+      },
+      onSettled: shown.onSettled,
+      onHover: (block, x, y) => {
+        chart.hover(block);
+        hover.say(block === null ? null : { block, x, y });
+      },
+      onPick: actions.pick,
+      onOpen: actions.fitBlock,
+      onRange: (range, done) => {
+        if (done) actions.selectRange(range);
+        else chart.decorate({ range });
+      },
+    });
+  }, [chart, actions, shown, hover, readout]);
+}
+
+/** Open the lane of a newly selected event and scroll to its row; later changes leave it alone. */
+export function useReveal(
+  chart: Chart | null,
+  spot: Spot | null,
+  boxes: readonly LaneBox[],
+  setOpenings: Dispatch<SetStateAction<ReadonlyMap<string, Opening>>>,
+): void {
+  const revealed = useRef<string | null>(null);
+  const wanted =
+    spot === null ? null : [spot.lane, spot.depth, spot.span.from, spot.span.to].join(" ");
+  useEffect(() => {
+    if (chart === null || wanted === revealed.current) return;
+    const box = boxes.find(({ lane }) => lane.id === spot?.lane);
+    if (spot !== null && box !== undefined && spot.depth >= box.rows) {
+      setOpenings((chosen) => opened(boxes, chosen, spot.lane, spot.depth));
+      return;
+    }
+    revealed.current = wanted;
+    if (spot !== null) chart.reveal(spot);
+  }, [chart, wanted, spot, boxes, setOpenings]);
 }

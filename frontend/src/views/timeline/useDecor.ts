@@ -1,14 +1,14 @@
-import { useMemo } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 
 import type { WireTimeline } from "../../api/timeline";
 import type { WireReport } from "../../api/types";
-import type { LaneBox } from "../../model/timeline/lanes";
-import { waitsOf } from "../../model/timeline/waits";
-import { usePlace } from "../state/context";
-import { coloursOf, inkOf, textsOf } from "./chart/ink";
+import { usePlace } from "../../parts/services";
+import { PALETTES, type Palette } from "../../theme/colours";
 import type { Decor } from "./chart/scene";
+import { coloursOf, inkOf, textsOf } from "./chart/shades";
+import type { LaneBox } from "./data/lanes";
+import { syncMarksOf } from "./data/syncMarks";
 import type { Hits } from "./useHits";
-import { usePalette } from "./usePalette";
 import { spotOf, type Selection } from "./useSelection";
 
 /** What is drawn upon the trace, the same object while nothing of it changes. */
@@ -25,7 +25,7 @@ export function useDecor(
   const ink = useMemo(() => inkOf(meanings, palette), [meanings, palette]);
   const colours = useMemo(() => coloursOf(meanings, palette), [meanings, palette]);
   const texts = useMemo(() => textsOf(ink, palette), [ink, palette]);
-  const waits = useMemo(() => waitsOf(report), [report]);
+  const syncs = useMemo(() => syncMarksOf(report), [report]);
   const hits = useMemo(() => found.map(spotOf), [found]);
   return useMemo(
     () => ({
@@ -34,7 +34,7 @@ export function useDecor(
       ink,
       colours,
       texts,
-      waits,
+      syncs,
       selected: spot,
       links,
       hits,
@@ -42,6 +42,22 @@ export function useDecor(
       range,
       mark,
     }),
-    [boxes, palette, ink, colours, texts, waits, spot, links, hits, density, range, mark],
+    [boxes, palette, ink, colours, texts, syncs, spot, links, hits, density, range, mark],
   );
+}
+
+function subscribe(listener: () => void): () => void {
+  const observer = new MutationObserver(listener);
+  observer.observe(document.documentElement, { attributeFilter: ["data-mode"] });
+  return () => {
+    observer.disconnect();
+  };
+}
+
+const current = (): Palette =>
+  PALETTES[document.documentElement.dataset.mode === "dark" ? "dark" : "light"];
+
+/** The colours that hold now, for what no style sheet reaches. */
+function usePalette(): Palette {
+  return useSyncExternalStore(subscribe, current);
 }

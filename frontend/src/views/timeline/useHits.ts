@@ -1,9 +1,10 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireSearch, WireSpot } from "../../api/timeline";
-import { useServices } from "../state/context";
-import { useLoad } from "../state/useLoad";
+import { useLoad, useServices } from "../../parts/services";
+import { count } from "../../text/formats";
+import type { Span } from "../../text/span";
 
 const TYPING_MS = 200;
 
@@ -26,7 +27,7 @@ const NONE: Hits = {
   more: () => Promise.resolve(null),
 };
 
-/** The events whose names hold a text; asked for when the typing pauses. */
+/** The events whose names hold a text; asked for when the typing stops. */
 export function useHits(target: Target, text: string): Hits {
   const { api } = useServices();
   const wanted = useLate(text.trim());
@@ -74,4 +75,40 @@ function useLate(text: string): string {
     };
   }, [text]);
   return late;
+}
+
+interface Hit {
+  readonly id: number;
+  readonly start: number;
+}
+
+/**
+ * The hit to go to next: after the selected one, or where that is not among them the first one from
+ * the middle of what is in view; round and round. `hits` by start; null where there are none.
+ */
+export function hitAfter<T extends Hit>(
+  hits: readonly T[],
+  selected: string | null,
+  shown: Span,
+  step: 1 | -1,
+): T | null {
+  if (hits.length === 0) return null;
+  const at = hits.findIndex(({ id }) => String(id) === selected);
+  if (at >= 0) return hits[(at + step + hits.length) % hits.length] ?? null;
+  return step === 1
+    ? (hits.find(({ start }) => start >= shown.from) ?? hits[0] ?? null)
+    : (hits.findLast(({ start }) => start <= shown.to) ?? hits.at(-1) ?? null);
+}
+
+/** How a search went, in a word. */
+export function foundText(
+  hits: readonly Hit[],
+  total: number | null,
+  selected: string | null,
+): string | null {
+  if (total === null) return null;
+  if (total === 0) return "none found";
+  const at = hits.findIndex(({ id }) => String(id) === selected);
+  const all = count(total) + (total > hits.length ? ` (the first ${hits.length} outlined)` : "");
+  return at < 0 ? `${all} found` : `${count(at + 1)} of ${all}`;
 }

@@ -1,11 +1,10 @@
 import { useCallback, useMemo, useState } from "react";
 
-import type { Target } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { WireEvent, WireSpot, WireStatistics } from "../../api/timeline";
-import type { Block } from "../../model/timeline/hits";
-import { usePlace, useServices } from "../state/context";
-import { useLoad, type Loaded } from "../state/useLoad";
+import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { Spot } from "./chart/scene";
+import type { Block } from "./data/hits";
 
 export interface Selection {
   /** Where the selected event is, as soon as that is known. */

@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useRef } from "react";
 
-import type { Place } from "../../model/place";
-import { spanText, type Span } from "../../model/timeline/span";
-import { sameSpan } from "../../model/timeline/viewport";
-import { usePlace } from "../state/context";
+import type { Place } from "../../address/place";
+import type { WireReport } from "../../api/types";
+import { usePlace } from "../../parts/services";
+import { spanText, type Span } from "../../text/span";
 import type { Chart } from "./chart/chart";
+import { around, sameSpan } from "./data/viewport";
 
 export interface Shown {
   /** Write down where the chart stands; no step in the history. */
@@ -52,4 +53,24 @@ export function useShown(chart: Chart | null, bounds: Span): Shown {
 
 function textOf(span: Span | null): string {
   return span === null ? "" : spanText(span);
+}
+
+/** How much of the width a step takes. */
+const SHARE = 0.94;
+
+/**
+ * What of the timeline is in view at first: what the address says, else the chosen step, else all.
+ * A step that was chosen since the address was written goes before it.
+ */
+export function firstShown(
+  place: Pick<Place, "shown" | "step">,
+  report: Pick<WireReport, "steps" | "trace">,
+  bounds: Span,
+): Span {
+  const step = report.steps.find(({ name }) => name === place.step);
+  if (step === undefined) return place.shown ?? bounds;
+  const from = step.start_us - report.trace.start_us;
+  const to = from + step.duration_us;
+  if (place.shown !== null && place.shown.from < to && place.shown.to > from) return place.shown;
+  return around({ from, to }, SHARE, bounds);
 }

@@ -1,24 +1,16 @@
 import type { WireTimeline } from "../../../api/timeline";
-import {
-  blockAt,
-  eventBeside,
-  sameBlock,
-  type Block,
-  type Direction,
-} from "../../../model/timeline/hits";
-import { heightOf, rowTop } from "../../../model/timeline/lanes";
-import { measureBy, type Measure } from "../../../model/timeline/labels";
-import { lengthOf, type Span } from "../../../model/timeline/span";
-import { piecesFor, tilesInView, tilesWanted } from "../../../model/timeline/tiles";
-import { between, clampSpan, sameSpan } from "../../../model/timeline/viewport";
+import { lengthOf, type Span } from "../../../text/span";
+import { blockAt, eventNextTo, sameBlock, type Block, type Direction } from "../data/hits";
+import { heightOf, rowTop } from "../data/lanes";
+import type { TileStore } from "../data/tileStore";
+import { piecesFor, tilesInView, tilesWanted } from "../data/tiles";
+import { between, clampSpan, sameSpan } from "../data/viewport";
 import { AXIS_HEIGHT, drawAxis } from "./axis";
-import { drawLabels } from "./labels";
+import { drawLabels, measureBy, type Measure } from "./labels";
 import { LanesPicture } from "./lanesPicture";
 import { Minimap } from "./minimap";
 import { drawOverlay } from "./overlay";
-import { LABEL_FONT, type Decor, type Scene, type Spot } from "./scene";
-import { Surface } from "./surface";
-import type { TileStore } from "./tileStore";
+import { LABEL_FONT, Surface, type Decor, type Scene, type Spot } from "./scene";
 
 export interface Canvases {
   lanes: HTMLCanvasElement;
@@ -28,7 +20,7 @@ export interface Canvases {
   scroller: HTMLElement;
 }
 
-/** What the chart tells of; `block` is null beside all blocks. */
+/** What the chart reports; `block` is null outside of all blocks. */
 export interface ChartEvents {
   /** A picture was drawn of this part of the timeline. */
   onFrame: (shown: Span) => void;
@@ -37,14 +29,14 @@ export interface ChartEvents {
   onHover: (block: Block | null, x: number, y: number) => void;
   onPick: (block: Block | null) => void;
   onOpen: (block: Block) => void;
-  /** A stretch is being selected, or (`done`) was. */
+  /** A span is being selected, or (`done`) was. */
   onRange: (range: Span, done: boolean) => void;
 }
 
 /** Time in which most of a smooth movement is done. */
 const EASE_MS = 55;
 const SETTLED_MS = 250;
-/** How far beside a block one may point at it, in pixels. */
+/** How far from a block one may point at it, in pixels. */
 const SLACK_PX = 2;
 
 /** The picture of the timeline: what is in view of it, and drawing that when something changed. */
@@ -97,8 +89,8 @@ export class Chart {
     this.invalidate();
   }
 
-  /** Tell of something that was done on the chart. */
-  get tell(): Partial<ChartEvents> {
+  /** The listeners to what is done on the chart. */
+  get listeners(): Partial<ChartEvents> {
     return this.events;
   }
 
@@ -162,13 +154,13 @@ export class Chart {
     return true;
   }
 
-  /** The event beside another; without another, one in the middle of what is in view. */
-  beside(from: Spot | null, direction: Direction): Block | null {
+  /** The event next to another; without another, one in the middle of what is in view. */
+  nextTo(from: Spot | null, direction: Direction): Block | null {
     const { boxes } = this.decor;
-    if (from !== null) return eventBeside(this.pieces(), boxes, from, direction);
+    if (from !== null) return eventNextTo(this.pieces(), boxes, from, direction);
     const middle = (this.span.from + this.span.to) / 2;
     const above = { lane: "", depth: 0, span: { from: middle, to: middle } };
-    return eventBeside(this.pieces(), boxes, above, "below");
+    return eventNextTo(this.pieces(), boxes, above, "below");
   }
 
   /** Scroll to the row of an event, if it is not in view. */

@@ -1,15 +1,8 @@
-import type { LaneBox } from "../../../model/timeline/lanes";
-import {
-  clearLines,
-  drawRow,
-  makeLines,
-  mix,
-  stamp,
-  type Lines,
-} from "../../../model/timeline/raster";
-import { bytesOf, packed, strengthOf } from "../../../model/timeline/shades";
-import { ticksOf } from "../../../model/timeline/ticks";
+import type { LaneBox } from "../data/lanes";
+import { ticksOf } from "./axis";
+import { clearLines, drawRow, makeLines, mix, stamp, type Lines } from "./raster";
 import { toX, type Scene } from "./scene";
+import { bytesOf, packed, strengthOf } from "./shades";
 
 const GRID_SHARE = 0.55;
 const RANGE_SHARE = 0.1;
@@ -42,7 +35,7 @@ export class LanesPicture {
     this.lines = makeLines(width);
   }
 
-  /** One line of what is behind the blocks: the ticks of the axis, and what is selected. */
+  /** One line of the background of the blocks: the ticks of the axis, and what is selected. */
   private drawGround(scene: Scene): void {
     const { palette, ratio, ink } = scene;
     this.ground.fill(ink.ground);

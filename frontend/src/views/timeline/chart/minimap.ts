@@ -1,8 +1,7 @@
 import type { WireTimeline } from "../../../api/timeline";
-import type { Span } from "../../../model/timeline/span";
-import { waitMarks } from "../../../model/timeline/waits";
-import { toX, type Scene } from "./scene";
-import { Surface } from "./surface";
+import type { Span } from "../../../text/span";
+import { syncMarks } from "../data/syncMarks";
+import { Surface, toX, type Scene } from "./scene";
 
 const MINIMAP_HEIGHT = 34;
 
@@ -27,10 +26,10 @@ export class Minimap {
     });
   }
 
-  /** What is below the frame, drawn anew when something of it changed. */
+  /** What is below the frame, drawn again when something of it changed. */
   private picture(scene: Scene): HTMLCanvasElement {
-    const { width, ratio, palette, waits } = scene;
-    const of = [width, ratio, palette, waits];
+    const { width, ratio, palette, syncs } = scene;
+    const of = [width, ratio, palette, syncs];
     if (this.whole?.of.every((value, index) => value === of[index]) === true) {
       return this.whole.picture;
     }
@@ -47,7 +46,7 @@ export class Minimap {
   }
 }
 
-/** Phases and waits of the whole trace. */
+/** Phases and syncs of the whole trace. */
 function drawWhole(context: CanvasRenderingContext2D, timeline: WireTimeline, scene: Scene): void {
   const { palette, width, colours } = scene;
   context.fillStyle = palette.hover;
@@ -62,7 +61,7 @@ function drawWhole(context: CanvasRenderingContext2D, timeline: WireTimeline, sc
   });
   context.globalAlpha = 1;
   context.fillStyle = palette.wait;
-  for (const x of waitMarks(scene.waits, scene.span, width)) {
+  for (const x of syncMarks(scene.syncs, scene.span, width)) {
     context.fillRect(x, 4, 1, MINIMAP_HEIGHT - 8);
   }
 }

@@ -1,16 +1,16 @@
-import { rowTop, type LaneBox } from "../../../model/timeline/lanes";
-import { lowerBound, type Curve } from "../../../model/timeline/blocks";
-import { waitMarks } from "../../../model/timeline/waits";
+import { rowTop, type LaneBox } from "../data/lanes";
+import { lowerBound, type Curve } from "../data/blocks";
+import { syncMarks } from "../data/syncMarks";
 import { toX, type Scene, type Spot } from "./scene";
 
 const MANY_LINKS = 3;
 
-/** What lies upon the blocks: curves, waits, what is found, pointed at and selected, arrows. */
+/** What lies upon the blocks: curves, syncs, what is found, pointed at and selected, arrows. */
 export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene): void {
   for (const box of scene.boxes) {
     if (box.lane.kind === "queue") drawCurve(context, scene, box);
   }
-  drawWaits(context, scene);
+  drawSyncMarks(context, scene);
   drawRange(context, scene);
   for (const hit of scene.hits) outline(context, scene, hit, scene.palette.backwardText, 1);
   if (scene.hovered !== null) outline(context, scene, scene.hovered, scene.palette.text, 1);
@@ -27,10 +27,10 @@ function drawArrows(context: CanvasRenderingContext2D, scene: Scene): void {
   context.globalAlpha = 1;
 }
 
-function drawWaits(context: CanvasRenderingContext2D, scene: Scene): void {
+function drawSyncMarks(context: CanvasRenderingContext2D, scene: Scene): void {
   context.fillStyle = scene.palette.wait;
   context.globalAlpha = 0.5;
-  for (const x of waitMarks(scene.waits, scene.span, scene.width)) {
+  for (const x of syncMarks(scene.syncs, scene.span, scene.width)) {
     context.fillRect(x, 0, 1, scene.height);
   }
   context.globalAlpha = 1;

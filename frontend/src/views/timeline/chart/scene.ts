@@ -1,12 +1,12 @@
-import type { Block } from "../../../model/timeline/hits";
-import type { Tile } from "../../../model/timeline/blocks";
-import type { LaneBox } from "../../../model/timeline/lanes";
-import type { Measure } from "../../../model/timeline/labels";
-import type { Ink } from "../../../model/timeline/raster";
-import type { Span } from "../../../model/timeline/span";
-import type { Piece } from "../../../model/timeline/tiles";
-import type { Wait } from "../../../model/timeline/waits";
+import type { Span } from "../../../text/span";
 import type { Palette } from "../../../theme/colours";
+import type { Tile } from "../data/blocks";
+import type { Block } from "../data/hits";
+import type { LaneBox } from "../data/lanes";
+import type { Piece } from "../data/tiles";
+import type { Sync } from "../data/syncMarks";
+import type { Measure } from "./labels";
+import type { Ink } from "./raster";
 
 /** An event where it is drawn. */
 export interface Spot {
@@ -20,7 +20,7 @@ export interface Decor {
   readonly boxes: readonly LaneBox[];
   readonly palette: Palette;
   readonly ink: Ink;
-  readonly waits: readonly Wait[];
+  readonly syncs: readonly Sync[];
   readonly selected: Spot | null;
   /** What the selected event is linked to. */
   readonly links: readonly Spot[];
@@ -57,4 +57,33 @@ export const LABEL_FONT =
 export function toX(scene: Pick<Scene, "span" | "width">, time: number): number {
   const { from, to } = scene.span;
   return ((time - from) / (to - from)) * scene.width;
+}
+
+/** A canvas that is as sharp as the screen. */
+export class Surface {
+  readonly context: CanvasRenderingContext2D;
+  private ratio = 1;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    const context = canvas.getContext("2d", { alpha: false });
+    if (context === null) throw new Error("this browser draws on no canvas");
+    this.context = context;
+  }
+
+  /** Give it its size: CSS pixels, and device pixels in each. */
+  resize(width: number, height: number, ratio: number): void {
+    this.ratio = ratio;
+    const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.canvas.width === across && this.canvas.height === down) return;
+    this.canvas.width = across;
+    this.canvas.height = down;
+    this.canvas.style.height = `${height}px`;
+  }
+
+  /** Draw in CSS pixels. */
+  scaled(draw: () => void): void {
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    draw();
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+  }
 }

@@ -1,0 +1,142 @@
+import type { Averaging } from "../report/measures";
+import type { Sort } from "../text/numbers";
+import {
+  compareFromQuery,
+  compareToQuery,
+  NO_COMPARE,
+  type ComparePlace,
+} from "../views/compare/address";
+import {
+  modulesFromQuery,
+  modulesToQuery,
+  NO_MODULES,
+  type ModulesPlace,
+} from "../views/modules/address";
+import {
+  NO_TIMELINE,
+  timelineFromQuery,
+  timelineToQuery,
+  type TimelinePlace,
+} from "../views/timeline/address";
+
+export const VIEWS = ["summary", "backward", "syncs", "timeline", "findings", "compare"] as const;
+export type View = (typeof VIEWS)[number];
+
+/** Everything that a shared address brings back. */
+export interface Place extends ModulesPlace, TimelinePlace {
+  view: View;
+  run: string | null;
+  worker: string | null;
+  trace: string | null;
+  step: string | null;
+  averaging: Averaging;
+  /** Path of the selected module; "" is an unnamed root, null none. */
+  module: string | null;
+  /** Label of the selected group of modules. */
+  picked: string | null;
+  /** Path of the module that fills the icicle. */
+  zoom: string | null;
+  /** Id of the selected host-blocking call. */
+  sync: string | null;
+  phase: string | null;
+  cause: string | null;
+  /** Id of the opened finding; "" none, null the first. */
+  finding: string | null;
+  severity: string | null;
+  confidence: string | null;
+  rule: string | null;
+  /** Path of the module that findings are about, or what stands for none. */
+  about: string | null;
+  search: string;
+  sort: Sort | null;
+  /** Id of the event selected in the timeline. */
+  event: string | null;
+  compare: ComparePlace;
+}
+
+export const START: Place = {
+  ...NO_MODULES,
+  ...NO_TIMELINE,
+  view: "summary",
+  run: null,
+  worker: null,
+  trace: null,
+  step: null,
+  averaging: "mean",
+  module: null,
+  picked: null,
+  zoom: null,
+  sync: null,
+  phase: null,
+  cause: null,
+  finding: null,
+  severity: null,
+  confidence: null,
+  rule: null,
+  about: null,
+  search: "",
+  sort: null,
+  event: null,
+  compare: NO_COMPARE,
+};
+
+const NAMED = [
+  "run",
+  "worker",
+  "trace",
+  "step",
+  "module",
+  "picked",
+  "zoom",
+  "sync",
+  "phase",
+  "cause",
+  "finding",
+  "severity",
+  "confidence",
+  "rule",
+  "about",
+  "event",
+] as const;
+
+/** `#/syncs?run=vit&step=ProfilerStep%235`; what is at its default is left out. */
+export function placeToHash(place: Place): string {
+  const query = new URLSearchParams();
+  for (const key of NAMED) {
+    const value = place[key];
+    if (value !== null) query.set(key, value);
+  }
+  if (place.averaging !== START.averaging) query.set("per", place.averaging);
+  modulesToQuery(place, query);
+  if (place.search !== "") query.set("q", place.search);
+  if (place.sort !== null)
+    query.set("sort", `${place.sort.descending ? "-" : ""}${place.sort.key}`);
+  timelineToQuery(place, query);
+  compareToQuery(place.compare, query);
+  const text = query.toString();
+  return `#/${place.view}${text === "" ? "" : `?${text}`}`;
+}
+
+/** Read an address; what it does not say, or says wrongly, is at its default. */
+export function placeFromHash(hash: string): Place {
+  const [path = "", text = ""] = splitOnce(hash.replace(/^#\/?/, ""), "?");
+  const query = new URLSearchParams(text);
+  const place: Place = { ...START, ...modulesFromQuery(query), ...timelineFromQuery(query) };
+  place.view = VIEWS.find((view) => view === path) ?? START.view;
+  for (const key of NAMED) place[key] = query.get(key);
+  place.averaging = query.get("per") === "total" ? "total" : "mean";
+  place.search = query.get("q") ?? "";
+  place.sort = sortFrom(query.get("sort"));
+  place.compare = compareFromQuery(query);
+  return place;
+}
+
+function sortFrom(text: string | null): Sort | null {
+  if (text === null || !/^-?[a-z]+$/.test(text)) return null;
+  return { key: text.replace("-", ""), descending: text.startsWith("-") };
+}
+
+function splitOnce(text: string, at: string): string[] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text] : [text.slice(0, index), text.slice(index + 1)];
+}

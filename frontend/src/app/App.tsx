@@ -1,0 +1,126 @@
+import { useEffect, useMemo, type ReactElement } from "react";
+
+import { chooseTrace, type Choice } from "../address/chooseTrace";
+import type { View } from "../address/place";
+import type { Target } from "../api/request";
+import type { WireReport, WireRuns } from "../api/types";
+import { readStored, store } from "../components/browser";
+import { usePlace } from "../parts/services";
+import { ErrorCard } from "../parts/states";
+import { modulesTitle } from "../report/measures";
+import { clip } from "../text/formats";
+import { CompareView } from "../views/compare/CompareView";
+import { FindingsView } from "../views/findings/FindingsView";
+import { ModulesView } from "../views/modules/ModulesView";
+import { SummaryView } from "../views/summary/SummaryView";
+import { SyncsView } from "../views/syncs/SyncsView";
+import { TimelineView } from "../views/timeline/TimelineView";
+import { Navigation } from "./Navigation";
+import { Empty, LeftOut, Missing } from "./NoTrace";
+import { Refresh, useRuns, type Runs } from "./Refresh";
+import { TopBar } from "./TopBar";
+import { TraceContent, useReports } from "./TraceContent";
+
+interface PageProps {
+  report: WireReport;
+  target: Target;
+  /** Of all steps, whatever step is shown. */
+  whole: WireReport;
+  listed: WireRuns;
+}
+
+const PAGES: Readonly<Record<View, (props: PageProps) => ReactElement>> = {
+  summary: SummaryView,
+  backward: ModulesView,
+  syncs: SyncsView,
+  timeline: TimelineView,
+  findings: FindingsView,
+  compare: CompareView,
+};
+
+export function App(): ReactElement {
+  const [place] = usePlace();
+  const runs = useRuns();
+  const { value, error, refresh } = runs;
+  if (value === null && error !== null) return <ErrorCard error={error} onRetry={refresh} />;
+  if (value === null) return <div className="state" role="status" aria-label="Loading" />;
+  const choice = chooseTrace(value, place, rememberedRun());
+  if (choice === null) return <Empty listed={value} onRetry={refresh} />;
+  if (!choice.found) return <Missing choice={choice} />;
+  return <TracePage runs={runs} listed={value} choice={choice} />;
+}
+
+interface TracePageProps {
+  runs: Runs;
+  listed: WireRuns;
+  choice: Extract<Choice, { found: true }>;
+}
+
+/** One trace: selectors on top, views at the side, the view itself. */
+function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
+  const [place] = usePlace();
+  const run = choice.run.name;
+  const worker = choice.worker.name;
+  const { id: trace, modified, bytes } = choice.trace;
+  const target = useMemo(
+    (): Target => ({ run, worker, trace, step: place.step }),
+    [run, worker, trace, place.step],
+  );
+  useEffect(() => {
+    rememberRun(run);
+  }, [run]);
+  const reports = useReports(target, `${modified} ${bytes}`);
+  const { whole, shown } = reports;
+  const title = modulesTitle(whole);
+  usePageTitle(pageTitle(place.view === "backward" ? title : place.view, run));
+  const Page = PAGES[place.view];
+  return (
+    <div className="page">
+      <TopBar listed={listed} choice={choice} whole={whole} shown={shown}>
+        <Refresh runs={runs} shown={{ run, worker, trace }} />
+        <LeftOut listed={listed} />
+      </TopBar>
+      <Navigation report={shown} title={title} />
+      <main className="content">
+        <TraceContent reports={reports} target={target} trace={choice.trace}>
+          {(report) => (
+            <Page
+              key={`${run}\n${worker}\n${trace}\n${place.view}`}
+              report={report}
+              target={target}
+              whole={whole ?? report}
+              listed={listed}
+            />
+          )}
+        </TraceContent>
+      </main>
+    </div>
+  );
+}
+
+/** Name the document, for tabs, history and screen readers. */
+function usePageTitle(title: string): void {
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+const MOST = 80;
+
+/** The page's title, for tabs and history: which view of which run. */
+function pageTitle(view: string, run: string): string {
+  const name = view.charAt(0).toUpperCase() + view.slice(1);
+  // A run's writing direction is isolated.
+  return `${name} · \u2068${clip(run, MOST)}\u2069 · HookView`;
+}
+
+const RUN = "run";
+
+/** Name of the run looked at last. */
+function rememberedRun(): string | null {
+  return readStored(RUN);
+}
+
+function rememberRun(name: string): void {
+  store(RUN, name);
+}

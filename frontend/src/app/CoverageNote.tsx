@@ -1,0 +1,110 @@
+import { useId, type ReactElement } from "react";
+
+import type { WireReport } from "../api/types";
+import { attributedShare, evidenceOf, notesTitle, reasonsOf } from "../report/headline";
+import { backwardTotal, measureOf } from "../report/measures";
+import { clip, count, duration, percent } from "../text/formats";
+
+/** Below this share too much is unknown to judge modules by what is known. */
+const WORTH_A_LOOK = 0.9;
+
+/** How much is attributed, on every page; a click says by what, and what is wrong with the trace. */
+export function CoverageNote({ report }: { report: WireReport }): ReactElement {
+  const id = useId();
+  const share = attributedShare(report);
+  const notes = report.trace.warnings.length;
+  return (
+    <>
+      <button type="button" className="coverage" popoverTarget={id}>
+        {share === null ? (
+          "no backward work"
+        ) : (
+          <>
+            attributed{" "}
+            <strong className={share < WORTH_A_LOOK ? "low" : undefined}>{percent(share)}</strong>{" "}
+            of {duration(backwardTotal(report))} backward {measureOf(report)}
+          </>
+        )}
+        {" · "}
+        {notesTitle(notes)}
+      </button>
+      <div
+        id={id}
+        popover="auto"
+        className="popover"
+        role="dialog"
+        aria-label="Coverage and data quality"
+      >
+        <Parts title={`Attributed by (${measureOf(report)} time)`} parts={evidenceOf(report)} />
+        <Parts title="Not attributed because" parts={reasonsOf(report)} />
+        <h3>Data quality</h3>
+        {notes === 0 ? (
+          <p className="muted">Nothing to note.</p>
+        ) : (
+          <ul className="notes">
+            {report.trace.warnings.map((warning) => (
+              <li key={warning.code}>
+                <bdi>{clip(warning.message, 500)}</bdi>
+                {warning.count > 1 && <span className="muted"> ({count(warning.count)})</span>}
+              </li>
+            ))}
+          </ul>
+        )}
+        <TraceFacts report={report} />
+      </div>
+    </>
+  );
+}
+
+function Parts({
+  title,
+  parts,
+}: {
+  title: string;
+  parts: [string, number][];
+}): ReactElement | null {
+  if (parts.length === 0) return null;
+  return (
+    <table className="small-table">
+      <caption>{title}</caption>
+      <tbody>
+        {parts.map(([name, us]) => (
+          <tr key={name}>
+            <th scope="row">
+              <bdi>{clip(name, 100)}</bdi>
+            </th>
+            <td>{duration(us)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function TraceFacts({ report }: { report: WireReport }): ReactElement {
+  const { trace } = report;
+  const devices = trace.devices.map(({ name }) => name).join(", ");
+  const facts: [string, string][] = [
+    ["file", trace.path],
+    ["events", count(trace.events)],
+    ["length", duration(trace.duration_us)],
+    ["devices", devices === "" ? "none" : devices],
+    ["torch", trace.torch_version ?? "unknown"],
+    ["rank", trace.rank === null ? "unknown" : `${trace.rank} of ${trace.world_size ?? "?"}`],
+  ];
+  return (
+    <>
+      <h3>Trace</h3>
+      <dl className="facts">
+        {facts.map(([title, value]) => (
+          <div key={title}>
+            <dt>{title}</dt>
+            <dd>
+              <bdi>{clip(value, 300)}</bdi>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}

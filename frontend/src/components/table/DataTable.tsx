@@ -1,0 +1,155 @@
+import {
+  FlexRender,
+  useTable,
+  type Row as ModelRow,
+  type SortingState,
+  type Updater,
+} from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useId, type ReactElement } from "react";
+
+import type { Sort } from "../../text/numbers";
+import { HeaderRow } from "./HeaderRow";
+import { TableBar, type TableContent } from "./TableBar";
+import { keyTarget, useCursor } from "./keys";
+import { features, type Column, type DataTableProps } from "./props";
+import { tableStyle, useFitted, useWidths } from "./widths";
+
+export const ROW_HEIGHT = 28;
+const HEAD_HEIGHT = 36;
+// Rows drawn beyond the edges, so that a fast wheel never outruns the drawing.
+const OVERSCAN = 24;
+
+/** A table or tree table that draws only the rows in sight. */
+export function DataTable<Row extends object>(props: DataTableProps<Row>): ReactElement {
+  const { rows, rowId, sort, onSort, branch } = props;
+  const [scroller, { shown: columns, hidden }] = useFitted(props.columns, sort.key);
+  const domId = useId();
+  const table = useTable({
+    features,
+    columns,
+    data: rows,
+    getRowId: rowId,
+    manualSorting: true,
+    state: { sorting: [{ id: sort.key, desc: sort.descending }] },
+    onSortingChange: (updater) => {
+      const next = firstOf(updater, sort);
+      if (next !== null) onSort(next);
+    },
+  });
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: OVERSCAN,
+    scrollMargin: HEAD_HEIGHT,
+    scrollPaddingStart: HEAD_HEIGHT,
+    scrollPaddingEnd: props.footer === undefined ? 0 : ROW_HEIGHT,
+  });
+  const [widths, setWidth] = useWidths(props.label);
+  const modelRows = table.getRowModel().rows;
+  const { cursor, setCursor } = useCursor(props, virtualizer.scrollToIndex);
+  const cursorId = rows[cursor] === undefined ? undefined : `${domId}${rowId(rows[cursor])}`;
+  const items = virtualizer.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  return (
+    <div className="table-box">
+      <div
+        ref={scroller}
+        className="table"
+        role={branch === undefined ? "grid" : "treegrid"}
+        aria-label={props.label}
+        aria-rowcount={rows.length + 1 + (props.footer === undefined ? 0 : 1)}
+        aria-colcount={columns.length}
+        aria-activedescendant={cursor <= last ? cursorId : undefined}
+        tabIndex={0}
+        style={tableStyle(columns, widths)}
+        onKeyDown={(event) => {
+          if (keyTarget(event, props, cursor, setCursor)) event.preventDefault();
+        }}
+      >
+        <HeaderRow table={table} onResize={setWidth} />
+        <div role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
+          {items.map((item) => {
+            const row = modelRows[item.index];
+            const top = item.start - HEAD_HEIGHT;
+            const place = { domId, index: item.index, top, atCursor: item.index === cursor };
+            return row === undefined ? null : (
+              <BodyRow key={row.id} {...place} row={row} table={props} />
+            );
+          })}
+        </div>
+        {rows.length === 0 && <p className="table-empty">{props.empty}</p>}
+        {props.footer?.(columns)}
+      </div>
+      <TableBar
+        count={rows.length}
+        hidden={hidden.map(({ meta }) => meta?.definition.title ?? "")}
+        content={() => contentOf(props.columns, rows)}
+      />
+    </div>
+  );
+}
+
+/** All rows and columns as values, whether they are in sight or not. */
+function contentOf<Row extends object>(columns: Column<Row>[], rows: Row[]): TableContent {
+  return {
+    columns: columns.map(({ meta }) => meta?.definition ?? { title: "" }),
+    rows: rows.map((row, index) =>
+      columns.map((column) => ("accessorFn" in column ? column.accessorFn(row, index) : null)),
+    ),
+  };
+}
+
+function firstOf(updater: Updater<SortingState>, sort: Sort): Sort | null {
+  const next =
+    typeof updater === "function" ? updater([{ id: sort.key, desc: sort.descending }]) : updater;
+  const first = next[0];
+  return first === undefined ? null : { key: first.id, descending: first.desc };
+}
+
+interface BodyRowProps<Row extends object> {
+  row: ModelRow<typeof features, Row>;
+  table: DataTableProps<Row>;
+  /** What the ids of this table's rows begin with. */
+  domId: string;
+  index: number;
+  top: number;
+  atCursor: boolean;
+}
+
+function BodyRow<Row extends object>(props: BodyRowProps<Row>): ReactElement {
+  const { row, table, atCursor } = props;
+  const branch = table.branch?.(row.original);
+  const selected = row.id === table.selected;
+  const hovered = row.id === table.hovered;
+  const marks = { hovered, selected, "at-cursor": atCursor };
+  const names = Object.entries(marks).flatMap(([name, on]) => (on ? [name] : []));
+  return (
+    <div
+      id={`${props.domId}${row.id}`}
+      role="row"
+      className={["table-row", ...names].join(" ")}
+      aria-rowindex={props.index + 2}
+      aria-selected={selected}
+      aria-level={branch?.level}
+      aria-expanded={branch?.open ?? undefined}
+      style={{ transform: `translateY(${props.top}px)` }}
+      onClick={() => {
+        table.onSelect(row.id);
+      }}
+      onMouseEnter={() => table.onHover?.(row.id)}
+      onMouseLeave={() => table.onHover?.(null)}
+    >
+      {row.getAllCells().map((cell) => (
+        <div
+          key={cell.id}
+          role="gridcell"
+          className={`cell ${cell.column.columnDef.meta?.align ?? "start"}`}
+        >
+          <FlexRender cell={cell} />
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import { useRef, type ReactElement, type ReactNode } from "react";
+
+import type { WireReport } from "../api/types";
+import { CopyButton } from "../components/CopyButton";
+import {
+  chainIndent,
+  chainOf,
+  chainText,
+  frameShort,
+  isLibrary,
+  type ChainLink,
+} from "../report/chain";
+import { avoidable, type SyncRow } from "../report/syncs";
+import { duration } from "../text/formats";
+
+interface ChainProps {
+  report: WireReport;
+  row: SyncRow;
+  title?: ReactNode;
+}
+
+/** What led to a sync, from the call outwards, as text that can be copied. */
+export function Chain({ report, row, title = "What happens" }: ChainProps): ReactElement {
+  const source = useRef<HTMLPreElement>(null);
+  const { sync } = row;
+  const classOf = (path: string): string | null =>
+    report.modules.find((module) => module.path === path)?.class ?? null;
+  const look = avoidable([sync]).length > 0;
+  return (
+    <section aria-label="Chain">
+      <header>
+        <h3>{title}</h3>
+        <CopyButton text={chainText(sync, classOf)} source={source} />
+      </header>
+      <pre ref={source} className={look ? "chain look" : "chain"} tabIndex={0}>
+        {chainOf(sync, classOf).map((link, index) => (
+          <span key={index} className={classNameOf(link)}>
+            {chainIndent(link.depth)}
+            <bdi title={link.text}>{link.kind === "frame" ? frameShort(link.text) : link.text}</bdi>
+            {link.kind === "call" ? `  ${duration(sync.duration_us)}` : ""}
+            {"\n"}
+          </span>
+        ))}
+      </pre>
+      <StackNote row={row} />
+    </section>
+  );
+}
+
+function StackNote({ row }: { row: SyncRow }): ReactElement | null {
+  const { sync } = row;
+  if (sync.stack.length === 0) {
+    return (
+      <p className="muted">
+        No Python lines: recorded without <code>with_stack=True</code>.
+      </p>
+    );
+  }
+  return sync.node === null ? null : (
+    <p className="muted">The lines are those of the forward that made the autograd node.</p>
+  );
+}
+
+function classNameOf({ kind, text }: ChainLink): string {
+  return kind === "frame" && isLibrary(text) ? "link-frame library" : `link-${kind}`;
+}

@@ -1,0 +1,42 @@
+import type { ReactElement } from "react";
+
+import type { WireFinding } from "../api/types";
+import { findingId, priceText } from "../report/findings";
+import { Name } from "../components/Name";
+import { PlaceLink } from "./PlaceLink";
+
+interface FixProps {
+  finding: WireFinding;
+  /** Mean length of the steps that count, for shares; null where it is unknown. */
+  stepUs?: number | null;
+  /** Without the link to the finding, which is what is looked at. */
+  alone?: boolean;
+}
+
+/** What to do about it, what that would save, and where that is known from. */
+export function Fix({ finding, stepUs = null, alone = false }: FixProps): ReactElement {
+  return (
+    <section className="fix" aria-label="Fix">
+      {!alone && (
+        <h3>
+          <Name text={finding.title} className="wrap" />
+        </h3>
+      )}
+      <p>{finding.fix}</p>
+      {!alone && <p className="price">{priceText(finding, stepUs)}</p>}
+      <p className="muted">Reference: {finding.reference}</p>
+      {finding.caveats.length > 0 && (
+        <ul className="caveats muted">
+          {finding.caveats.map((caveat) => (
+            <li key={caveat}>{caveat}</li>
+          ))}
+        </ul>
+      )}
+      {!alone && (
+        <PlaceLink to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}>
+          Evidence in Findings
+        </PlaceLink>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,135 @@
+import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
+
+import type { ApiError, Target } from "../api/request";
+import type { WireProgress, WireTrace } from "../api/types";
+import { CopyButton } from "../components/CopyButton";
+import { bytes, counted } from "../text/formats";
+import { useServices } from "./services";
+
+interface LoadingProps {
+  target: Target;
+  /** The file that is being read. */
+  trace: WireTrace;
+  onStop: () => void;
+}
+
+/** A trace is being read: which one, what is being done, how far. */
+export function Loading({ target, trace, onStop }: LoadingProps): ReactElement {
+  const progress = useProgress(target);
+  const done = progress?.done ?? null;
+  return (
+    <div className="state" role="status">
+      <h1>Reading the trace</h1>
+      <p className="code file">
+        <bdi>{trace.file}</bdi>
+      </p>
+      <progress aria-label="Progress" max={1} {...(done === null ? {} : { value: done })} />
+      <p className="muted progress-text">
+        {progressText(progress, trace.bytes)}
+        {done === null ? "" : ` · ${Math.round(done * 100)}%`}
+      </p>
+      <button type="button" onClick={onStop}>
+        Stop
+      </button>
+    </div>
+  );
+}
+
+const EVERY_MS = 300;
+
+/** How far the server is with reading the target; null until it first says so. */
+function useProgress(target: Target): WireProgress | null {
+  const { api } = useServices();
+  const [progress, setProgress] = useState<WireProgress | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    const ask = (): void => {
+      // Progress is an extra: where it cannot be had, the bar just stays without a measure.
+      api.progress(target, controller.signal).then(setProgress, () => undefined);
+    };
+    ask();
+    const timer = window.setInterval(ask, EVERY_MS);
+    return () => {
+      window.clearInterval(timer);
+      controller.abort();
+    };
+  }, [api, target]);
+  return progress;
+}
+
+const STAGES: Readonly<Record<string, string>> = {
+  waiting: "waiting for the reader",
+  decoding: "reading events",
+  columns: "building columns",
+  attribution: "finding the module of every autograd node",
+  done: "adding up",
+};
+
+/** What the server is doing with a file of `size` bytes; a stage unknown here is named as it is. */
+export function progressText(progress: WireProgress | null, size: number): string {
+  if (progress === null) return "asking the server";
+  const parts = [STAGES[progress.stage] ?? progress.stage];
+  if (progress.bytes !== null && progress.bytes < size) {
+    parts.push(`${bytes(progress.bytes)} of ${bytes(size)}`);
+  }
+  if (progress.events !== null && progress.events > 0) {
+    parts.push(counted(progress.events, "event"));
+  }
+  return parts.join(" · ");
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  trace: "This file cannot be read as a trace",
+  not_found: "There is no such trace",
+  usage: "This cannot be shown",
+  network: "No answer from the server",
+  version: "Page and server do not fit together",
+  internal: "The server failed",
+  stopped: "The reading was stopped",
+  unwanted: "The reading was stopped",
+};
+
+interface ErrorCardProps {
+  error: ApiError;
+  /** The file that was asked for; named where the message does not do it itself. */
+  file?: string;
+  onRetry: () => void;
+  children?: ReactNode;
+}
+
+/** Which file, why, and what can be done. */
+export function ErrorCard({ error, file, onRetry, children }: ErrorCardProps): ReactElement {
+  const named = file === undefined || error.message.includes(file);
+  return (
+    <div className="state" role="alert">
+      <h1>{TITLES[error.kind] ?? TITLES.internal}</h1>
+      {!named && (
+        <p className="code file">
+          <bdi>{file}</bdi>
+        </p>
+      )}
+      <p className="message">
+        <bdi>{error.message}</bdi>
+      </p>
+      {children}
+      <button type="button" className="primary" onClick={onRetry}>
+        {TITLES[error.kind] === TITLES.stopped ? "Read the trace" : "Try again"}
+      </button>
+    </div>
+  );
+}
+
+const SNIPPET = `import tb_hookview as hookview
+model = hookview.wrap(model)
+with hookview.profile("runs/first") as prof:  # call prof.step() after each batch`;
+
+/** The three lines that record a run with module names. */
+export function RecordSnippet(): ReactElement {
+  const source = useRef<HTMLPreElement>(null);
+  return (
+    <div className="snippet">
+      <pre ref={source}>{SNIPPET}</pre>
+      <CopyButton text={SNIPPET} source={source} />
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+import type { WireFinding, WireReport, WireSync } from "../api/types";
+import { duration, percent } from "../text/formats";
+import { ratio } from "../text/numbers";
+
+export function findingId(finding: WireFinding): string {
+  return `${finding.rule} ${finding.where}`;
+}
+
+/** Mean length of the steps that findings are about: all but the first, which warms up. */
+export function countedStep(report: Pick<WireReport, "steps">): number | null {
+  const counted = report.steps.length > 1 ? report.steps.slice(1) : report.steps;
+  if (counted.length === 0) return null;
+  return counted.reduce((sum, step) => sum + step.duration_us, 0) / counted.length;
+}
+
+/**
+ * What the report advises about a sync: the finding that has it as an example; where none has,
+ * as a finding holds its first examples only, those of its cause and module.
+ */
+export function findingsOfSync(report: WireReport, sync: WireSync): WireFinding[] {
+  const fitting = report.findings.filter(
+    (finding) => finding.rule === sync.cause && finding.module === sync.module,
+  );
+  const exact = fitting.filter((finding) => finding.examples.includes(sync.start_us));
+  return exact.length > 0 ? exact : fitting;
+}
+
+/** What the report advises about several syncs, most expensive first as the report has them. */
+export function findingsOfSyncs(report: WireReport, syncs: readonly WireSync[]): WireFinding[] {
+  const found = new Set(syncs.flatMap((sync) => findingsOfSync(report, sync)));
+  return report.findings.filter((finding) => found.has(finding));
+}
+
+/** What the report advises about a module itself, most expensive first as the report has them. */
+export function findingsOfModule(report: WireReport, path: string): WireFinding[] {
+  return report.findings.filter((finding) => finding.module === path);
+}
+
+/** What it costs and what its fix saves, in a sentence. */
+export function priceText(finding: WireFinding, stepUs: number | null): string {
+  const { cost_us_per_step: cost, gain_us_per_step: gain } = finding;
+  const of = (us: number): string => {
+    const share = ratio(us, stepUs);
+    return share === null ? duration(us) : `${duration(us)} (${percent(share)})`;
+  };
+  if (cost === null) return "The cost is unknown in this trace.";
+  if (cost === 0) return "Costs no device time in this trace.";
+  if (gain === null) return `Costs ${of(cost)} a step; what the fix saves is unknown.`;
+  return gain === cost
+    ? `Costs ${of(cost)} a step; the fix saves at most as much.`
+    : `Costs ${of(cost)} a step; the fix saves at most ${of(gain)}.`;
+}

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+
+import { report, step, sync } from "../testing/report";
+import { headline } from "./headline";
+import { modulesTitle } from "./measures";
+
+test("the figures above the fold", () => {
+  const steps = [step("ProfilerStep#1"), step("ProfilerStep#2", { duration_us: 300 })];
+  const syncs = [sync(), sync({ duration_us: 7 }), sync({ phase: "other", duration_us: 50 })];
+  const head = headline(report({ steps, syncs }), "mean");
+  expect(head).toEqual({
+    measure: "device",
+    steps: 2,
+    step: 200,
+    backward: 5,
+    ratio: 2,
+    backwardSyncs: 1,
+    blocked: 6,
+    idle: 12,
+    attributed: 0.9,
+    stepShare: 0.3,
+  });
+});
+
+test("the view of modules is named after the backward pass where there is one", () => {
+  const coverage = { ...report().coverage, backward_device_us: 0, backward_host_us: 0 };
+  const without = { coverage, steps: [step("a", { backward_us: 0 })] };
+  expect(modulesTitle(report())).toBe("Backward");
+  expect(modulesTitle(report({ ...without, steps: [step("a")] }))).toBe("Backward");
+  expect(modulesTitle(report(without))).toBe("Modules");
+  expect(modulesTitle(null)).toBe("Backward");
+});
+
+test("no backward work is nothing, not all attributed", () => {
+  const coverage = { ...report().coverage, backward_device_us: 0, unattributed_us: 0 };
+  expect(headline(report({ coverage, steps: [] }), "mean").attributed).toBeNull();
+});

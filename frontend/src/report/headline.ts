@@ -1,0 +1,97 @@
+import type { WireReport } from "../api/types";
+import { over, ratio, sumOf, without } from "../text/numbers";
+import {
+  backwardTotal,
+  divisor,
+  measureOf,
+  stepsLength,
+  type Averaging,
+  type Measure,
+} from "./measures";
+
+/** The figures above the fold; times in microseconds, null where the trace holds none. */
+export interface Headline {
+  measure: Measure;
+  steps: number;
+  /** Mean length of a step. */
+  step: number;
+  backward: number | null;
+  /** Backward over forward: device time, or length of the phases on the host. */
+  ratio: number | null;
+  backwardSyncs: number;
+  /** Host blocked by syncs in the backward pass. */
+  blocked: number;
+  /** Device idle while the host was in the backward pass; null without a device. */
+  idle: number | null;
+  /** Share of the backward time that is attributed to a module, 0 to 1. */
+  attributed: number | null;
+  /** Backward time against the length of the steps, 0 to 1. */
+  stepShare: number | null;
+}
+
+export function headline(report: WireReport, averaging: Averaging): Headline {
+  const by = divisor(report, averaging);
+  const backward = backwardTotal(report);
+  const stepTotal = stepsLength(report);
+  const syncs = report.syncs.filter((sync) => sync.phase === "backward");
+  return {
+    measure: measureOf(report),
+    steps: report.steps.length,
+    step: stepTotal / Math.max(1, report.steps.length),
+    backward: over(backward, by),
+    ratio: backwardRatio(report),
+    backwardSyncs: syncs.length / by,
+    blocked: syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by,
+    idle: over(sumOf(report.steps.map((step) => step.backward_idle_us)), by),
+    attributed: attributedShare(report),
+    stepShare: ratio(phaseSum(report, "backward_us"), stepTotal),
+  };
+}
+
+/** Share of the backward time that has a module, in the report's measure. */
+export function attributedShare(report: WireReport): number | null {
+  const { coverage } = report;
+  const device = measureOf(report) === "device";
+  const whole = device ? coverage.backward_device_us : coverage.backward_host_us;
+  const lost = device ? coverage.unattributed_us : coverage.unattributed_host_us;
+  if (whole === null || lost === null || whole <= 0) return null;
+  return Math.max(0, 1 - lost / whole);
+}
+
+function backwardRatio(report: WireReport): number | null {
+  return measureOf(report) === "device"
+    ? ratio(
+        without(report.totals.backward_device_us, report.coverage.communication_device_us),
+        report.totals.forward_device_us,
+      )
+    : ratio(phaseSum(report, "backward_us"), phaseSum(report, "forward_us"));
+}
+
+function phaseSum(report: WireReport, phase: "forward_us" | "backward_us"): number {
+  return report.steps.reduce((sum, step) => sum + step[phase], 0);
+}
+
+type Part = [name: string, us: number];
+
+/** Why time is not attributed, most expensive first. */
+export function reasonsOf(report: WireReport): Part[] {
+  return parts(report.coverage.unattributed_by_reason);
+}
+
+/** What attributed the rest, most first. */
+export function evidenceOf(report: WireReport): Part[] {
+  return parts(report.coverage.by_evidence);
+}
+
+/** "12 events without launch" and the like: how many notes the trace carries. */
+export function notesTitle(notes: number): string {
+  if (notes === 0) return "no notes on data quality";
+  return `${notes} ${notes === 1 ? "note" : "notes"} on data quality`;
+}
+
+function parts(amounts: Record<string, number>): Part[] {
+  return Object.entries(amounts)
+    .filter(([, us]) => us > 0)
+    .map(([name, us]): Part => [name.replaceAll("_", " "), us])
+    .sort((a, b) => b[1] - a[1]);
+}

@@ -1,0 +1,102 @@
+import type { WireReport, WireSync } from "../api/types";
+import { isProfiler } from "../text/names";
+
+/** One host-blocking call; `id` names it in the URL and outlives sorting and filtering. */
+export interface SyncRow {
+  readonly id: string;
+  /** Since the beginning of the trace, in microseconds. */
+  readonly start: number;
+  readonly sync: WireSync;
+}
+
+export interface SyncFilter {
+  search: string;
+  phase: string | null;
+  cause: string | null;
+}
+
+export function syncRows(report: WireReport): SyncRow[] {
+  const seen = new Map<number, number>();
+  return report.syncs.map((sync) => {
+    const twin = seen.get(sync.start_us) ?? 0;
+    seen.set(sync.start_us, twin + 1);
+    return {
+      id: twin === 0 ? `${sync.start_us}` : `${sync.start_us}.${twin}`,
+      start: sync.start_us - report.trace.start_us,
+      sync,
+    };
+  });
+}
+
+export function filterSyncs(rows: readonly SyncRow[], filter: SyncFilter): SyncRow[] {
+  const wanted = filter.search.trim().toLowerCase();
+  return rows.filter(
+    ({ sync }) =>
+      (filter.phase === null || sync.phase === filter.phase) &&
+      (filter.cause === null || sync.cause === filter.cause) &&
+      (wanted === "" || haystack(sync).some((text) => text.toLowerCase().includes(wanted))),
+  );
+}
+
+/** The values a column takes, most frequent first, with how often. */
+export function tally(
+  rows: readonly SyncRow[],
+  key: "phase" | "cause",
+): [value: string, n: number][] {
+  return tallyOf(rows.map(({ sync }) => sync[key]));
+}
+
+/** Steps in their order, with how many syncs each has; syncs outside of all are left out. */
+export function stepTally(rows: readonly SyncRow[]): [step: string, n: number][] {
+  const steps = [...rows]
+    .sort((a, b) => a.start - b.start)
+    .flatMap(({ sync }) => (sync.step === null ? [] : [sync.step]));
+  const order = [...new Set(steps)];
+  return tallyOf(steps).sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
+}
+
+/** Values, most frequent first, with how often. */
+export function tallyOf(values: Iterable<string>): [value: string, n: number][] {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
+}
+
+function haystack(sync: WireSync): string[] {
+  const { api, cause, operator, node, module, thread, stack } = sync;
+  return [api, cause, operator ?? "", node ?? "", module ?? "", thread, ...stack];
+}
+
+export interface SyncSummary {
+  blocked: number;
+  /** null where no call of these has a known idle time. */
+  idle: number | null;
+  longest: number;
+  backward: number;
+}
+
+export function summarizeSyncs(syncs: readonly WireSync[]): SyncSummary {
+  const sum: SyncSummary = { blocked: 0, idle: null, longest: 0, backward: 0 };
+  for (const sync of syncs) {
+    sum.blocked += sync.duration_us;
+    sum.longest = Math.max(sum.longest, sync.duration_us);
+    if (sync.device_idle_us !== null) sum.idle = (sum.idle ?? 0) + sync.device_idle_us;
+    if (sync.phase === "backward") sum.backward += 1;
+  }
+  return sum;
+}
+
+/** A host sync of this share of the step is where someone should look; below, it stays quiet. */
+export const HIGHLIGHT_THRESHOLD = 0.01;
+
+/** The syncs that somebody could do without. */
+export function avoidable<T extends { cause: string }>(syncs: readonly T[]): T[] {
+  return syncs.filter((sync) => !isProfiler(sync.cause));
+}
+
+/** Whether a sync is highlighted, given the length of what it is measured against. */
+export function isHighlighted(blockedUs: number | null, wholeUs: number): boolean {
+  return (
+    blockedUs !== null && blockedUs > 0 && wholeUs > 0 && blockedUs >= HIGHLIGHT_THRESHOLD * wholeUs
+  );
+}

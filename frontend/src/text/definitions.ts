@@ -1,0 +1,17 @@
+/**
+ * What every number means, in one sentence: the source of tooltips and of the last part of
+ * docs/definitions.md (`npm run definitions`).
+ */
+
+import type { Unit } from "./formats";
+
+export interface Definition {
+  readonly title: string;
+  readonly text: string;
+  /** What the number counts: how a column of it is copied and written out. */
+  readonly unit?: Unit;
+}
+
+export function define(title: string, text: string, unit?: Unit): Definition {
+  return unit === undefined ? { title, text } : { title, text, unit };
+}

@@ -1,0 +1,32 @@
+/** What things of a trace are called in running text. */
+
+/** What stands for a path in running text: an unnamed root has the empty path. */
+export function pathText(path: string): string {
+  return path === "" ? "(root)" : path;
+}
+
+/** The class, where the path does not say it already, as labels of Python stacks do. */
+export function classUnlessSame(module: { path: string; class: string }): string {
+  const { path, class: name } = module;
+  const said = path.startsWith(name) && /^(_\d+)?$/.test(path.slice(name.length));
+  return said ? "" : name;
+}
+
+/** Why the host waited, in words; the cause's own name where no rule names it. */
+export function causeTitle(
+  cause: string,
+  rules: readonly { id: string; title: string }[] | null,
+): string {
+  if (isProfiler(cause)) return "The profiler syncs as it starts or stops";
+  return rules?.find((rule) => rule.id === cause)?.title ?? cause;
+}
+
+/** Whether it is the call that the profiler itself makes as it stops: no fault of the training. */
+export function isProfiler(cause: string): boolean {
+  return cause === "profiler";
+}
+
+/** ProfilerStep#5 is step 5 to everyone; null is the mean of all. */
+export function stepLabel(name: string | null): string {
+  return name === null ? "mean" : name.replace(/^ProfilerStep#/, "");
+}

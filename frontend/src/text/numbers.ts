@@ -1,0 +1,41 @@
+/** Arithmetic with numbers that may be missing, and the order of rows by them. */
+
+export interface Sort<Key extends string = string> {
+  key: Key;
+  descending: boolean;
+}
+
+/** Ascending for sign 1, descending for -1; nothing comes last either way. */
+export function compareNumbers(
+  a: number | null | undefined,
+  b: number | null | undefined,
+  sign: number,
+): number {
+  const left = a ?? null;
+  const right = b ?? null;
+  if (left === null || right === null) return Number(left === null) - Number(right === null);
+  return sign * (left - right);
+}
+
+/** a / b, null where one is missing or b is nothing. */
+export function ratio(a: number | null, b: number | null): number | null {
+  return a === null || b === null || b <= 0 ? null : a / b;
+}
+
+/** value / by, null where there is no value. */
+export function over(value: number | null, by: number): number | null {
+  return value === null ? null : value / by;
+}
+
+/** total - part, null where there is no total. */
+export function without(total: number | null, part: number | null): number | null {
+  return total === null ? null : total - (part ?? 0);
+}
+
+/** The sum of what is known; null where nothing is. */
+export function sumOf(values: readonly (number | null)[]): number | null {
+  return values.reduce<number | null>(
+    (sum, value) => (value === null ? sum : (sum ?? 0) + value),
+    null,
+  );
+}

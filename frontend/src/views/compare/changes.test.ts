@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+
+import { compareHeadline } from "./changes";
+import { comparison, moduleChange, pair, syncChange } from "./testing";
+
+describe("the headline", () => {
+  const faster = { step_us: pair(260_000, 140_000), speedup: 260 / 140 };
+
+  test("says from, to, how many times, and what went with it", () => {
+    const compared = comparison({
+      ...faster,
+      sync_sites: [
+        syncChange("gather", pair(118_400, 0), {
+          base_site: { module: "patch_drop", node: null, operator: null, frame: null },
+          other_site: null,
+        }),
+      ],
+      modules: [moduleChange("patch_drop", pair(2600, 2000))],
+    });
+    expect(compareHeadline(compared)).toBe(
+      "step 260.0 → 140.0 ms (1.86×): 118.4 ms less host blocked in patch_drop",
+    );
+  });
+
+  test("names a second reason of another sort, and what went the other way", () => {
+    const compared = comparison({
+      step_us: pair(150_000, 140_000),
+      speedup: 150 / 140,
+      idle_us: {
+        data_loading: pair(30_000, 0),
+        sync: pair(29_000, 0),
+        unknown: pair(0, 14_000),
+      },
+      device_us_by_kind: { matrix: pair(40_000, 30_000) },
+    });
+    expect(compareHeadline(compared)).toBe(
+      "step 150.0 → 140.0 ms (1.07×): 30.00 ms less device idle by data loading, " +
+        "10.00 ms less device time of matrix work, but 14.00 ms more device idle for unknown reasons",
+    );
+  });
+
+  test("a slower step is explained by what grew", () => {
+    const compared = comparison({
+      step_us: pair(100, 200),
+      speedup: 0.5,
+      modules: [moduleChange("head", pair(10, 90)), moduleChange("body", pair(30, 10))],
+    });
+    expect(compareHeadline(compared)).toBe(
+      "step 100.0 → 200.0 µs (2.00× as long): 80.0 µs more device time in head",
+    );
+  });
+
+  test("syncs of one module count together", () => {
+    const compared = comparison({
+      ...faster,
+      sync_sites: [
+        syncChange("a", pair(60_000, 10_000)),
+        syncChange("b", pair(40_000, 0)),
+        syncChange("c", pair(80_000, 0), {
+          base_site: { module: null, node: null, operator: null, frame: null },
+          other_site: null,
+        }),
+      ],
+    });
+    expect(compareHeadline(compared)).toContain(": 90.00 ms less host blocked in head");
+  });
+
+  test("without a device the host's phases explain it", () => {
+    const compared = comparison({
+      ...faster,
+      device_busy_us: pair(null, null),
+      idle_us: {},
+      phases_us: { data: pair(120_000, 0) },
+    });
+    expect(compareHeadline(compared)).toContain(": 120.0 ms less data on the host");
+  });
+
+  test("what did not change is said to be so, and no step has no time", () => {
+    expect(compareHeadline(comparison())).toBe("step 100.0 → 100.0 µs: as long as before");
+    const none = comparison({ step_us: pair(null, 100), speedup: null });
+    expect(compareHeadline(none)).toBe("One of the sides has no steps.");
+  });
+});

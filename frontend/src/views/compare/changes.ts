@@ -1,0 +1,165 @@
+import type { WireComparison, WireSyncChange } from "../../api/compare";
+import { DEVICE_TIME_DEFINITIONS, HOST_PHASE_DEFINITIONS } from "../../report/stepBars";
+import {
+  clip,
+  count,
+  duration,
+  durationScale,
+  NOTHING,
+  scaledDuration,
+  times,
+  type DurationScale,
+} from "../../text/formats";
+import { pathText } from "../../text/names";
+
+/** A difference of durations, always with its sign; a dash where it is not known. */
+export function changeText(us: number | null, scale: DurationScale): string {
+  if (us === null) return NOTHING;
+  if (us === 0) return "0";
+  return sign(us) + scaledDuration(Math.abs(us), scale);
+}
+
+/** The same on its own, with the unit that suits it. */
+export function changeOf(us: number | null): string {
+  if (us === null) return NOTHING;
+  return us === 0 ? "0" : sign(us) + duration(Math.abs(us));
+}
+
+/** A difference of counts. */
+export function countChange(value: number | null): string {
+  if (value === null) return NOTHING;
+  return value === 0 ? "0" : sign(value) + count(Math.abs(value));
+}
+
+/** "45.46 → 1.42 ms", in the unit of the larger one. */
+export function fromTo(before: number | null, after: number | null): string {
+  const scale = durationScale(Math.max(before ?? 0, after ?? 0));
+  const from = scaledDuration(before, scale);
+  const unit = ` ${scale.unit}`;
+  const bare = after !== null && from.endsWith(unit) ? from.slice(0, -unit.length) : from;
+  return `${bare} → ${scaledDuration(after, scale)}`;
+}
+
+function sign(value: number): string {
+  return value > 0 ? "+" : "\u2212";
+}
+
+/** A reason that changed with the step: what, by how much, of what sort. */
+interface Reason {
+  readonly sort: "syncs" | "idle" | "modules" | "kinds" | "phases";
+  readonly change: number;
+  /** "host blocked in head" */
+  readonly text: string;
+}
+
+/** A step that changed by less than this share is as long as before. */
+const WORTH_SAYING = 0.005;
+const MOST_NAME = 80;
+/** A second reason is named where it is this large a part of the first. */
+const SECOND = 0.3;
+/** What went the other way is named where it is this large a part of the step's change. */
+const AGAINST = 0.5;
+
+/** The comparison in a sentence: from, to, how many times, and what went with it. */
+export function compareHeadline(comparison: WireComparison): string {
+  const { step_us: step, speedup } = comparison;
+  if (step.base === null || step.other === null || step.change === null || speedup === null) {
+    return "One of the sides has no steps.";
+  }
+  const head = `step ${fromTo(step.base, step.other)}`;
+  if (Math.abs(step.change) < WORTH_SAYING * step.base) return `${head}: as long as before`;
+  const direction = Math.sign(step.change);
+  const reasons = reasonsOf(comparison, direction).map(said);
+  const [against] = reasonsOf(comparison, -direction);
+  const why = reasons.length === 0 ? "" : `: ${reasons.join(", ")}`;
+  const but =
+    against !== undefined && Math.abs(against.change) >= AGAINST * Math.abs(step.change)
+      ? `, but ${said(against)}`
+      : "";
+  return `${head} (${factor(speedup)})${why}${but}`;
+}
+
+function factor(speedup: number): string {
+  const rounded = speedup >= 1 ? speedup : 1 / speedup;
+  const text = rounded < 10 ? `${rounded.toFixed(2)}×` : times(rounded);
+  return speedup >= 1 ? text : `${text} as long`;
+}
+
+function said({ change, text }: Reason): string {
+  return `${duration(Math.abs(change))} ${change < 0 ? "less" : "more"} ${text}`;
+}
+
+/** The largest reasons of different sorts that went the way the step went. */
+function reasonsOf(comparison: WireComparison, direction: number): Reason[] {
+  const ranked = [
+    ...syncs(comparison.sync_sites),
+    ...idle(comparison),
+    ...modules(comparison),
+    ...kinds(comparison),
+    ...phases(comparison),
+  ]
+    .filter(({ change }) => change * direction > 0)
+    .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+  const [first] = ranked;
+  if (first === undefined) return [];
+  const second = ranked.find(
+    ({ sort, change }) =>
+      sort !== first.sort && Math.abs(change) >= SECOND * Math.abs(first.change),
+  );
+  return second === undefined ? [first] : [first, second];
+}
+
+/** Syncs of one module, or of one operator outside every module, count together. */
+function syncs(sites: readonly WireSyncChange[]): Reason[] {
+  const sums = new Map<string, number>();
+  for (const { other_site: other, base_site: base, blocked_us: blocked } of sites) {
+    const site = other ?? base;
+    const place = site?.module == null ? site?.operator : pathText(site.module);
+    const name = place == null ? "" : ` in ${clip(place, MOST_NAME)}`;
+    sums.set(name, (sums.get(name) ?? 0) + (blocked.change ?? 0));
+  }
+  return [...sums].map(([name, change]) => ({
+    sort: "syncs",
+    change,
+    text: `host blocked${name}`,
+  }));
+}
+
+function idle(comparison: WireComparison): Reason[] {
+  const words: Readonly<Record<string, { title: string }>> = DEVICE_TIME_DEFINITIONS;
+  return Object.entries(comparison.idle_us).map(([cause, { change }]) => ({
+    sort: "idle",
+    change: change ?? 0,
+    text:
+      cause === "unknown"
+        ? "device idle for unknown reasons"
+        : `device idle by ${words[cause]?.title ?? cause}`,
+  }));
+}
+
+function modules(comparison: WireComparison): Reason[] {
+  return comparison.modules.map(({ path, forward_us: forward, backward_us: backward }) => ({
+    sort: "modules",
+    change: (forward.change ?? 0) + (backward.change ?? 0),
+    text: `${comparison.measure} time in ${clip(pathText(path), MOST_NAME)}`,
+  }));
+}
+
+function kinds(comparison: WireComparison): Reason[] {
+  return Object.entries(comparison.device_us_by_kind).map(([kind, { change }]) => ({
+    sort: "kinds",
+    change: change ?? 0,
+    text: `device time of ${kind} work`,
+  }));
+}
+
+/** The host's phases say something where there is no device to say it. */
+function phases(comparison: WireComparison): Reason[] {
+  if (comparison.device_busy_us.change !== null) return [];
+  const words: Readonly<Record<string, { title: string }>> = HOST_PHASE_DEFINITIONS;
+  return Object.entries(comparison.phases_us).map(([phase, { change }]) => ({
+    sort: "phases",
+    change: change ?? 0,
+    text: `${words[phase]?.title ?? phase} on the host`,
+  }));
+}

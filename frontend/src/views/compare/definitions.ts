@@ -1,0 +1,56 @@
+import { define } from "../../text/definitions";
+
+/** Totals of a comparison, means per step on both sides. */
+export const COMPARE_TOTAL_DEFINITIONS = {
+  step: define("step", "Mean length of a step, on the host's clock.", "us"),
+  busy: define("device busy", "Time of a step in which a device did any work.", "us"),
+  idle: define("device idle", "Time of a step in which the devices had nothing to do.", "us"),
+  forward: define(
+    "forward",
+    "Device time launched in the forward, or its time on the host where a side has no device.",
+    "us",
+  ),
+  backward: define(
+    "backward",
+    "Device time launched in the backward, or its host time where a side has no device.",
+    "us",
+  ),
+  unattributed: define(
+    "backward, not attributed",
+    "The part of the backward that belongs to no known module.",
+    "us",
+  ),
+  blocked: define(
+    "host blocked",
+    "How long the host waited for the device, without the profiler's own call.",
+    "us",
+  ),
+  syncs: define("syncs", "How often it did.", "count"),
+} as const;
+
+/** Columns of the tables of a comparison. */
+export const COMPARE_DEFINITIONS = {
+  module: define(
+    "module",
+    "A module of either side: found again by path, else by class and place.",
+  ),
+  sync: define("cause and call site", "Syncs of one cause at one call site."),
+  kernel: define("kernel", "Device work of one name."),
+  finding: define("finding", "What costs time, and where."),
+  status: define("status", "Appeared, vanished, moved to another place, changed, or the same."),
+  before: define("before", "A step's mean on the side before.", "us"),
+  after: define("after", "A step's mean on the side after.", "us"),
+  change: define("change", "After less before; less time is a gain.", "us"),
+  effect: define("effect", "The size of the change, whichever way it went.", "us"),
+  backward: define("backward", "The change of the module's own backward.", "us"),
+  forward: define("forward", "The change of the module's own forward.", "us"),
+  blocked: define(
+    "host blocked",
+    "The change of the time in syncs, in the module and its children.",
+    "us",
+  ),
+  syncs: define("syncs", "The change of the number of syncs in a step.", "count"),
+  count: define("count", "The change of how often it is in a step.", "count"),
+  idle: define("idle caused", "The change of the device's idle time because of it.", "us"),
+  gain: define("could be saved", "The change of what the fix saves at most.", "us"),
+} as const;

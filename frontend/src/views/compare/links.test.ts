@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+
+import type { WireSync } from "../../api/types";
+import { report, sync } from "../../testing/report";
+import { syncPlace, syncsAt } from "./links";
+
+test("the longest sync of a call site, in the steps that are compared", () => {
+  const site = { module: "head", node: null, operator: "aten::item", frame: "a.py(1): f" };
+  const stack = ["torch/x.py(3): g", site.frame];
+  const at = (step: string, us: number, rest: Partial<WireSync> = {}): WireSync =>
+    sync({
+      ...rest,
+      cause: "x",
+      module: "head",
+      operator: "aten::item",
+      node: null,
+      stack,
+      step,
+      duration_us: us,
+    });
+  const given = report({
+    syncs: [
+      at("s1", 5),
+      at("s1", 7),
+      at("s2", 9),
+      { ...at("s1", 99), stack: [] },
+      { ...at("s1", 99), module: null },
+      { ...at("s1", 99), cause: "y" },
+    ],
+  });
+  expect(syncsAt(given, "x", site, ["s1"])).toMatchObject({
+    count: 2,
+    longest: { duration_us: 7 },
+  });
+  expect(syncsAt(given, "x", site, [])).toMatchObject({ count: 3, longest: { duration_us: 9 } });
+  expect(syncsAt(given, "x", site, ["s3"])).toBeNull();
+  expect(syncsAt(given, "x", { ...site, frame: null }, [])?.longest.duration_us).toBe(99);
+});
+
+test("a sync is shown in the timeline of its own side", () => {
+  const side = { run: "r", worker: "w", trace: "1", steps: [] };
+  const given = report({});
+  const place = syncPlace(
+    given,
+    side,
+    sync({ start_us: given.trace.start_us + 10, duration_us: 5 }),
+  );
+  expect(place).toMatchObject({ view: "timeline", run: "r", worker: "w", trace: "1" });
+  expect(place.range).toEqual({ from: 10, to: 15 });
+});

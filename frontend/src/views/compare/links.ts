@@ -1,0 +1,60 @@
+import { inTimeline } from "../../address/links";
+import { START, type Place } from "../../address/place";
+import type { CompareSide, WireSite } from "../../api/compare";
+import type { WireReport, WireSync } from "../../api/types";
+import type { CompareTable } from "./address";
+import type { CompareRow, RowPlace } from "./rows";
+
+/** The row in the view of its own side. */
+export function rowPlace(
+  table: CompareTable,
+  side: CompareSide,
+  place: RowPlace,
+  row: CompareRow,
+): Partial<Place> {
+  const { run, worker, trace, steps } = side;
+  const step = steps.length === 1 ? (steps[0] ?? null) : null;
+  const at = { ...START, run, worker, trace, step };
+  if (table === "modules") return { ...at, view: "backward", module: place.module };
+  if (table === "syncs") return { ...at, view: "syncs", cause: row.name };
+  if (table === "findings") return { ...at, view: "findings", search: row.name };
+  return { ...at, view: "timeline", search: row.name };
+}
+
+/** How often a call site syncs in the steps of a side, and its longest sync. */
+export interface SiteSyncs {
+  readonly count: number;
+  readonly longest: WireSync;
+}
+
+/** The syncs of a call site in these steps (none named: in all); null without one. */
+export function syncsAt(
+  report: Pick<WireReport, "syncs">,
+  cause: string,
+  site: WireSite,
+  steps: readonly string[],
+): SiteSyncs | null {
+  const syncs = report.syncs.filter(
+    (sync) =>
+      sync.cause === cause &&
+      sync.module === site.module &&
+      sync.node === site.node &&
+      sync.operator === site.operator &&
+      (site.frame === null ? sync.stack.length === 0 : sync.stack.includes(site.frame)) &&
+      (steps.length === 0 || (sync.step !== null && steps.includes(sync.step))),
+  );
+  const [first, ...rest] = syncs;
+  if (first === undefined) return null;
+  const longest = rest.reduce((a, b) => (b.duration_us > a.duration_us ? b : a), first);
+  return { count: syncs.length, longest };
+}
+
+/** Where the timeline of a side's own trace shows a sync. */
+export function syncPlace(
+  report: Pick<WireReport, "trace">,
+  side: CompareSide,
+  sync: WireSync,
+): Partial<Place> {
+  const { run, worker, trace } = side;
+  return { ...START, run, worker, trace, ...inTimeline(report, sync.start_us, sync.duration_us) };
+}

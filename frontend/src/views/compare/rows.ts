@@ -1,0 +1,227 @@
+import type {
+  WireComparison,
+  WireFindingChange,
+  WireKernelChange,
+  WireModuleChange,
+  WirePair,
+  WireSite,
+  WireStatus,
+  WireSyncChange,
+} from "../../api/compare";
+import { classUnlessSame, pathText } from "../../text/names";
+import { compareNumbers, type Sort } from "../../text/numbers";
+import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
+
+/** One row of any of the four tables; microseconds a step. */
+export interface CompareRow {
+  /** What names it in an address. */
+  readonly id: string;
+  readonly name: string;
+  /** Class, call site, kind of work, or place. */
+  readonly note: string;
+  readonly status: WireStatus;
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly change: number | null;
+  /** Changes of further numbers, by column. */
+  readonly extras: Readonly<Partial<Record<ExtraKey, number | null>>>;
+  readonly base: RowPlace | null;
+  readonly other: RowPlace | null;
+}
+
+export type ExtraKey = "backward" | "forward" | "blocked" | "syncs" | "count" | "idle" | "gain";
+
+/** Where a row is on one side. */
+export interface RowPlace {
+  readonly text: string;
+  /** Path of its module; null for none. */
+  readonly module: string | null;
+  /** The call site; null where the row is no call site. */
+  readonly site: WireSite | null;
+}
+
+const MOST_ID = 160;
+
+export const EFFECT_FIRST: Sort = { key: "effect", descending: true };
+
+export function compareRows(comparison: WireComparison, table: CompareTable): CompareRow[] {
+  switch (table) {
+    case "modules":
+      return comparison.modules.map(moduleRow);
+    case "syncs":
+      return comparison.sync_sites.map(syncRow);
+    case "kernels":
+      return comparison.kernels.map(kernelRow);
+    case "findings":
+      return comparison.findings.map(findingRow);
+  }
+}
+
+/** The table to show first: the one with the largest effect, else the first with any row. */
+export function firstTable(comparison: WireComparison): CompareTable {
+  const tables = COMPARE_TABLES.map((table) => {
+    const rows = compareRows(comparison, table);
+    const differing = rows.filter(({ status }) => status !== "same");
+    const effect = differing.reduce((most, row) => Math.max(most, effectOf(row)), -1);
+    return { table, effect, holds: rows.length > 0 };
+  });
+  const [first] = tables.filter(({ effect }) => effect >= 0).sort((a, b) => b.effect - a.effect);
+  return (first ?? tables.find(({ holds }) => holds))?.table ?? "modules";
+}
+
+/** Names may be of any length, and an address may not: a long id is cut and distinguished by a checksum. */
+function shortId(parts: readonly string[]): string {
+  const id = parts.join(" ");
+  if (id.length <= MOST_ID) return id;
+  let sum = 0;
+  for (let at = 0; at < id.length; at++) sum = (Math.imul(sum, 31) + id.charCodeAt(at)) >>> 0;
+  return `${id.slice(0, MOST_ID / 2)}~${sum.toString(36)}`;
+}
+
+function moduleRow(module: WireModuleChange): CompareRow {
+  const place = (path: string | null): RowPlace | null =>
+    path === null ? null : { text: pathText(path), module: path, site: null };
+  return {
+    id: shortId([module.base_path ?? "", module.other_path ?? ""]),
+    name: pathText(module.path),
+    note: classUnlessSame(module),
+    status: module.status,
+    ...sumOf(module.forward_us, module.backward_us),
+    extras: {
+      backward: module.backward_us.change,
+      forward: module.forward_us.change,
+      blocked: module.sync_blocked_us.change,
+      syncs: module.syncs.change,
+    },
+    base: place(module.base_path),
+    other: place(module.other_path),
+  };
+}
+
+function syncRow(sync: WireSyncChange): CompareRow {
+  const base = sitePlace(sync.base_site);
+  const other = sitePlace(sync.other_site);
+  return {
+    id: shortId([sync.cause, base?.text ?? "", other?.text ?? ""]),
+    name: sync.cause,
+    note: other?.text ?? base?.text ?? "",
+    status: sync.status,
+    ...numbersOf(sync.blocked_us),
+    extras: { count: sync.count.change, idle: sync.device_idle_us.change },
+    base,
+    other,
+  };
+}
+
+function kernelRow(kernel: WireKernelChange): CompareRow {
+  const place = { text: kernel.name, module: null, site: null };
+  return {
+    id: shortId([kernel.event, kernel.kind, kernel.name]),
+    name: kernel.name,
+    note: kernel.kind,
+    status: kernel.status,
+    ...numbersOf(kernel.total_us),
+    extras: { count: kernel.count.change },
+    base: kernel.total_us.base === null ? null : place,
+    other: kernel.total_us.other === null ? null : place,
+  };
+}
+
+function findingRow(finding: WireFindingChange): CompareRow {
+  const place = (where: string | null, module: string | null): RowPlace | null =>
+    where === null ? null : { text: where, module, site: null };
+  return {
+    id: shortId([finding.rule, finding.base_where ?? "", finding.other_where ?? ""]),
+    name: finding.title,
+    note: finding.other_where ?? finding.base_where ?? "",
+    status: finding.status,
+    ...numbersOf(finding.cost_us),
+    extras: { gain: finding.gain_us.change },
+    base: place(finding.base_where, finding.base_module),
+    other: place(finding.other_where, finding.other_module),
+  };
+}
+
+/** "head · aten::item · train.py(10): loop", from the module inwards. */
+function sitePlace(site: WireSite | null): RowPlace | null {
+  if (site === null) return null;
+  const parts = [
+    site.module === null ? null : pathText(site.module),
+    site.node,
+    site.operator,
+    site.frame,
+  ].filter((part) => part !== null);
+  const text = parts.length === 0 ? "outside every module and operator" : parts.join(" · ");
+  return { text, module: site.module, site };
+}
+
+type Numbers = Pick<CompareRow, "before" | "after" | "change">;
+
+function numbersOf({ base, other, change }: WirePair): Numbers {
+  return { before: base, after: other, change };
+}
+
+/** Two numbers of a row together; one that neither side holds adds nothing. */
+function sumOf(a: WirePair, b: WirePair): Numbers {
+  const add = (x: number | null, y: number | null): number | null =>
+    x === null && y === null ? null : (x ?? 0) + (y ?? 0);
+  return {
+    before: add(a.base, b.base),
+    after: add(a.other, b.other),
+    change: add(a.change, b.change),
+  };
+}
+
+export interface CompareFilter {
+  search: string;
+  /** null: all that differs. */
+  status: Status | "all" | null;
+}
+
+export function filterRows(rows: readonly CompareRow[], filter: CompareFilter): CompareRow[] {
+  const wanted = filter.search.trim().toLowerCase();
+  return rows.filter(
+    (row) =>
+      statusFits(row.status, filter.status) &&
+      (wanted === "" ||
+        [row.name, row.note, row.base?.text ?? "", row.other?.text ?? ""].some((text) =>
+          text.toLowerCase().includes(wanted),
+        )),
+  );
+}
+
+function statusFits(status: WireStatus, wanted: CompareFilter["status"]): boolean {
+  if (wanted === null) return status !== "same";
+  return wanted === "all" || status === wanted;
+}
+
+/** How often each status is there. */
+export function tallyStatus(rows: readonly CompareRow[]): Map<WireStatus, number> {
+  const counts = new Map<WireStatus, number>();
+  for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
+}
+
+export function sortRows(rows: readonly CompareRow[], sort: Sort): CompareRow[] {
+  const sign = sort.descending ? -1 : 1;
+  const collator = new Intl.Collator("en", { numeric: true });
+  const texts = { name: "name", note: "note", status: "status" } as const;
+  const text = Object.values(texts).find((key) => key === sort.key);
+  return [...rows].sort(
+    (a, b) =>
+      (text === undefined
+        ? compareNumbers(numberOf(a, sort.key), numberOf(b, sort.key), sign)
+        : sign * collator.compare(a[text], b[text])) || effectOf(b) - effectOf(a),
+  );
+}
+
+/** The size of what changed; a row's syncs count where its time did not change. */
+function effectOf(row: CompareRow): number {
+  return Math.abs(row.change ?? 0) || Math.abs(row.extras.blocked ?? 0);
+}
+
+function numberOf(row: CompareRow, key: string): number | null {
+  if (key === "effect") return effectOf(row);
+  if (key === "before" || key === "after" || key === "change") return row[key];
+  return row.extras[key as ExtraKey] ?? null;
+}

@@ -1,0 +1,51 @@
+import { define, type Definition } from "../../text/definitions";
+
+/** Columns and figures of the list of findings. */
+export const FINDING_DEFINITIONS = {
+  severity: define(
+    "severity",
+    "High from 5% of the step, medium from 1%, low below; info where it costs nothing in this trace.",
+  ),
+  finding: define("finding", "What is wrong, and where."),
+  picture: define("cost in the step", "What it costs, as a part of the mean step."),
+  cost: define(
+    "cost a step",
+    "Device idle time attributed to the finding, plus device time of avoidable work; no idle time is attributed twice.",
+    "us",
+  ),
+  gain: define(
+    "gain a step",
+    "What the fix saves at most; gains of several findings do not add up beyond the idle time.",
+    "us",
+  ),
+  share: define(
+    "of step",
+    "The cost as a share of the mean length of the steps that count: of several all but the first, which warms up.",
+    "fraction",
+  ),
+  count: define("seen", "How often it was seen in the steps that count.", "count"),
+  findings: define("findings", "One for each rule and place where it holds.", "count"),
+  step: define(
+    "step",
+    "Mean length of the steps that count: of several all but the first, which warms up.",
+    "us",
+  ),
+  mostExpensive: define(
+    "most expensive",
+    "The cost of the most expensive finding in a step.",
+    "us",
+  ),
+} as const;
+
+/** How surely the events prove a finding's cause. */
+export const CONFIDENCE_DEFINITIONS = {
+  high: define("high", "The events of the trace show this cause itself."),
+  medium: define("medium", "The events fit this cause, but could have another."),
+  low: define("low", "The events hint at this cause: measure with the fix and without."),
+} as const;
+
+/** What a confidence means; null for a word that this page does not know. */
+export function confidenceDefinition(confidence: string): Definition | null {
+  const known: Partial<Record<string, Definition>> = CONFIDENCE_DEFINITIONS;
+  return known[confidence] ?? null;
+}

@@ -1,0 +1,228 @@
+import { expect, test } from "vitest";
+
+import type { WireFinding, WireReport } from "../../api/types";
+import {
+  countedStep,
+  findingsOfModule,
+  findingsOfSync,
+  findingsOfSyncs,
+  priceText,
+} from "../../report/findings";
+import { finding, report, step, sync } from "../../testing/report";
+import { exampleInTimeline, longestSync } from "./Examples";
+import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
+import {
+  countRules,
+  filterFindings,
+  findingRows,
+  OUTSIDE,
+  ruleFamilies,
+  sortFindings,
+  unknownAmounts,
+  type FindingRow,
+} from "./findings";
+
+const given = report({
+  findings: [
+    finding({ rule: "scalar-read", where: "head, IndexBackward0", module: "head" }),
+    finding({ rule: "scalar-read", where: "header, IndexBackward0", module: "header" }),
+    finding({ rule: "blocking-copy", where: "head, ToCopyBackward0", module: "head" }),
+    finding({ rule: "scalar-read", where: "(root), aten::item", module: "" }),
+    finding({ rule: "scalar-read", where: "outside every module, aten::item", module: null }),
+  ],
+});
+
+test("a sync is advised upon by the finding of its cause and module", () => {
+  const rules = (module: string | null): string[] =>
+    findingsOfSync(given, sync({ module })).map(({ where }) => where);
+  expect(rules("head")).toEqual(["head, IndexBackward0"]);
+  expect(rules("")).toEqual(["(root), aten::item"]);
+  expect(rules(null)).toEqual(["outside every module, aten::item"]);
+  expect(rules("blocks")).toEqual([]);
+});
+
+test("a module has the findings of all causes", () => {
+  const rules = findingsOfModule(given, "head").map(({ rule }) => rule);
+  expect(rules).toEqual(["scalar-read", "blocking-copy"]);
+});
+
+test("a sync that a finding has as an example is that finding's alone", () => {
+  const two = report({
+    findings: [
+      finding({ where: "head, aten::item", examples: [1010] }),
+      finding({ where: "head, aten::is_nonzero", examples: [1020] }),
+    ],
+  });
+  const wheres = (start_us: number): string[] =>
+    findingsOfSync(two, sync({ start_us })).map(({ where }) => where);
+  expect(wheres(1010)).toEqual(["head, aten::item"]);
+  expect(wheres(1020)).toEqual(["head, aten::is_nonzero"]);
+  expect(wheres(1030)).toEqual(["head, aten::item", "head, aten::is_nonzero"]);
+  const syncs = [sync({ start_us: 1020 }), sync({ start_us: 1010 })];
+  expect(findingsOfSyncs(two, syncs)).toEqual(two.findings);
+});
+
+const several = (): WireReport =>
+  report({
+    steps: [
+      step("ProfilerStep#1", { start_us: 1000, duration_us: 900 }),
+      step("ProfilerStep#2", { start_us: 1900, duration_us: 100 }),
+      step("ProfilerStep#3", { start_us: 2000, duration_us: 300 }),
+    ],
+    syncs: [
+      sync({ start_us: 1910, duration_us: 5 }),
+      sync({ start_us: 2010, duration_us: 9, phase: "forward" }),
+      sync({ start_us: 2020, cause: "blocking-copy" }),
+    ],
+    findings: [
+      finding({ where: "a", cost_us_per_step: null, gain_us_per_step: null, module: null }),
+      finding({ where: "b", cost_us_per_step: 4, gain_us_per_step: 3, examples: [1910, 2010] }),
+      finding({ where: "c", cost_us_per_step: 20, gain_us_per_step: null, severity: "high" }),
+      finding({ where: "d", cost_us_per_step: 0, gain_us_per_step: 0, examples: [2020] }),
+    ],
+  });
+const wheres = (rows: readonly FindingRow[]): string[] => rows.map(({ finding: f }) => f.where);
+
+test("the step that prices are held against leaves out the first of several", () => {
+  expect(countedStep(several())).toBe(200);
+  expect(countedStep(report())).toBe(100);
+  expect(countedStep(report({ steps: [] }))).toBeNull();
+  const [, b, c] = findingRows(several()) as [FindingRow, FindingRow, FindingRow];
+  expect([b.costShare, b.gainShare]).toEqual([0.02, 0.015]);
+  expect([c.costShare, c.gainShare]).toEqual([0.1, null]);
+});
+
+test("examples know their step and, where they are syncs of that cause, the sync", () => {
+  const rows = findingRows(several());
+  expect(rows[1]?.examples.map(({ start, step: name, sync }) => [start, name, sync?.id])).toEqual([
+    [910, "ProfilerStep#2", "1910"],
+    [1010, "ProfilerStep#3", "2010"],
+  ]);
+  expect(rows[1]?.phases).toEqual(["backward", "forward"]);
+  expect(rows[3]?.examples[0]?.sync).toBeNull();
+  expect(rows[1] && longestSync(rows[1])?.id).toBe("2010");
+  expect(rows[3] && longestSync(rows[3])).toBeNull();
+});
+
+test("a copy comes before the sync for it, in the same step and before the next copy", () => {
+  const copies = {
+    ...several(),
+    findings: [
+      finding({ rule: "blocking-copy", examples: [1905, 2005, 2015] }),
+      finding({ rule: "blocking-copy", module: "body", examples: [2015] }),
+    ],
+  };
+  const ids = findingRows(copies).map(({ examples }) => examples.map(({ sync }) => sync?.id));
+  expect(ids).toEqual([[undefined, undefined, "2020"], [undefined]]);
+});
+
+test("an example leads to its time on the timeline, a sync to all of it", () => {
+  const given = several();
+  const rows = findingRows(given);
+  const [sync, other] = [rows[1]?.examples[0], rows[3]?.examples[0]];
+  expect(sync && exampleInTimeline(given, sync)).toMatchObject({
+    view: "timeline",
+    range: { from: 910, to: 915 },
+  });
+  expect(other && exampleInTimeline(given, other)).toMatchObject({
+    shown: { from: 520, to: 1520 },
+  });
+});
+
+test("most expensive first, unknown last either way, and counted", () => {
+  const rows = findingRows(several());
+  expect(wheres(sortFindings(rows, { key: "cost", descending: true }))).toEqual([
+    "c",
+    "b",
+    "d",
+    "a",
+  ]);
+  expect(wheres(sortFindings(rows, { key: "cost", descending: false }))).toEqual([
+    "d",
+    "b",
+    "c",
+    "a",
+  ]);
+  expect(wheres(sortFindings(rows, { key: "gain", descending: true }))).toEqual([
+    "b",
+    "d",
+    "c",
+    "a",
+  ]);
+  expect(unknownAmounts(rows, { key: "gain", descending: true })).toBe(2);
+  expect(unknownAmounts(rows, { key: "cost", descending: true })).toBe(1);
+});
+
+test("filters narrow together", () => {
+  const rows = findingRows(several());
+  const any = {
+    search: "",
+    severity: null,
+    confidence: null,
+    rule: null,
+    phase: null,
+    module: null,
+  };
+  const found = (filter: Partial<typeof any> | object): string[] =>
+    wheres(filterFindings(rows, { ...any, ...filter }));
+  expect(found({})).toEqual(["a", "b", "c", "d"]);
+  expect(found({ severity: "high" })).toEqual(["c"]);
+  expect(found({ module: OUTSIDE })).toEqual(["a"]);
+  expect(found({ module: "head", confidence: "high" })).toEqual(["b", "c", "d"]);
+  expect(found({ phase: "forward" })).toEqual(["b"]);
+  expect(found({ rule: "nothing" })).toEqual([]);
+  expect(found({ search: "SCALAR", severity: "high" })).toEqual(["c"]);
+});
+
+test("a price says what is known, and no more", () => {
+  const price = (cost: number | null, gain: number | null): string =>
+    priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), 100);
+  expect(price(null, null)).toBe("The cost is unknown in this trace.");
+  expect(price(0, 0)).toBe("Costs no device time in this trace.");
+  expect(price(5, null)).toContain("what the fix saves is unknown");
+  expect(price(5, 5)).toBe("Costs 5.0 µs (5.0%) a step; the fix saves at most as much.");
+  expect(price(5, 2)).toContain("saves at most 2.0 µs (2.0%)");
+  expect(priceText(finding({ cost_us_per_step: 5 }), null)).toContain("Costs 5.0 µs a step");
+});
+
+test("Markdown holds all of a finding, and names stay text", () => {
+  const hostile: WireFinding = finding({
+    title: "A <img src=x> *title*",
+    where: "a`b\n# c",
+    evidence: "5 syncs",
+    fix: "Do [this](x).",
+    caveats: ["Perhaps."],
+    advice: [{ id: "x", title: "Cores", fix: "Bind them." }],
+  });
+  const text = findingMarkdown(hostile, 100);
+  expect(text).toContain("### A \\<img src=x\\> \\*title\\*");
+  expect(text).toContain("``a`b # c``");
+  expect(text).toContain("**Evidence**: 5 syncs.");
+  expect(text).toContain("\\[this\\](x)");
+  expect(text).toContain("- Perhaps.");
+  expect(text).toContain("- Cores: Bind them.");
+  expect(findingsMarkdown([hostile, hostile], 100, "runs/a").match(/^### /gm)).toHaveLength(2);
+  expect(sentence("it idled. Then")).toBe("It idled. Then.");
+  expect(sentence("for 7.5 us a step, 3 users")).toBe("For 7.5 µs a step, 3 users.");
+  expect(sentence("")).toBe("");
+});
+
+test("rules are counted and listed by family", () => {
+  const rule = (id: string, family: string, visible: boolean) => ({
+    id,
+    family,
+    visible,
+    title: id,
+    matches: "",
+    fix: "",
+    reference: "",
+    confidence: "high",
+    advice: [],
+  });
+  const rules = [rule("a", "sync", true), rule("b", "host", false), rule("c", "sync", true)];
+  expect(countRules(rules)).toEqual({ visible: 2, unseen: 1 });
+  expect(ruleFamilies(rules).map(([family, of]) => [family, of.map(({ id }) => id)])).toEqual([
+    ["sync", ["a", "c"]],
+    ["host", ["b"]],
+  ]);
+});

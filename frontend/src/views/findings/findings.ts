@@ -1,0 +1,150 @@
+import type { WireRule } from "../../api/tables";
+import type { WireFinding, WireReport, WireStep } from "../../api/types";
+import { countedStep, findingId } from "../../report/findings";
+import { syncRows, type SyncRow } from "../../report/syncs";
+import { compareNumbers, ratio, type Sort } from "../../text/numbers";
+
+export interface FindingFilter {
+  search: string;
+  severity: string | null;
+  confidence: string | null;
+  rule: string | null;
+  phase: string | null;
+  /** Path of a module, `OUTSIDE` for none. */
+  module: string | null;
+}
+
+/** What stands for "in no module" where a path is chosen; no path begins with a dash. */
+export const OUTSIDE = "-";
+
+export type FindingSortKey = "cost" | "gain";
+
+export const MOST_EXPENSIVE_FIRST: Sort<FindingSortKey> = { key: "cost", descending: true };
+
+/** A finding with what the rest of the report says of it. */
+export interface FindingRow {
+  /** Rule and place: what an address names. */
+  readonly id: string;
+  readonly finding: WireFinding;
+  readonly examples: readonly FindingExample[];
+  /** Phases of its syncs; empty where unknown. */
+  readonly phases: readonly string[];
+  /** Cost and gain as a share of the mean step that counts; null where unknown. */
+  readonly costShare: number | null;
+  readonly gainShare: number | null;
+}
+
+/** One time it was seen. */
+export interface FindingExample {
+  readonly start_us: number;
+  /** Since the beginning of the trace. */
+  readonly start: number;
+  readonly step: string | null;
+  /** The sync that it is; null for anything else. */
+  readonly sync: SyncRow | null;
+}
+
+export function findingRows(report: WireReport): FindingRow[] {
+  const syncs = syncRows(report).sort((a, b) => a.start - b.start);
+  const step = countedStep(report);
+  return report.findings.map((finding) => {
+    const own = syncs.filter(
+      ({ sync }) => sync.cause === finding.rule && sync.module === finding.module,
+    );
+    const examples = finding.examples.map((start, at) => {
+      const within = stepAt(report, start);
+      const next = finding.examples[at + 1] ?? Infinity;
+      return {
+        start_us: start,
+        start: start - report.trace.start_us,
+        step: within?.name ?? null,
+        sync: syncFrom(own, start, Math.min(next, endOf(within))),
+      };
+    });
+    const phases = examples.flatMap(({ sync }) => (sync === null ? [] : [sync.sync.phase]));
+    return {
+      id: findingId(finding),
+      finding,
+      examples,
+      phases: [...new Set(phases)],
+      costShare: ratio(finding.cost_us_per_step, step),
+      gainShare: ratio(finding.gain_us_per_step, step),
+    };
+  });
+}
+
+export function filterFindings(rows: readonly FindingRow[], filter: FindingFilter): FindingRow[] {
+  const wanted = filter.search.trim().toLowerCase();
+  const is = (value: string, chosen: string | null): boolean => chosen === null || chosen === value;
+  return rows.filter(
+    ({ finding, phases }) =>
+      is(finding.severity, filter.severity) &&
+      is(finding.confidence, filter.confidence) &&
+      is(finding.rule, filter.rule) &&
+      is(finding.module ?? OUTSIDE, filter.module) &&
+      (filter.phase === null || phases.includes(filter.phase)) &&
+      (wanted === "" || haystack(finding).some((text) => text.toLowerCase().includes(wanted))),
+  );
+}
+
+/** Most expensive first, or the other way; what is unknown comes last either way. */
+export function sortFindings(rows: readonly FindingRow[], sort: Sort): FindingRow[] {
+  const sign = sort.descending ? -1 : 1;
+  return [...rows].sort(
+    (a, b) =>
+      compareNumbers(amount(a, sort), amount(b, sort), sign) ||
+      compareNumbers(a.finding.cost_us_per_step, b.finding.cost_us_per_step, -1),
+  );
+}
+
+/** How many of these have no number to be sorted by. */
+export function unknownAmounts(rows: readonly FindingRow[], sort: Sort): number {
+  return rows.filter((row) => amount(row, sort) === null).length;
+}
+
+function amount({ finding }: FindingRow, sort: Sort): number | null {
+  return sort.key === "gain" ? finding.gain_us_per_step : finding.cost_us_per_step;
+}
+
+/** The first of some syncs that begins in a time: a copy comes before the sync for it. */
+function syncFrom(syncs: readonly SyncRow[], from: number, to: number): SyncRow | null {
+  return (
+    syncs.find(({ sync: { start_us: start } }) => start === from) ??
+    syncs.find(({ sync: { start_us: start } }) => start >= from && start < to) ??
+    null
+  );
+}
+
+function stepAt(report: WireReport, time: number): WireStep | null {
+  return (
+    report.steps.find(
+      ({ start_us: start, duration_us: length }) => time >= start && time < start + length,
+    ) ?? null
+  );
+}
+
+function endOf(step: WireStep | null): number {
+  return step === null ? -Infinity : step.start_us + step.duration_us;
+}
+
+function haystack(finding: WireFinding): string[] {
+  const { rule, title, where, evidence, fix } = finding;
+  return [rule, title, where, evidence, fix];
+}
+
+/** How many rules a trace was held against, and those only a person can look at. */
+export function countRules(rules: readonly WireRule[]): { visible: number; unseen: number } {
+  const visible = rules.filter((rule) => rule.visible).length;
+  return { visible, unseen: rules.length - visible };
+}
+
+/** Rules by family, in the order of the list. */
+export function ruleFamilies(rules: readonly WireRule[]): [family: string, rules: WireRule[]][] {
+  const families = new Map<string, WireRule[]>();
+  for (const rule of rules) {
+    const family = families.get(rule.family);
+    if (family === undefined) families.set(rule.family, [rule]);
+    else family.push(rule);
+  }
+  return [...families];
+}

@@ -1,0 +1,60 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { Figure } from "../../components/Figure";
+import { headline } from "../../report/headline";
+import type { Averaging } from "../../report/measures";
+import { isHighlighted } from "../../report/syncs";
+import { durationParts, NOTHING } from "../../text/formats";
+import { FIGURE_DEFINITIONS as D } from "./definitions";
+
+interface FiguresProps {
+  report: WireReport;
+  averaging: Averaging;
+}
+
+/** Whether there is a problem, in five numbers. */
+export function Figures({ report, averaging }: FiguresProps): ReactElement {
+  const head = headline(report, averaging);
+  const device = head.measure === "device";
+  const [step, stepUnit] = durationParts(head.step);
+  const [backward, backwardUnit] = durationParts(head.backward);
+  const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
+  const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
+  const whole = head.step * (averaging === "mean" ? 1 : head.steps);
+  const look = isHighlighted(head.blocked, whole);
+  const per = head.steps > 1 && averaging === "mean" ? "/step" : "";
+  const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
+  const none = head.ratio === null || head.ratio === 0;
+  const withPer = (unit: string): string => (unit === "" ? "" : unit + per);
+  return (
+    <dl className="figures">
+      <Figure
+        definition={D.step}
+        number={step}
+        unit={stepUnit}
+        {...(head.steps > 1 ? { note: `mean of ${head.steps}` } : {})}
+      />
+      <Figure
+        definition={device ? D.backwardDevice : D.backwardHost}
+        number={backward}
+        unit={withPer(backwardUnit)}
+        tone="backward"
+        {...note}
+      />
+      <Figure
+        definition={device ? D.ratioDevice : D.ratioHost}
+        number={none ? NOTHING : (head.ratio ?? 0).toFixed(1)}
+        unit={none ? "" : "×"}
+      />
+      <Figure definition={D.backwardIdle} number={idle} unit={withPer(idleUnit)} {...note} />
+      <Figure
+        definition={D.blocked}
+        number={blocked}
+        unit={withPer(blockedUnit)}
+        tone={look ? "look" : "plain"}
+        {...note}
+      />
+    </dl>
+  );
+}

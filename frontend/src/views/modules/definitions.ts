@@ -1,0 +1,190 @@
+/**
+ * What every number means, in one sentence: the source of tooltips and of the last part of
+ * docs/definitions.md (`npm run definitions`).
+ */
+
+import { define, type Definition } from "../../text/definitions";
+import type { ChosenQuantity } from "./quantity";
+
+/** Figures above the fold. */
+export const FIGURE_DEFINITIONS = {
+  step: define("step", "Mean length of the selected steps, on the host's clock.", "us"),
+  backwardDevice: define(
+    "backward, device",
+    "Device time of everything launched inside an autograd node.",
+    "us",
+  ),
+  backwardHost: define("backward, host", "Host time of all autograd node evaluations.", "us"),
+  ratioDevice: define(
+    "backward / forward",
+    "Device time of the backward, communication left out, over that of the forward.",
+    "times",
+  ),
+  ratioHost: define(
+    "backward / forward",
+    "Length of the backward phase over that of the forward, on the host.",
+    "times",
+  ),
+  syncs: define(
+    "syncs in backward",
+    "How often the host waited for the device during the backward.",
+    "count",
+  ),
+  blocked: define(
+    "host blocked in backward",
+    "How long the host was blocked in these syncs and launched nothing.",
+    "us",
+  ),
+  backwardIdle: define(
+    "device idle in backward",
+    "How long the devices had nothing to do while the host was in the backward pass.",
+    "us",
+  ),
+  attributed: define(
+    "attributed",
+    "Share of the backward time that is known to belong to a module.",
+    "fraction",
+  ),
+} as const;
+
+const BELOW = ", including children.";
+const ALONE = ", excluding children.";
+
+/** Columns of time in the table of modules, by what is shown. */
+export const MODULE_TIME_DEFINITIONS = {
+  ...pair("forwardDevice", "device", "Device time launched in this module's forward"),
+  ...pair("forwardHost", "host", "Host time of this module's calls"),
+  ...pair(
+    "backwardDevice",
+    "device",
+    "Device time of kernels, copies and sets launched in this module's backward",
+  ),
+  ...pair("backwardHost", "host", "Host time of this module's autograd nodes"),
+  ...pair(
+    "recomputeDevice",
+    "device",
+    "Device time of this module's work that ran again in the backward (checkpointing)",
+  ),
+  ...pair(
+    "recomputeHost",
+    "host",
+    "Host time of this module's work that ran again in the backward (checkpointing)",
+  ),
+  ...pair(
+    "communicationDevice",
+    "device",
+    "Device time of collectives in this module's forward and backward",
+  ),
+} as const;
+
+type TimeKey = `${ChosenQuantity["quantity"]}${"Device" | "Host"}${"Total" | "Self"}`;
+
+/** The other columns of the table of modules. */
+export const MODULE_DEFINITIONS = {
+  module: define("module", "Qualified name of the module instance, and its class."),
+  class: define("class", "All modules of a class; below it, each instance."),
+  depth: define("level", "All modules of one level of the tree; below it, each instance."),
+  calls: define("calls", "How often the module was called, outside of the backward pass.", "count"),
+  overTime: define(
+    "over time",
+    "What each call cost, from the first to the last, relative to the most expensive call of the row.",
+  ),
+  share: define(
+    "share",
+    "The total, as a share of all such time in the selected steps.",
+    "fraction",
+  ),
+  forward: define(
+    "forward",
+    "Forward time of this module including children, drawn to the scale of the total.",
+    "us",
+  ),
+  communication: define(
+    "comm.",
+    "The part of the total that is communication: collectives on this module's gradients.",
+    "us",
+  ),
+  host: define("host", "Host time of the same work, including children.", "us"),
+  ratio: define(
+    "bwd / fwd",
+    "Backward time of this module, communication left out, divided by its forward time.",
+    "times",
+  ),
+  kernels: define(
+    "kernels",
+    "Kernels launched in the same work, including children; copies and sets not counted.",
+    "count",
+  ),
+  blocked: define(
+    "host blocked",
+    "How long the host waited for the device, in any phase, including children; red from 1% of the step.",
+    "us",
+  ),
+  idle: define(
+    "idle caused",
+    "How long the device had nothing to do because of these syncs.",
+    "us",
+  ),
+} as const;
+
+/** What the panel of one module says. */
+export const MODULE_PANEL_DEFINITIONS = {
+  source: define(
+    "source",
+    "Where the class is defined, as the recorder wrote it down; else where its forward begins, as Python stacks show it.",
+  ),
+  tensorCore: define(
+    "tensor cores",
+    "Share of the device time in kernels that are known to run on tensor (matrix) cores.",
+    "fraction",
+  ),
+  occupancy: define(
+    "occupancy",
+    "Mean estimated occupancy of the kernels, by duration, as the profiler wrote it down.",
+  ),
+  kind: define("kind of work", "Device time by what its kernels do, from their names."),
+  kernel: define("kernels", "Device work by name, forward or backward, most expensive first."),
+  node: define(
+    "autograd nodes",
+    "Nodes of the backward graph by name; device time is this module's own work inside them.",
+  ),
+  call: define(
+    "calls over time",
+    "One bar per call: its forward below the line, its backward above, to one scale.",
+  ),
+  unplaced: define(
+    "in no call",
+    "Time of the module that is in none of its calls: shared gradients, and parts that ran by themselves.",
+    "us",
+  ),
+  parameters: define(
+    "parameters",
+    "Numbers held by the module, each counted where it is held first.",
+  ),
+  shapes: define("shapes", "Input shapes of the first operator of each call, most frequent first."),
+} as const;
+
+/** What the columns of total and own time mean for a chosen quantity. */
+export function timeDefinitions({ quantity, clock }: ChosenQuantity): {
+  total: Definition;
+  self: Definition;
+} {
+  const side = clock === "device" ? "Device" : "Host";
+  const known: Partial<Record<TimeKey, Definition>> = MODULE_TIME_DEFINITIONS;
+  const missing = MODULE_DEFINITIONS.host;
+  return {
+    total: known[`${quantity}${side}Total`] ?? missing,
+    self: known[`${quantity}${side}Self`] ?? missing,
+  };
+}
+
+function pair<Key extends string>(
+  key: Key,
+  clock: string,
+  what: string,
+): Record<`${Key}Total` | `${Key}Self`, Definition> {
+  return {
+    [`${key}Total`]: define(`${clock} total`, what + BELOW, "us"),
+    [`${key}Self`]: define(`${clock} self`, what + ALONE, "us"),
+  } as Record<`${Key}Total` | `${Key}Self`, Definition>;
+}

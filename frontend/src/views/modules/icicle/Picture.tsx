@@ -1,0 +1,117 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../../api/types";
+import { Name } from "../../../components/Name";
+import { usePlace } from "../../../parts/services";
+import { divisor, stepsLength } from "../../../report/measures";
+import { over } from "../../../text/numbers";
+import { indexOfPath, lineage } from "../moduleTree";
+import { restOf } from "../quantity";
+import type { Folds, Modules, SharedSelection } from "../useModules";
+import { Icicle } from "./Icicle";
+
+interface PictureProps {
+  report: WireReport;
+  modules: Modules;
+  shared: SharedSelection;
+  folds: Folds;
+}
+
+/** The icicle and the way back out of a subtree. */
+export function Picture({ report, modules, shared, folds }: PictureProps): ReactElement {
+  const [place, go] = usePlace();
+  const { tree, chosen, grouping } = modules;
+  const by = divisor(report, chosen.averaging);
+  const zoom = grouping === "instance" ? indexOfPath(tree, place.zoom) : null;
+  // A group's block is as wide as own times: no scale for the forward, children included.
+  const withForward = place.withForward && chosen.quantity !== "forward" && grouping === "instance";
+  const pick = (index: number): void => {
+    const node = tree.nodes[index];
+    if (node === undefined) return;
+    folds.reveal(index);
+    if (node.module === null) {
+      folds.fold(index, true);
+      go({ module: null, picked: node.label });
+    } else if (node.children.length > 0) go({ module: node.path, picked: null, zoom: node.path });
+    else go({ module: node.path, picked: null });
+  };
+  return (
+    <section className="picture" aria-label="Picture">
+      <Breadcrumb
+        modules={modules}
+        zoom={zoom}
+        withForward={withForward}
+        onZoom={(index) => {
+          go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
+        }}
+      />
+      <Icicle
+        modules={modules}
+        rest={over(restOf(report, chosen), by) ?? 0}
+        step={stepsLength(report) / by}
+        zoom={zoom}
+        withForward={withForward}
+        shared={shared}
+        onPick={pick}
+      />
+    </section>
+  );
+}
+
+interface BreadcrumbProps {
+  modules: Modules;
+  zoom: number | null;
+  /** Whether the blocks show the forward too. */
+  withForward: boolean;
+  onZoom: (index: number | null) => void;
+}
+
+/** The way from everything down to the subtree that the icicle shows. */
+function Breadcrumb({ modules, zoom, withForward, onZoom }: BreadcrumbProps): ReactElement {
+  const chain = zoom === null ? [] : lineage(modules.tree, zoom);
+  return (
+    <nav className="breadcrumb" aria-label="Subtree shown">
+      {chain.length === 0 ? (
+        <span className="muted">
+          {modules.grouping === "instance"
+            ? "Width is total time, depth of colour own time. Click to zoom in."
+            : "Width and depth of colour are own time. Click for the rows below."}
+        </span>
+      ) : (
+        <button
+          type="button"
+          className="link"
+          onClick={() => {
+            onZoom(null);
+          }}
+        >
+          all modules
+        </button>
+      )}
+      {withForward && (
+        <span className="forward-key">
+          <span aria-hidden="true" />
+          forward, to the same scale
+        </span>
+      )}
+      {chain.map((node, at) => (
+        <span key={node.index} className="crumb">
+          <span aria-hidden="true">›</span>
+          {at === chain.length - 1 ? (
+            <Name text={node.label} className="code" />
+          ) : (
+            <button
+              type="button"
+              className="link"
+              onClick={() => {
+                onZoom(node.index);
+              }}
+            >
+              <Name text={node.label} className="code" />
+            </button>
+          )}
+        </span>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,149 @@
+import type { WireModule, WireReport } from "../../api/types";
+import { divisor } from "../../report/measures";
+import { over, ratio, sumOf, without } from "../../text/numbers";
+import type { ModuleNode, ModuleTree } from "./moduleTree";
+import { totalOf, wholeOf, workOf, type ChosenQuantity } from "./quantity";
+
+/** The numbers of one row, for a chosen quantity; null: not in the trace. */
+export interface ModuleNumbers {
+  calls: number | null;
+  total: number | null;
+  self: number | null;
+  /** The total against all time of the quantity, 0 to 1. */
+  share: number | null;
+  /** The same quantity's forward, by the same clock. */
+  forward: number | null;
+  /** The part of the total that is communication; null where there is no device time. */
+  communication: number | null;
+  host: number | null;
+  ratio: number | null;
+  kernels: number | null;
+  syncs: number | null;
+  blocked: number | null;
+  idle: number | null;
+  /** Host sync of this row less that of the rows below it. */
+  ownBlocked: number;
+  /** What the row adds to the picture by itself: its own time, nothing for a group. */
+  alone: number;
+}
+
+export type NumberKey = Exclude<keyof ModuleNumbers, "ownBlocked" | "alone">;
+
+/**
+ * One row of numbers per node of `tree`.
+ *
+ * @param base the tree of instances, whose rows are the report's.
+ * @param tree the same, or one of groups of them.
+ */
+export function moduleNumbers(
+  report: WireReport,
+  base: ModuleTree,
+  tree: ModuleTree,
+  chosen: ChosenQuantity,
+): ModuleNumbers[] {
+  const whole = wholeOf(report, chosen);
+  const by = divisor(report, chosen.averaging);
+  const below = (index: number, pick: (module: WireModule) => number | null): number =>
+    sumOf((base.nodes[index]?.children ?? []).map((child) => at(report, child, pick))) ?? 0;
+  const own = report.modules.map((module, index): Own => {
+    const communicates = chosen.quantity === "communication";
+    const self = communicates
+      ? without(
+          totalOf(module, chosen),
+          below(index, (child) => totalOf(child, chosen)),
+        )
+      : selfOf(module, chosen);
+    const blocked = module.sync.blocked_us - below(index, (child) => child.sync.blocked_us);
+    return { self, blocked: Math.max(0, blocked) };
+  });
+  return tree.nodes.map((node) => rowOf({ report, tree, chosen, own, by, whole }, node));
+}
+
+interface Own {
+  self: number | null;
+  blocked: number;
+}
+
+interface Context {
+  report: WireReport;
+  tree: ModuleTree;
+  chosen: ChosenQuantity;
+  own: readonly Own[];
+  by: number;
+  whole: number | null;
+}
+
+function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
+  const { report, chosen, own, by, whole } = context;
+  const members = membersOf(context.tree, node);
+  const sum = (pick: (module: WireModule) => number | null): number | null =>
+    sumOf(node.tops.map((top) => at(report, top, pick)));
+  const total = sum((module) => totalOf(module, chosen));
+  const self = sumOf(members.map((member) => own[member]?.self ?? null));
+  const { quantity, clock } = chosen;
+  const backward = sum((module) => totalOf(module, { ...chosen, quantity: "backward" }));
+  const forward = sum((module) => totalOf(module, { ...chosen, quantity: "forward" }));
+  const communication =
+    clock === "host" ? null : sum((module) => communicationOf(module, "backward"));
+  return {
+    calls: over(sumOf(members.map((member) => at(report, member, (m) => m.calls))), by),
+    total: over(total, by),
+    self: over(self, by),
+    share: ratio(total, whole),
+    forward: over(forward, by),
+    communication: quantity === "backward" ? over(communication, by) : null,
+    host: over(
+      sum((module) => workOf(module, quantity)?.host_us ?? null),
+      by,
+    ),
+    ratio: ratio(without(backward, communication), forward),
+    kernels: over(
+      sum((module) => workOf(module, quantity)?.kernels ?? null),
+      by,
+    ),
+    syncs: over(
+      sum((module) => module.sync.count),
+      by,
+    ),
+    blocked: over(
+      sum((module) => module.sync.blocked_us),
+      by,
+    ),
+    idle: over(
+      sum((module) => module.sync.device_idle_us),
+      by,
+    ),
+    ownBlocked: members.reduce((all, member) => all + (own[member]?.blocked ?? 0), 0) / by,
+    alone: node.module === null ? 0 : Math.max(0, self ?? 0) / by,
+  };
+}
+
+/** Rows of the report in a row of the table: the module itself, or all of a group. */
+export function membersOf(tree: ModuleTree, node: ModuleNode): number[] {
+  if (node.module !== null) return [node.module];
+  return node.children.flatMap((child) => tree.nodes[child]?.module ?? []);
+}
+
+/** Device time of collectives in a direction of a module: of its gradients, not of its work. */
+export function communicationOf(
+  module: WireModule,
+  direction: "forward" | "backward",
+): number | null {
+  const kinds = module[direction].by_kind;
+  return kinds === null ? null : (kinds.communication ?? 0);
+}
+
+function selfOf(module: WireModule, chosen: ChosenQuantity): number | null {
+  const work = workOf(module, chosen.quantity);
+  if (work === null) return null;
+  return chosen.clock === "device" ? work.self_device_us : work.self_host_us;
+}
+
+function at(
+  report: WireReport,
+  index: number,
+  pick: (module: WireModule) => number | null,
+): number | null {
+  const module = report.modules[index];
+  return module === undefined ? null : pick(module);
+}

@@ -1,0 +1,112 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../../api/types";
+import { Name } from "../../../components/Name";
+import { Term } from "../../../components/Tip";
+import { PlaceLink } from "../../../parts/PlaceLink";
+import { usePlace } from "../../../parts/services";
+import { count, counted, duration, percent, times } from "../../../text/formats";
+import { pathText } from "../../../text/names";
+import { MODULE_DEFINITIONS as D, timeDefinitions } from "../definitions";
+import { groupMembers } from "../groups";
+import type { ModuleNumbers } from "../moduleNumbers";
+import type { Modules } from "../useModules";
+import { useMore } from "./lists";
+
+interface GroupPanelProps {
+  report: WireReport;
+  modules: Modules;
+  /** Row of the tree of groups. */
+  index: number;
+}
+
+/** What a class or a level costs in all, and which of its modules to open. */
+export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactElement | null {
+  const [, go] = usePlace();
+  const { tree, numbers, chosen } = modules;
+  const node = tree.nodes[index];
+  const sums = numbers[index];
+  if (node === undefined || sums === undefined) return null;
+  const per = chosen.averaging === "mean" && report.steps.length > 1 ? " a step" : "";
+  const close = (): void => {
+    go({ picked: null });
+  };
+  return (
+    <aside
+      className="panel module-panel"
+      aria-label="Group"
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <header>
+        <h2>
+          <Name text={node.label} />
+        </h2>
+        <button type="button" className="quiet" onClick={close}>
+          Close
+        </button>
+      </header>
+      <p className="muted">
+        {node.className} · {counted(sums.calls ?? 0, "call")}
+        {per}
+      </p>
+      <Totals sums={sums} modules={modules} />
+      <Members modules={modules} index={index} />
+    </aside>
+  );
+}
+
+function Totals({ sums, modules }: { sums: ModuleNumbers; modules: Modules }): ReactElement {
+  const { chosen } = modules;
+  const time = timeDefinitions(chosen);
+  const facts = [
+    [`${chosen.quantity}, ${time.total.title}`, time.total.text, duration(sums.total)],
+    [`${chosen.quantity}, ${time.self.title}`, time.self.text, duration(sums.self)],
+    [D.share.title, D.share.text, percent(sums.share)],
+    [D.forward.title, D.forward.text, duration(sums.forward)],
+    [D.ratio.title, D.ratio.text, times(sums.ratio)],
+    [D.kernels.title, D.kernels.text, count(sums.kernels)],
+    [D.blocked.title, D.blocked.text, duration(sums.blocked)],
+  ] as const;
+  return (
+    <dl className="facts">
+      {facts.map(([title, text, value]) => (
+        <div key={title}>
+          <dt>
+            <Term text={text}>{title}</Term>
+          </dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The modules by what they cost themselves: what to open first stands first. */
+function Members({ modules, index }: Omit<GroupPanelProps, "report">): ReactElement {
+  const members = groupMembers(modules.tree, modules.numbers, index);
+  const [shown, more] = useMore(members);
+  const most = members[0]?.self ?? 0;
+  return (
+    <section aria-label="Modules of the group">
+      <h3>Modules by their own {modules.chosen.quantity}</h3>
+      <ul className="amounts">
+        {shown.map(({ node, self }) => (
+          <li key={node.index}>
+            <PlaceLink to={{ module: node.path, picked: null }} className="link member">
+              <Name text={pathText(node.path)} className="code" />
+            </PlaceLink>
+            <span>{duration(self)}</span>
+            <span
+              className="share-bar toned"
+              style={{ width: `${most > 0 ? ((self ?? 0) / most) * 100 : 0}%` }}
+            />
+          </li>
+        ))}
+      </ul>
+      {more}
+    </section>
+  );
+}

@@ -1,0 +1,137 @@
+import { useMemo, type ReactElement } from "react";
+
+import type { Target } from "../../../api/request";
+import type { WireReport } from "../../../api/types";
+import { Name } from "../../../components/Name";
+import { Fix } from "../../../parts/Fix";
+import { useLoad, usePlace, useServices } from "../../../parts/services";
+import { findingsOfModule } from "../../../report/findings";
+import { divisor, stepsLength } from "../../../report/measures";
+import { counted } from "../../../text/formats";
+import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
+import { countBelow } from "../moduleTree";
+import type { Modules } from "../useModules";
+import { Detail } from "./Detail";
+import { ModuleFacts } from "./ModuleFacts";
+import { ModuleSyncs } from "./ModuleSyncs";
+import { KindBars, WorkTable } from "./work";
+
+interface ModulePanelProps {
+  report: WireReport;
+  target: Target;
+  modules: Modules;
+  /** Row of the report. */
+  index: number;
+}
+
+/** Why one module costs what it does, and what to do. */
+export function ModulePanel(props: ModulePanelProps): ReactElement | null {
+  const { report, target, modules, index } = props;
+  const [, go] = usePlace();
+  const { api } = useServices();
+  const module = report.modules[index];
+  const path = module?.path ?? "";
+  const load = useMemo(
+    () => (signal: AbortSignal) => api.module.detail(target, path, signal),
+    [api, target, path],
+  );
+  const detail = useLoad(load);
+  if (module === undefined) return null;
+  const by = divisor(report, modules.chosen.averaging);
+  const step = stepsLength(report) / Math.max(1, report.steps.length);
+  const fixes = findingsOfModule(report, path).map((finding) => (
+    <Fix key={`${finding.rule} ${finding.where}`} finding={finding} stepUs={step} />
+  ));
+  const syncs = (
+    <ModuleSyncs
+      key="syncs"
+      report={report}
+      target={target}
+      path={path}
+      sync={module.sync}
+      by={by}
+    />
+  );
+  const close = (): void => {
+    go({ module: null });
+  };
+  return (
+    <aside
+      className="panel module-panel"
+      aria-label="Module"
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <Head {...props} onClose={close} />
+      {module.sync.count > 0 ? [syncs, ...fixes] : [...fixes, syncs]}
+      <WorkTable module={module} by={by} />
+      <KindBars module={module} by={by} />
+      <Detail
+        report={report}
+        module={module}
+        detail={detail}
+        by={by}
+        clock={modules.chosen.clock}
+        forward={modules.chosen.quantity === "forward"}
+      />
+      <ModuleFacts
+        module={module}
+        parameters={detail.status === "ready" ? detail.value.parameters : null}
+      />
+    </aside>
+  );
+}
+
+function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement | null {
+  const { report, modules, index } = props;
+  const [place, go] = usePlace();
+  const { base, chosen } = modules;
+  const node = base.nodes[index];
+  const module = report.modules[index];
+  if (node === undefined || module === undefined) return null;
+  const below = countBelow(base, index);
+  const per = chosen.averaging === "mean" && report.steps.length > 1 ? " a step" : "";
+  const zoomed = place.zoom === node.path;
+  return (
+    <>
+      <header>
+        <h2>
+          <Name text={node.label} />
+        </h2>
+        <button type="button" className="quiet" onClick={props.onClose}>
+          Close
+        </button>
+      </header>
+      <p className="muted">
+        <Name text={module.class} className="inline" />
+        {" · "}
+        {counted(module.calls / divisor(report, chosen.averaging), "call")}
+        {per}
+        {below > 0 && ` · ${counted(below, "module")} below`}
+      </p>
+      {node.label !== module.path && module.path !== "" && (
+        <p className="code">
+          <Name text={module.path} className="wrap" />
+        </p>
+      )}
+      {module.source !== null && (
+        <p className="code source" title={D.source.text}>
+          <Name text={module.source} className="wrap" />
+        </p>
+      )}
+      {below > 0 && place.group === "instance" && (
+        <button
+          type="button"
+          className="link"
+          onClick={() => {
+            go({ zoom: zoomed ? null : node.path });
+          }}
+        >
+          {zoomed ? "Show all modules in the picture" : "Show only this in the picture"}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { useMemo, type ReactElement } from "react";
+
+import { inTimeline } from "../../../address/links";
+import type { Target } from "../../../api/request";
+import type { WireModule, WireReport } from "../../../api/types";
+import { Name } from "../../../components/Name";
+import { Chain } from "../../../parts/Chain";
+import { PlaceLink } from "../../../parts/PlaceLink";
+import { SyncTimeline } from "../../../parts/SyncTimeline";
+import { syncRows, type SyncRow } from "../../../report/syncs";
+import { counted, duration } from "../../../text/formats";
+
+const MOST = 5;
+
+interface ModuleSyncsProps {
+  report: WireReport;
+  target: Target;
+  path: string;
+  sync: WireModule["sync"];
+  by: number;
+}
+
+/** Where the host waited in this module: the longest with its chain, then the others. */
+export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
+  const { report, target, path, sync, by } = props;
+  const own = useMemo(() => ownSyncs(report, path), [report, path]);
+  const [longest, ...others] = own;
+  if (sync.count === 0) return <p className="muted">No syncs in this module.</p>;
+  const idle =
+    sync.device_idle_us === null ? "" : ` · device idle ${duration(sync.device_idle_us / by)}`;
+  return (
+    <section aria-label="Syncs">
+      <h3>Syncs</h3>
+      <p>
+        {counted(sync.count / by, "sync")} · host blocked {duration(sync.blocked_us / by)}
+        {idle}
+        {own.length === 0 && ", in its children"}
+      </p>
+      {longest !== undefined && (
+        <>
+          <Chain report={report} row={longest} />
+          <SyncTimeline target={target} row={longest} />
+          <p>
+            <PlaceLink to={inTimeline(report, longest.sync.start_us, longest.sync.duration_us)}>
+              Show in timeline
+            </PlaceLink>
+          </p>
+        </>
+      )}
+      {others.length > 0 && <h3>{counted(others.length, "more sync")} of this module itself</h3>}
+      <ul className="sync-list">
+        {others.slice(0, MOST).map((row) => (
+          <li key={row.id}>
+            <PlaceLink to={{ ...IN_SYNCS, search: "", sync: row.id }}>
+              <Name text={row.sync.api} className="code" />
+            </PlaceLink>
+            <span>{duration(row.sync.duration_us)}</span>
+            <span className="muted sync-where">
+              <Name
+                text={`${row.sync.phase} · ${row.sync.operator ?? row.sync.node ?? row.sync.cause}`}
+              />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p>
+        <PlaceLink to={{ ...IN_SYNCS, search: path, sync: null }}>Show in Syncs</PlaceLink>
+      </p>
+    </section>
+  );
+}
+
+const IN_SYNCS = { view: "syncs", sort: null, phase: null, cause: null } as const;
+
+function ownSyncs(report: WireReport, path: string): SyncRow[] {
+  return syncRows(report)
+    .filter((row) => row.sync.module === path)
+    .sort((a, b) => b.sync.duration_us - a.sync.duration_us);
+}

@@ -1,0 +1,124 @@
+import { useState, type ReactElement } from "react";
+
+import type { WireModuleDetail } from "../../../api/module";
+import { Name } from "../../../components/Name";
+import { Term } from "../../../components/Tip";
+import { count, counted, duration, percent } from "../../../text/formats";
+import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
+import { amountOf, kernelRows, nodeRows, type Scope, type Side } from "./moduleDetail";
+
+interface KernelListProps {
+  detail: WireModuleDetail;
+  side: Side;
+  scope: Scope;
+  by: number;
+}
+
+/** The device work of one direction by name, most expensive first. */
+export function KernelList({ detail, side, scope, by }: KernelListProps): ReactElement {
+  const rows = kernelRows(detail, side, scope);
+  const [shown, more] = useMore(rows);
+  return (
+    <section aria-label="Kernels">
+      <h3>
+        <Term text={D.kernel.text}>Kernels in {side}</Term>
+      </h3>
+      {rows.length === 0 && <p className="muted">None.</p>}
+      <ul className="amounts">
+        {shown.map(({ kernel, us, count: times, share }) => (
+          <li
+            key={`${kernel.kind} ${kernel.event} ${kernel.name}`}
+            title={`${kernel.kind}${kernel.tensor_core === true ? ", on tensor cores" : ""}, ${percent(share)} of these`}
+          >
+            <Name text={kernel.name} className="code" />
+            <span className="muted">{count(times / by)}×</span>
+            <span>{duration(us / by)}</span>
+            <span className={`share-bar ${side}`} style={{ width: `${share * 100}%` }} />
+          </li>
+        ))}
+      </ul>
+      {more}
+      <Omitted detail={detail} side={side} scope={scope} by={by} />
+    </section>
+  );
+}
+
+function Omitted({ detail, side, scope, by }: KernelListProps): ReactElement | null {
+  const omitted = detail.kernels_omitted;
+  if (omitted === null) return null;
+  const [times, us] = amountOf(omitted[side], scope);
+  return (
+    <p className="muted">
+      {counted(omitted.names, "more name")} left out: {count(times / by)}×, {duration(us / by)}.
+    </p>
+  );
+}
+
+interface NodeListProps {
+  detail: WireModuleDetail;
+  scope: Scope;
+  by: number;
+}
+
+/** What autograd ran for the module, by name. */
+export function NodeList({ detail, scope, by }: NodeListProps): ReactElement | null {
+  const rows = nodeRows(detail.nodes, scope);
+  const [shown, more] = useMore(rows);
+  const { nodes_omitted: omitted } = detail;
+  if (detail.nodes.length === 0) return null;
+  return (
+    <section aria-label="Autograd nodes">
+      <h3>
+        <Term text={D.node.text}>Autograd nodes</Term>
+      </h3>
+      <table className="small-table nodes">
+        <thead>
+          <tr>
+            <th scope="col">name</th>
+            <th scope="col">count</th>
+            <th scope="col">device</th>
+            <th scope="col">host</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <tr key={row.name}>
+              <th scope="row">
+                <Name text={row.name.replace("torch::autograd::", "")} className="code" />
+              </th>
+              <td>{count(row.count / by)}</td>
+              <td>{duration(row.device === null ? null : row.device / by)}</td>
+              <td>{duration(row.host / by)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length === 0 && <p className="muted">None of its own.</p>}
+      {more}
+      {omitted !== null && <p className="muted">{counted(omitted.names, "more name")} left out.</p>}
+    </section>
+  );
+}
+
+const FIRST = 8;
+
+/** The first rows of a list, and a button that shows the others; null where these are all. */
+export function useMore<Row>(
+  rows: readonly Row[],
+): [shown: readonly Row[], more: ReactElement | null] {
+  const [all, setAll] = useState(false);
+  if (rows.length <= FIRST) return [rows, null];
+  const more = (
+    <button
+      type="button"
+      className="link"
+      aria-expanded={all}
+      onClick={() => {
+        setAll(!all);
+      }}
+    >
+      {all ? `Show ${FIRST}` : `Show all ${count(rows.length)}`}
+    </button>
+  );
+  return [all ? rows : rows.slice(0, FIRST), more];
+}

@@ -1,0 +1,57 @@
+import type { ReactElement } from "react";
+
+import type { WireFinding, WireReport } from "../../api/types";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { countedStep, findingId, priceText } from "../../report/findings";
+
+const MOST = 3;
+
+/** What to change first: the most expensive findings, each with its price and its fix. */
+export function TopFindings({ report }: { report: WireReport }): ReactElement {
+  const { findings } = report;
+  const step = countedStep(report);
+  return (
+    <section className="facet top-findings" aria-label="Top findings">
+      <header>
+        <h2>What to change first</h2>
+        <PlaceLink to={{ view: "findings", finding: null, search: "", sort: null }}>
+          {findings.length > MOST ? `All ${findings.length} findings` : "Findings"}
+        </PlaceLink>
+      </header>
+      {findings.length === 0 && (
+        <p className="muted">
+          Nothing was found in these steps that costs time and could be changed.
+        </p>
+      )}
+      <ol>
+        {findings.slice(0, MOST).map((finding) => (
+          <TopFinding key={findingId(finding)} finding={finding} step={step} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function TopFinding(props: { finding: WireFinding; step: number | null }): ReactElement {
+  const { finding, step } = props;
+  return (
+    <li>
+      <PlaceLink
+        to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}
+        className="top-title"
+        title={finding.evidence}
+      >
+        <Name text={finding.title} className="wrap" />
+      </PlaceLink>
+      <p className="top-where">
+        <Name text={finding.where} className="code" />
+        <span className="muted">confidence {finding.confidence}</span>
+      </p>
+      <p className="top-price">{priceText(finding, step)}</p>
+      <p className="top-fix" title={finding.fix}>
+        {finding.fix}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,179 @@
+import { useMemo, type ReactElement } from "react";
+
+import type { WireModule, WireReport } from "../../api/types";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import { ShareBar } from "../../components/charts";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { measureOf, modulesTitle, stepsLength, type Measure } from "../../report/measures";
+import { isHighlighted } from "../../report/syncs";
+import {
+  countOrNothing,
+  duration,
+  durationScale,
+  percent,
+  scaledDuration,
+} from "../../text/formats";
+import { classUnlessSame, pathText } from "../../text/names";
+import { ratio } from "../../text/numbers";
+import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
+
+const MOST = 5;
+
+/** Which module to open: those whose own backward is most expensive. */
+export function TopModules({ report }: { report: WireReport }): ReactElement {
+  const top = useMemo(() => topModules(report, MOST), [report]);
+  const length = stepsLength(report) / Math.max(1, report.steps.length);
+  const syncs = top.rows.some((row) => row.blocked > 0);
+  const scale = durationScale(top.rows[0]?.self ?? 0);
+  return (
+    <section className="facet top-modules" aria-label="Top modules">
+      <header>
+        <h2>
+          Which module to open{" "}
+          {top.rows.length > 0 && (
+            <span className="muted">
+              by own {top.pass}, {top.measure}
+            </span>
+          )}
+        </h2>
+        <PlaceLink to={{ view: "backward", module: null, zoom: null, search: "", sort: null }}>
+          All modules
+        </PlaceLink>
+      </header>
+      {top.rows.length === 0 ? (
+        <p className="muted">{nothingText(report)}</p>
+      ) : (
+        <table className="small-table">
+          <thead>
+            <tr>
+              <th scope="col">module</th>
+              <th scope="col">
+                <Term text={D.self.text}>{D.self.title}</Term>
+              </th>
+              <th scope="col" colSpan={2}>
+                <Term text={D.selfShare.text}>{D.selfShare.title}</Term>
+              </th>
+              {syncs && (
+                <th scope="col">
+                  <Term text={D.blocked.text}>{D.blocked.title}</Term>
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody className={top.pass}>
+            {top.rows.map((row) => (
+              <Row
+                key={row.module.path}
+                row={row}
+                own={scaledDuration(row.self, scale)}
+                syncs={syncs}
+                look={isHighlighted(row.blocked, length)}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <Rest top={top} />
+    </section>
+  );
+}
+
+interface RowProps {
+  row: TopModuleRow;
+  own: string;
+  /** Whether any of the rows has a sync. */
+  syncs: boolean;
+  look: boolean;
+}
+
+function Row({ row, own, syncs, look }: RowProps): ReactElement {
+  const { module, share, blocked } = row;
+  return (
+    <tr>
+      <th scope="row">
+        <PlaceLink
+          to={{ view: "backward", module: module.path, zoom: null, search: "", sort: null }}
+        >
+          <Name text={pathText(module.path)} className="code" />
+        </PlaceLink>{" "}
+        <Name text={classUnlessSame(module)} className="muted" />
+      </th>
+      <td>{own}</td>
+      <td>{percent(share)}</td>
+      <td className="bar-cell">
+        <ShareBar share={share} />
+      </td>
+      {syncs && (
+        <td className={look ? "look" : ""}>
+          {blocked === 0 ? countOrNothing(0) : duration(blocked)}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function Rest({ top }: { top: TopModuleRows }): ReactElement | null {
+  if (top.rest === null || top.rest <= 0) return null;
+  return (
+    <p className="muted">
+      {duration(top.rest)} a step of the {top.pass} belongs to no known module.
+    </p>
+  );
+}
+
+function nothingText(report: WireReport): string {
+  if (report.modules.length === 0) {
+    return `The trace names no modules; the view ${modulesTitle(report)} says how to record them.`;
+  }
+  return "No module did any work of its own in these steps.";
+}
+
+/** One of the most expensive modules, microseconds a step. */
+interface TopModuleRow {
+  readonly module: WireModule;
+  readonly self: number;
+  /** Of the whole pass, 0 to 1. */
+  readonly share: number | null;
+  readonly blocked: number;
+}
+
+interface TopModuleRows {
+  readonly pass: "backward" | "forward";
+  readonly measure: Measure;
+  readonly rows: readonly TopModuleRow[];
+  /** What belongs to no module, microseconds a step; null where unknown. */
+  readonly rest: number | null;
+}
+
+/** The modules whose own backward is most expensive; of a trace without backward, whose own forward is. */
+export function topModules(report: WireReport, most: number): TopModuleRows {
+  const pass = report.steps.some((step) => step.backward_us > 0) ? "backward" : "forward";
+  const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
+  const by = Math.max(1, report.steps.length);
+  const selfOf = (module: WireModule): number =>
+    (measure === "device" ? module[pass].self_device_us : module[pass].self_host_us) ?? 0;
+  const { coverage } = report;
+  const rest =
+    pass === "forward"
+      ? null
+      : measure === "device"
+        ? coverage.unattributed_us
+        : coverage.unattributed_host_us;
+  const whole = report.modules.reduce((sum, module) => sum + selfOf(module), 0) + (rest ?? 0);
+  const rows = report.modules
+    .filter((module) => selfOf(module) > 0)
+    .sort((a, b) => selfOf(b) - selfOf(a))
+    .slice(0, most)
+    .map((module) => ({
+      module,
+      self: selfOf(module) / by,
+      share: ratio(selfOf(module), whole),
+      blocked: module.sync.blocked_us / by,
+    }));
+  return { pass, measure, rows, rest: rest === null ? null : rest / by };
+}
+
+function forwardMeasure(report: WireReport): Measure {
+  return report.modules.some((module) => (module.forward.device_us ?? 0) > 0) ? "device" : "host";
+}

@@ -1,0 +1,237 @@
+import { expect, test } from "vitest";
+
+import type { WireIdle } from "../../api/types";
+import {
+  DEVICE_PARTS,
+  partsText,
+  stepBars,
+  labelledDevice,
+  labelledPhases,
+  worthAWord,
+} from "../../report/stepBars";
+import { module, random, report, step, sync, work } from "../../testing/report";
+import { classUnlessSame, stepLabel } from "../../text/names";
+import { busyShare, summaryFigures } from "./SummaryFigures";
+import { verdict } from "./SummaryView";
+import { topModules } from "./TopModules";
+import { breakdownRows, deviceRows, kindRows, traceFacts } from "./tables";
+
+const NO_IDLE: WireIdle = {
+  sync: 0,
+  data_loading: 0,
+  copy: 0,
+  allocator: 0,
+  launch: 0,
+  communication: 0,
+  profiler: 0,
+  device: 0,
+  unknown: 0,
+};
+
+const noDevice = report({
+  steps: [step("ProfilerStep#1", { device_busy_us: null, device_idle_us: null })],
+  trace: { ...report().trace, devices: [] },
+  totals: { ...report().totals, device_busy_us: {} },
+});
+
+function sum(parts: readonly { us: number }[]): number {
+  return parts.reduce((all, { us }) => all + us, 0);
+}
+
+test("bars of a step sum to it, on the host and on each of several devices", () => {
+  const next = random(11);
+  const steps = Array.from({ length: 5 }, (_, at) => {
+    const [forward = 0, backward = 0, optimizer = 0, data = 0, other = 0] = Array.from(
+      { length: 5 },
+      () => Math.round(next() * 100),
+    );
+    const duration = forward + backward + optimizer + data + other;
+    const busy = Math.round(next() * 2 * duration);
+    const unknown = Math.round(next() * (2 * duration - busy));
+    return step(`ProfilerStep#${at}`, {
+      duration_us: duration,
+      forward_us: forward,
+      backward_us: backward,
+      optimizer_us: optimizer,
+      data_us: data,
+      other_us: other,
+      device_busy_us: busy,
+      device_idle_us: 2 * duration - busy,
+      idle: { ...NO_IDLE, unknown, launch: 2 * duration - busy - unknown },
+    });
+  });
+  const bars = stepBars(
+    report({ steps, totals: { ...report().totals, device_busy_us: { "0": 1, "1": 1 } } }),
+  );
+  expect(bars.map(({ name }) => name)).toEqual([null, ...steps.map(({ name }) => name)]);
+  for (const bar of bars) {
+    expect(sum(bar.host)).toBeCloseTo(bar.duration, 6);
+    expect(sum(bar.device ?? [])).toBeCloseTo(bar.duration, 6);
+    expect(bar.device?.map(({ key }) => key)).toEqual(DEVICE_PARTS);
+  }
+});
+
+test("one step needs no mean, none has no bar, and without a device there is no device's", () => {
+  expect(stepBars(report()).map(({ name }) => name)).toEqual(["ProfilerStep#1"]);
+  expect(stepBars(report({ steps: [] }))).toEqual([]);
+  expect(stepBars(noDevice)[0]?.device).toBeNull();
+  const mixed = report({
+    steps: [step("a"), step("b", { device_busy_us: null, device_idle_us: null })],
+  });
+  expect(stepBars(mixed)[0]?.device).toBeNull();
+  expect(stepLabel("ProfilerStep#12")).toBe("12");
+  expect(stepLabel(null)).toBe("mean");
+});
+
+test("idle time whose cause is not in the trace is unknown", () => {
+  const [bar] = stepBars(report());
+  expect(bar?.device?.find(({ key }) => key === "unknown")?.us).toBe(20);
+});
+
+test("figures are null where unknown, and 0 where nothing happened", () => {
+  expect(summaryFigures(report())).toEqual({
+    step: 100,
+    steps: 1,
+    busy: 0.8,
+    backward: 0.6,
+    blocked: 0,
+    blockedLooks: false,
+    attributed: 0.9,
+  });
+  expect(summaryFigures(noDevice)).toMatchObject({ busy: null, blocked: null });
+  expect(summaryFigures(report({ steps: [] }))).toMatchObject({ step: null, busy: null });
+  const forward = report({ steps: [step("a", { backward_us: 0 })] });
+  expect(summaryFigures(forward).backward).toBeNull();
+});
+
+test("the profiler's own sync is not the training's", () => {
+  const syncs = [sync({ duration_us: 3 }), sync({ cause: "profiler", duration_us: 90 })];
+  expect(summaryFigures(report({ syncs: syncs }))).toMatchObject({
+    blocked: 3,
+    blockedLooks: true,
+  });
+  const two = report({ syncs: syncs, steps: [step("a"), step("b")] });
+  expect(summaryFigures(two).blocked).toBe(1.5);
+  expect(busyShare(two)).toBe(0.8);
+});
+
+test("the verdict names what the device does not work for", () => {
+  const idle = { ...NO_IDLE, data_loading: 15, launch: 5 };
+  expect(verdict(report({ steps: [step("a", { idle })] }))).toBe(
+    "The device is idle for 20.0% of a step, 15.0% as the host loads data.",
+  );
+  const busy = step("a", { device_busy_us: 99, device_idle_us: 1 });
+  expect(verdict(report({ steps: [busy] }))).toBe(
+    "The device is busy for 99.0% of a step; 100.0% of its work is matrix.",
+  );
+  expect(verdict(noDevice)).toContain("the trace holds no device work");
+  expect(verdict(report({ steps: [] }))).toBe("This trace holds no step.");
+  const forward = step("a", { backward_us: 0, idle });
+  expect(verdict(report({ steps: [forward] }))).toContain("There is no backward pass");
+});
+
+test("legend entries say share and time; the smallest are left to the tooltip", () => {
+  const parts = labelledPhases([
+    { key: "forward", us: 9990 },
+    { key: "data", us: 4 },
+    { key: "optimizer", us: 0 },
+  ]);
+  expect(partsText(parts)).toBe("forward 9.99 ms (>99.9%), data 4.0 µs (<0.1%)");
+  expect(worthAWord(parts).map(({ key }) => key)).toEqual(["forward"]);
+  expect(labelledDevice([]).length).toBe(0);
+});
+
+test("the top modules are those whose own backward is most expensive", () => {
+  const top = topModules(report(), 2);
+  expect(top.pass).toBe("backward");
+  expect(top.rows.map(({ module: { path } }) => path)).toEqual(["blocks.1", "blocks.0"]);
+  expect(top.rows[0]).toMatchObject({ self: 4, share: 0.4 });
+  expect(top.rest).toBe(1);
+  const all = topModules(report(), 99).rows;
+  expect(all.reduce((whole, { share }) => whole + (share ?? 0), 0)).toBeCloseTo(0.9);
+});
+
+test("without a backward the forward counts", () => {
+  const forward = report({
+    steps: [step("a", { backward_us: 0 })],
+    modules: [module("a", null, { forward: work(7), backward: work(null) }), module("b", null)],
+  });
+  const top = topModules(forward, 5);
+  expect([top.pass, top.measure, top.rest]).toEqual(["forward", "device", null]);
+  expect(top.rows.map(({ self }) => self)).toEqual([7, 1]);
+});
+
+test("a stack's label says its class", () => {
+  expect(classUnlessSame(module("Linear_3", null))).toBe("");
+  expect(classUnlessSame(module("Linear", null))).toBe("");
+  expect(classUnlessSame(module("Linear_head", null))).toBe("Linear");
+});
+
+test("kinds and categories are shares of a whole", () => {
+  const totals = { ...report().totals, device_us_by_kind: { copy: 20, matrix: 60, set: 0 } };
+  const rows = kindRows(report({ totals, steps: [step("a"), step("b")] }));
+  expect(rows).toEqual([
+    { key: "matrix", us: 30, share: 0.75 },
+    { key: "copy", us: 10, share: 0.25 },
+  ]);
+  const one = {
+    step: "a",
+    start_us: 0,
+    duration_us: 80,
+    kernel_us: 20,
+    copy_us: 10,
+    set_us: 0,
+    communication_us: 10,
+    runtime_us: 10,
+    data_us: 10,
+    host_us: 10,
+    other_us: 10,
+  };
+  const breakdown = breakdownRows([one, { ...one, kernel_us: 40, duration_us: 100 }]);
+  expect(breakdown[0]).toEqual({ key: "kernel", us: 30, share: 30 / 90 });
+  expect(sum(breakdown)).toBe(90);
+  expect(breakdownRows([])).toEqual([]);
+});
+
+test("a device's numbers that the trace does not hold stay null", () => {
+  const use = {
+    device: "2",
+    span_us: 10,
+    busy_us: 8,
+    compute_us: 8,
+    communication_us: 0,
+    overlapped_us: 0,
+    kernel_us: 0,
+    tensor_core_us: 0,
+    tensor_core_eligible_us: 0,
+    utilization: null,
+    sm_efficiency: null,
+    occupancy_pct: null,
+  };
+  expect(deviceRows(report({ devices: [use] }))).toEqual([
+    {
+      name: "device 2",
+      utilization: null,
+      efficiency: null,
+      occupancy: null,
+      tensorCores: null,
+      eligible: null,
+      overlapped: null,
+      communication: 0,
+    },
+  ]);
+});
+
+test("facts that a trace does not say are said to be missing", () => {
+  expect(Object.fromEntries(traceFacts(report()))).toMatchObject({
+    torch: "unknown",
+    rank: "unknown",
+    devices: "1 · GPU",
+  });
+  const { trace } = report();
+  const ranked = report({ trace: { ...trace, rank: 3, world_size: 8, devices: [] } });
+  expect(Object.fromEntries(traceFacts(ranked))).toMatchObject({
+    rank: "3 of 8",
+    devices: "none",
+  });
+});

@@ -1,0 +1,101 @@
+import type { WireBreakdown, WireDeviceUse } from "../../api/tables";
+import type { WireReport } from "../../api/types";
+import { ratio } from "../../text/numbers";
+import type { BREAKDOWN_DEFINITIONS } from "./definitions";
+
+export interface DeviceRow {
+  /** Name and number, as "V100 0". */
+  readonly name: string;
+  readonly utilization: number | null;
+  readonly efficiency: number | null;
+  readonly occupancy: number | null;
+  readonly tensorCores: number | null;
+  readonly eligible: number | null;
+  /** Share of the communication that is overlapped with computing; null without communication. */
+  readonly overlapped: number | null;
+  readonly communication: number;
+}
+
+export function deviceRows(report: WireReport): DeviceRow[] {
+  const names = new Map(report.trace.devices.map(({ id, name }) => [id, name]));
+  return report.devices.map((use) => deviceRow(use, names.get(use.device) ?? ""));
+}
+
+function deviceRow(use: WireDeviceUse, name: string): DeviceRow {
+  return {
+    name: `${name === "" ? "device" : name} ${use.device}`,
+    utilization: use.utilization,
+    efficiency: use.sm_efficiency,
+    occupancy: use.occupancy_pct,
+    tensorCores: ratio(use.tensor_core_us, use.kernel_us),
+    eligible: ratio(use.tensor_core_eligible_us, use.kernel_us),
+    overlapped: ratio(use.overlapped_us, use.communication_us),
+    communication: use.communication_us,
+  };
+}
+
+export interface ShareRow<Key extends string = string> {
+  readonly key: Key;
+  /** Microseconds a step. */
+  readonly us: number;
+  readonly share: number | null;
+}
+
+/** Device work by its kind, most first. */
+export function kindRows(report: WireReport): ShareRow[] {
+  const kinds = Object.entries(report.totals.device_us_by_kind);
+  const whole = kinds.reduce((sum, [, us]) => sum + us, 0);
+  const by = Math.max(1, report.steps.length);
+  return kinds
+    .filter(([, us]) => us > 0)
+    .map(([key, us]) => ({ key, us: us / by, share: ratio(us, whole) }))
+    .sort((a, b) => b.us - a.us);
+}
+
+type Category = keyof typeof BREAKDOWN_DEFINITIONS;
+
+const CATEGORIES: readonly Category[] = [
+  "kernel",
+  "copy",
+  "set",
+  "communication",
+  "runtime",
+  "data",
+  "host",
+  "other",
+];
+
+/** The mean step by torch_tb_profiler's categories, which sum to it; empty where it has none. */
+export function breakdownRows(breakdown: readonly WireBreakdown[]): ShareRow<Category>[] {
+  if (breakdown.length === 0) return [];
+  const mean = (pick: (row: WireBreakdown) => number): number =>
+    breakdown.reduce((sum, row) => sum + pick(row), 0) / breakdown.length;
+  const whole = mean((row) => row.duration_us);
+  return CATEGORIES.map((key) => {
+    const us = mean((row) => row[`${key}_us`]);
+    return { key, us, share: ratio(us, whole) };
+  });
+}
+
+/** What to know about the file, as title and value; what it does not say is said to be so. */
+export function traceFacts(report: WireReport): [title: string, value: string][] {
+  const { trace } = report;
+  const { rank, world_size: world, recorder } = trace;
+  const names = [...new Set(trace.devices.map(({ name }) => name).filter((name) => name !== ""))];
+  const devices = trace.devices.length === 0 ? "none" : `${trace.devices.length}`;
+  return [
+    ["torch", trace.torch_version ?? "unknown"],
+    ["rank", rank === null ? "unknown" : world === null ? `${rank}` : `${rank} of ${world}`],
+    ["devices", names.length === 0 ? devices : `${devices} · ${names.join(", ")}`],
+    ["markers", markersText(report, recorder !== null)],
+  ];
+}
+
+function markersText(report: WireReport, manifest: boolean): string {
+  const { recorder } = report;
+  if (recorder !== null) {
+    return recorder.markers.length === 0 ? "by the recorder" : recorder.markers.join(", ");
+  }
+  if (manifest) return "the recorder's, none in these steps";
+  return report.modules.length > 0 ? "none; modules come from the trace itself" : "none";
+}

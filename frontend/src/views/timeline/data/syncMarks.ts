@@ -1,0 +1,34 @@
+import type { WireReport } from "../../../api/types";
+import { stepsLength } from "../../../report/measures";
+import { avoidable, isHighlighted } from "../../../report/syncs";
+import { lengthOf, type Span } from "../../../text/span";
+
+/** A time in which the host waited for the device. */
+export interface Sync extends Span {
+  /** Long enough that someone should look, by the measure of all views. */
+  readonly look: boolean;
+}
+
+/** Syncs that take at least this many pixels are marked, whatever they are worth. */
+const CLOSE = 24;
+
+/** The syncs of a report that somebody could do without, by start. */
+export function syncMarksOf(report: WireReport): Sync[] {
+  const step = stepsLength(report) / Math.max(report.steps.length, 1);
+  return avoidable(report.syncs)
+    .map((sync): Sync => {
+      const from = sync.start_us - report.trace.start_us;
+      return { from, to: from + sync.duration_us, look: isHighlighted(sync.duration_us, step) };
+    })
+    .sort((a, b) => a.from - b.from);
+}
+
+/** Where syncs end, in pixels, no two closer than one: from there the host goes on. */
+export function syncMarks(syncs: readonly Sync[], span: Span, width: number): number[] {
+  const scale = width / lengthOf(span);
+  const places = syncs
+    .filter((sync) => sync.look || lengthOf(sync) * scale >= CLOSE)
+    .map((sync) => Math.round((sync.to - span.from) * scale))
+    .filter((x) => x >= 0 && x < width);
+  return [...new Set(places)].sort((a, b) => a - b);
+}

@@ -1,0 +1,141 @@
+"""Steps of the training loop, which of them count in a mean, and the times of each."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.idle.gaps import Cause, Gaps
+from tb_hookview.analysis.phases import Phases
+from tb_hookview.analysis.syncs.detection import Syncs
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.types import (
+    Bool,
+    Int,
+    Intervals,
+    Nanoseconds,
+    StepIndex,
+    ThreadIndex,
+    TimeSet,
+)
+from tb_hookview.schema.terms import Phase
+from tb_hookview.trace import EventCategory, Trace
+
+
+class Steps(Struct, frozen=True):
+    """Steps of the training loop in order of time, shape (s,)."""
+
+    name: tuple[str, ...]
+    window: Intervals
+    """Start and end of each on the host, shape (s, 2)."""
+    thread: ThreadIndex
+    """Thread on which each is marked; -1 for a step without a mark."""
+    counted: Bool
+    """Which count in means of a whole trace: those in which the host launched, less the first.
+
+    The first one warms up. What follows the last step of a loop is often recorded as a further
+    step, in which nothing is launched. A lone step counts.
+    """
+
+    def at(self, time: Nanoseconds) -> StepIndex:
+        """Step in which each moment lies, -1 outside all."""
+        return _at(self.window, time)
+
+
+def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds) -> Steps:
+    """Find steps by the host's `ProfilerStep#N` rows; without any, the whole trace is one step.
+
+    Args:
+        trace: the trace.
+        role: role of every event (not of rows of the call tree).
+        bounds: start and end of the trace, nanoseconds.
+        launched: starts of launches; of all host rows where launches are not known.
+    """
+    events = trace.events
+    rows = np.flatnonzero((role == Role.STEP) & (events.kind != EventCategory.DEVICE_ANNOTATION))
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    if not len(rows):
+        window = np.array([bounds], np.int64)
+        return Steps(("whole trace",), window, np.array([-1]), _counted(window, launched))
+    start = events.start[rows]
+    end = start + events.duration[rows]
+    end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
+    window = np.stack([start, end], axis=1)
+    names = tuple(trace.strings[name] for name in events.name[rows])
+    thread = events.thread[rows].astype(np.int64)
+    return Steps(names, window, thread, _counted(window, launched))
+
+
+def _at(window: Intervals, time: Nanoseconds) -> StepIndex:
+    place = np.searchsorted(window[:, 0], time, side="right") - 1
+    inside = (place >= 0) & (time <= window[np.maximum(place, 0), 1])
+    return np.where(inside, place, -1)
+
+
+def _counted(window: Intervals, launched: Nanoseconds) -> Bool:
+    used = unique(_at(window, launched))
+    used = used[used >= 0]
+    counted = np.zeros(len(window), bool)
+    counted[used[1:] if len(used) > 1 else used] = True
+    return counted
+
+
+class StepTimes(Struct, frozen=True):
+    """Times of the steps, nanoseconds; arrays of shape (s,).
+
+    Those of devices are sums over the devices that did anything, and None where none did.
+    """
+
+    duration: Nanoseconds
+    phase: tuple[Nanoseconds, ...]
+    """Host time by `Phase`; they add up to the duration."""
+    sync_blocked: Nanoseconds
+    """Any host thread was in a sync."""
+    device_busy: Nanoseconds | None
+    device_idle: Nanoseconds | None
+    idle: dict[Cause, Nanoseconds] | None
+    """Idle time of the devices by cause; the causes add up to it."""
+    backward_idle: Nanoseconds | None
+    """The host was in the backward pass and a device did nothing."""
+    queue_full: Nanoseconds | None
+    """A launch waited for room in a full queue; None without a known launch."""
+
+
+def step_times(
+    steps: Steps,
+    phases: Phases,
+    syncs: Syncs,
+    device_events: DeviceEvents,
+    gaps: Gaps,
+    queue_full: TimeSet,
+) -> StepTimes:
+    """Measure every step."""
+    window = steps.window
+    duration = window[:, 1] - window[:, 0]
+    named = tuple(intervals.lengths_within(time, window) for time in phases.time)
+    busy, backward_idle = _device_times(device_events, phases.time[Phase.BACKWARD], window)
+    any_event, any_launch = len(device_events) > 0, bool((device_events.launch >= 0).any())
+    return StepTimes(
+        duration=duration,
+        phase=(*named, duration - sum(named)),
+        sync_blocked=intervals.lengths_within(syncs.blocked, window),
+        device_busy=busy if any_event else None,
+        device_idle=duration * len(device_events.busy) - busy if any_event else None,
+        idle=gaps.within(window) if any_event else None,
+        backward_idle=backward_idle if any_event else None,
+        queue_full=intervals.lengths_within(queue_full, window) if any_launch else None,
+    )
+
+
+def _device_times(
+    device_events: DeviceEvents, backward: TimeSet, window: Intervals
+) -> tuple[Nanoseconds, Nanoseconds]:
+    """Busy time and time of an idle device in the backward pass, of each window."""
+    busy, idle = np.zeros(len(window), np.int64), np.zeros(len(window), np.int64)
+    for time in device_events.busy.values():
+        busy += intervals.lengths_within(time, window)
+        idle += intervals.lengths_within(intervals.subtract(backward, time), window)
+    return busy, idle

@@ -1,0 +1,23 @@
+"""The answer to a question that has none."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+ErrorKind = Literal["usage", "not_found", "trace", "internal", "unwanted"]
+
+
+class ErrorDetail(Struct, frozen=True):
+    """Why there is no answer."""
+
+    kind: ErrorKind
+    message: str
+    """One line for a person."""
+
+
+class ErrorAnswer(Struct, frozen=True):
+    """The body of every answer with an error's status."""
+
+    error: ErrorDetail

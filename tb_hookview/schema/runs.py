@@ -1,0 +1,64 @@
+"""Answers about the log directory, and about the reading of a trace."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from tb_hookview.schema.units import Bytes, Count, Seconds, Share
+
+
+class ListedTrace(Struct, frozen=True):
+    """One trace file."""
+
+    id: str
+    """The digits in the file's name; its name where two files have the same."""
+    file: str
+    bytes: Bytes
+    modified: Seconds
+    """Since 1970."""
+
+
+class ListedWorker(Struct, frozen=True):
+    """The traces that one process wrote, newest first."""
+
+    name: str
+    traces: list[ListedTrace]
+
+
+class ListedRun(Struct, frozen=True):
+    """A folder with traces."""
+
+    name: str
+    """Its path relative to the log directory, "." for that itself."""
+    workers: list[ListedWorker]
+
+
+class LeftOut(Struct, frozen=True):
+    """What of the log directory is not listed."""
+
+    links: Count
+    """Links that lead out of it."""
+    folders: Count
+    """Folders that cannot be listed."""
+
+
+class Runs(Struct, frozen=True):
+    """The log directory."""
+
+    logdir: str
+    version: str
+    runs: list[ListedRun]
+    left_out: LeftOut
+
+
+class Progress(Struct, frozen=True):
+    """How far the reading of a trace is; what is not known is null."""
+
+    stage: str
+    """ "waiting", "decoding", "columns", "attribution" or "done"."""
+    done: Share | None
+    """Of the stage."""
+    bytes: Bytes | None = None
+    """Bytes of the file that were read, as it lies on the disk."""
+    events: Count | None = None
+    """Events that were read."""

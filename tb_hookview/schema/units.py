@@ -1,0 +1,33 @@
+"""Units of numbers, as types: they are in the OpenAPI description as `x-unit`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from tb_hookview.schema.terms import KINDS, Phase
+
+UNIT = "x-unit"
+"""Key of a number's unit in its JSON Schema."""
+
+Us = Annotated[float, Meta(extra_json_schema={UNIT: "us"})]
+"""Microseconds."""
+Seconds = Annotated[float, Meta(extra_json_schema={UNIT: "s"})]
+Bytes = Annotated[int, Meta(extra_json_schema={UNIT: "bytes"})]
+Count = Annotated[int, Meta(extra_json_schema={UNIT: "count"})]
+"""How many of something."""
+MeanCount = Annotated[float, Meta(extra_json_schema={UNIT: "count"})]
+"""A mean of counts."""
+Share = Annotated[float, Meta(extra_json_schema={UNIT: "fraction"})]
+"""A part of a whole, 0 to 1."""
+Percent = Annotated[float, Meta(extra_json_schema={UNIT: "percent"})]
+Times = Annotated[float, Meta(extra_json_schema={UNIT: "times"})]
+"""One quantity divided by another of its kind."""
+
+TimeByKind = Annotated[dict[str, Us], Meta(extra={"keys": KINDS})]
+"""Microseconds by kind of device work; kinds without any are left out."""
+TimeByPhase = Annotated[
+    dict[str, Us], Meta(extra={"keys": [phase.name.lower() for phase in Phase]})
+]
+"""Microseconds by phase; phases without any are left out."""

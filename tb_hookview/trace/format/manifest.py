@@ -1,0 +1,133 @@
+"""The recorder's manifest, decoded once, as far as it has the shape that we know.
+
+A file may hold anything under the manifest's key. A value of an unexpected type counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from tb_hookview.markers import decode_manifest
+
+_LISTS = ("modules", "shared")
+"""Members as long as the model is large."""
+_LONGEST_US = 1e6
+"""No mark costs more; a number above it was not written by the recorder."""
+
+
+class ListedModule(Struct, frozen=True):
+    """One module, as `named_modules()` of the recorded model names it."""
+
+    path: str
+    module_class: str = ""
+    file: str = ""
+    """Where its class is defined, "" for unknown."""
+    line: int | None = None
+    parameters: int | None = None
+    """Elements of its own parameters, None where the file has no such number."""
+    bytes: int = 0
+    trainable: bool = False
+
+
+class SharedParameter(Struct, frozen=True):
+    """A parameter of a module that also is a parameter of another one, its owner."""
+
+    path: str
+    """The module."""
+    parameter: str
+    owner: str
+    owner_parameter: str
+
+
+class Manifest(Struct, frozen=True):
+    """What the recorder wrote about itself and the model."""
+
+    content: dict[str, Any]
+    """All members as they are, but the lists of modules and of shared parameters."""
+    version: int | None
+    """Version of the mark format."""
+    torch: str | None
+    rank: int | None
+    world_size: int | None
+    markers: tuple[str, ...]
+    """Which marks were left, by the values of the recorder's option."""
+    cost_us: dict[str, float | None]
+    """What one mark of each kind costs the host, microseconds; None for what is no time."""
+    roots: tuple[str, ...]
+    """Paths of the modules recorded."""
+    modules: tuple[ListedModule, ...]
+    """In `named_modules()` order."""
+    shared: tuple[SharedParameter, ...]
+
+
+def read_manifest(raw: object) -> Manifest | None:
+    """Decode what a file has under the manifest's key; None where that is no manifest."""
+    try:
+        found = decode_manifest(raw) if isinstance(raw, dict) else {}
+    except RecursionError:  # nested without end: not written by the recorder
+        return None
+    return _manifest(found) if found else None
+
+
+def _manifest(found: dict[str, Any]) -> Manifest:
+    roots, costs = found.get("roots"), found.get("cost_us")
+    return Manifest(
+        content={key: value for key, value in found.items() if key not in _LISTS},
+        version=_integer(found.get("version")),
+        torch=_text(found.get("torch")),
+        rank=_integer(found.get("rank")),
+        world_size=_integer(found.get("world_size")),
+        markers=_texts(found.get("markers")),
+        cost_us={k: _time(v) for k, v in costs.items()} if isinstance(costs, dict) else {},
+        roots=tuple(map(str, roots)) if isinstance(roots, list) else (),
+        modules=tuple(_module(entry) for entry in _entries(found.get("modules"))),
+        shared=tuple(_shared(entry) for entry in _entries(found.get("shared"))),
+    )
+
+
+def _entries(listed: object) -> Iterator[dict[str, Any]]:
+    """Entries of a list that have a path."""
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("path"), str):
+            yield entry
+
+
+def _module(entry: dict[str, Any]) -> ListedModule:
+    return ListedModule(
+        path=entry["path"],
+        module_class=_text(entry.get("class")) or "",
+        file=_text(entry.get("file")) or "",
+        line=_integer(entry.get("line")),
+        parameters=_size(entry["parameters"]) if "parameters" in entry else None,
+        bytes=_size(entry.get("bytes")),
+        trainable=entry.get("trainable") is True,
+    )
+
+
+def _shared(entry: dict[str, Any]) -> SharedParameter:
+    keys = ("parameter", "owner", "owner_parameter")
+    return SharedParameter(entry["path"], *(str(entry.get(key, "")) for key in keys))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _size(value: object) -> int:
+    return max(_integer(value) or 0, 0)
+
+
+def _time(value: object) -> float | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number and 0 <= value <= _LONGEST_US else None  # type: ignore
