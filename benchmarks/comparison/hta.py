@@ -25,7 +25,7 @@ from tb_hookview.analysis.device.queue_length import QueueLength, queue_length
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import find_use
 from tb_hookview.report.tables.streams import SHORT_NS, find_pauses
 

@@ -9,7 +9,7 @@ from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
 from tb_hookview.export.counting import Counter
 from tb_hookview.export.destination import check, new_file, new_folder
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.progress import Progress, silent
 from tb_hookview.report.build import build_report

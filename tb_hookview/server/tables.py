@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, request
@@ -11,7 +11,7 @@ from werkzeug.datastructures import MultiDict
 
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.errors import UsageError
-from tb_hookview.loading import cached_report
+from tb_hookview.report.result import Report
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
 from tb_hookview.schema.fields import description
 from tb_hookview.schema.tables import TableColumn, TablePage
@@ -22,6 +22,7 @@ from tb_hookview.tables.catalogue import entry, event_table
 from tb_hookview.tables.outlets.files import ArrowWriter, records
 from tb_hookview.tables.query import DEFAULT, MOST, Page, Question, ask
 from tb_hookview.tables.table import KEY, Table
+from tb_hookview.trace import TraceFile
 
 ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
@@ -29,14 +30,18 @@ FURTHEST = 10**12
 """Largest offset: no table has more rows."""
 
 
-def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
+ReportOn = Callable[[TraceFile, list[str] | None], Report]
+"""Returns the report of a trace, on all of it or on some steps."""
+
+
+def install(app: Flask, store: AnalysisStore, report_on: ReportOn, listed: RunList) -> None:
     """Add the route to an application."""
 
     @app.get("/api/table/<table>")
     def rows_of_table(table: str) -> Response:
         question = _question(request.args)
-        path, steps = listed.choose(request.args).path, request.args.getlist("step") or None
-        rows = _table(store, table, path, steps)
+        file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
+        rows = _table(store, report_on, table, file, steps)
         page = ask(rows, question)
         response = _answer(rows, page, question)
         response.vary.add("Accept")
@@ -55,13 +60,19 @@ def _answer(rows: Table[Any], page: Page, question: Question) -> Response:
     return answers.json(_page(rows, page, question))
 
 
-def _table(store: AnalysisStore, name: str, path: Path, steps: list[str] | None) -> Table[Any]:
+def _table(
+    store: AnalysisStore,
+    report_on: ReportOn,
+    name: str,
+    file: TraceFile,
+    steps: list[str] | None,
+) -> Table[Any]:
     def selection() -> Selection:
-        return select(store.get(path), steps)
+        return select(store.get(file), steps)
 
     if entry(name).computed:
         return event_table(name, selection)
-    return cached_report.report(path, steps, store.get).table(name)
+    return report_on(file, steps).table(name)
 
 
 def _question(query: MultiDict[str, str]) -> Question:

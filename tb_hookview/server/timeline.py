@@ -39,7 +39,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     """Add the timeline's routes to an application."""
 
     def asked() -> Timeline:
-        return store.derived(listed.choose(request.args).path, Timeline)
+        return store.derived(listed.choose(request.args).file, Timeline)
 
     def route(path: str, answer: Callable[[Timeline, Mapping[str, str]], Struct]) -> None:
         def view() -> Response:

@@ -9,7 +9,7 @@ import pytest
 from tb_hookview import markers
 from tb_hookview.analysis.steps import Steps
 from tb_hookview.errors import NotFoundError
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 EVALUATE = "autograd::engine::evaluate_function: "

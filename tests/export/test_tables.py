@@ -13,7 +13,7 @@ from shared_traces import shared_trace
 
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.export import export
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 from tb_hookview.tables.catalogue import CATALOGUE

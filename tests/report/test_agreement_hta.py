@@ -14,7 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import find_use
 from tb_hookview.report.tables.streams import find_pauses
 

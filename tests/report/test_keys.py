@@ -11,7 +11,7 @@ import pytest
 from shared_traces import shared_trace
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData, Sync
 from tb_hookview.tables.events.keys import stream_ids

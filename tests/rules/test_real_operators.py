@@ -14,7 +14,7 @@ from typing import Any
 import grid
 import pytest
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 torch = pytest.importorskip("torch", reason="torch is not installed")

@@ -24,7 +24,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 
 import tb_hookview as hookview
 from tb_hookview.analysis.host.roles import node_name
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.schema import Module
 
 EVALUATE = "autograd::engine::evaluate_function: "

@@ -13,8 +13,7 @@ from shared_traces import shared_trace
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
-from tb_hookview.loading import analyze
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 from tb_hookview.schema import KINDS

@@ -131,7 +131,7 @@ class Builder:
             rows=self._rows.values(),
             places=self._places.values(),
             texts={column: interner.values() for column, interner in self._texts.items()},
-            columns={column: memoryview(values).cast("B") for column, values in columns.items()},
+            columns=columns,
             arrows=self._arrows,
             memory=self._memory,
             collectives=self._collectives,
@@ -141,10 +141,7 @@ class Builder:
     def absorb(self, part: Part) -> None:
         """Append the state of another builder, whose pieces come after those of this one."""
         place = self._absorbed_places(part)
-        columns = {
-            column: np.frombuffer(values, _DTYPES[column])
-            for column, values in part.columns.items()
-        }
+        columns: dict[str, Any] = dict(part.columns)
         columns["name"] = self._names.column(part.names)[columns["name"]]
         columns["category"] = self._categories.column(part.categories)[columns["category"]]
         columns["thread"] = place[columns["thread"]]
@@ -422,8 +419,6 @@ _EVERYWHERE: dict[str, Any] = {
     **dict.fromkeys(("start", "duration"), np.int64),
 }
 """Columns that all events have."""
-
-_DTYPES: dict[str, Any] = {**_EVERYWHERE, **{a.column: _TYPE[a.form] for a in ARGUMENTS}}
 
 
 def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:

@@ -12,16 +12,16 @@ import codecs
 import io
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
 from isal import igzip_lib
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace.source import limits
+from tb_hookview.trace.source import limits as bounds
 from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.file import TraceFile, trace_file
+from tb_hookview.trace.source.limits import DEFAULT, Limits
 from tb_hookview.trace.source.size import BLOCK
 
 _GZIP = b"\x1f\x8b"
@@ -48,40 +48,44 @@ _DAMAGE: tuple[type[Exception], ...] = (
 )
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(file: Path | TraceFile, limits: Limits = DEFAULT) -> bytes:
     """Return the whole inflated content of a file.
 
     Raises:
         TraceError: the file is missing, unreadable, or holds compressed data that cannot be read.
     """
-    return b"".join(blocks(path, BLOCK))
+    return b"".join(blocks(file, BLOCK, limits=limits))
 
 
 def blocks(
-    path: Path,
+    file: Path | TraceFile,
     size: int = BLOCK,
     advanced: Callable[[float], None] | None = None,
     damages: Damages | None = None,
+    limits: Limits = DEFAULT,
 ) -> Iterator[bytes]:
     """Yield the inflated content block by block.
 
     Args:
-        path: the file.
+        file: the file.
         size: bytes of a block, but for the last; more or fewer where the text is not UTF-8.
         advanced: called with the fraction of the file that was read, before each block.
         damages: takes what was wrong with the compression.
+        limits: how much may be read.
 
     Raises:
         TraceError: as `read_bytes`, or the content is larger than `limits` allow.
     """
     found = Damages() if damages is None else damages
     given = 0
-    with _opened(path) as raw:
-        total = path.stat().st_size
+    opened = trace_file(file)
+    path = opened.address
+    with opened.open() as raw:
+        total = opened.size
         try:
             for block in _as_utf8(_unpacked(path, raw, size, found), found):
                 given += len(block)
-                _hold(path, given, total)
+                _check(limits, path, given, total)
                 if advanced:
                     advanced(min(raw.tell() / total, 1.0) if total else 1.0)
                 yield block
@@ -89,27 +93,16 @@ def blocks(
             raise TraceError(path, f"cannot be read ({error.strerror or error})") from error
 
 
-def _hold(path: Path, given: int, total: int) -> None:
-    limits.BYTES.hold(path, given)
-    if given > limits.PACKED_FREELY:
-        limits.RATIO.hold(path, given / max(total, 1))
+def _check(limits: Limits, path: str, given: int, total: int) -> None:
+    limits.bytes.check(path, given)
+    if given > bounds.PACKED_FREELY:
+        limits.ratio.check(path, given / max(total, 1))
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[BufferedReader]:
-    try:
-        raw = path.open("rb")
-    except FileNotFoundError:
-        raise TraceError(path, "no such file or folder", "check the path") from None
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
-        reason = getattr(error, "strerror", None) or error
-        raise TraceError(path, f"cannot be read ({reason})") from error
-    with raw:
-        yield raw
-
-
-def _unpacked(path: Path, raw: BufferedReader, size: int, damages: Damages) -> Iterator[bytes]:
-    if raw.peek(4)[:4] != _ZIP:
+def _unpacked(path: str, raw: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
+    begin = raw.read(len(_ZIP))
+    raw.seek(0)
+    if begin != _ZIP:
         yield from _gunzipped(path, raw, size, damages)
         return
     # Its library imports five more, and few traces are packed so.
@@ -121,7 +114,7 @@ def _unpacked(path: Path, raw: BufferedReader, size: int, damages: Damages) -> I
         raise TraceError(path, f"the zip file is damaged ({error})", "copy it again") from error
 
 
-def _gunzipped(path: Path, source: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
+def _gunzipped(path: str, source: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
     begin = source.read(len(_GZIP))
     source.seek(0)
     if begin == _GZIP:
@@ -141,7 +134,7 @@ class _Gunzip:
         damages: takes what was wrong.
     """
 
-    def __init__(self, path: Path, source: IO[bytes], size: int, damages: Damages) -> None:
+    def __init__(self, path: str, source: IO[bytes], size: int, damages: Damages) -> None:
         self._path, self._source, self._size, self._damages = path, source, size, damages
         self._end, self._zeros = _last_byte(source)
         self._given = 0

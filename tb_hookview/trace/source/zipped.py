@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import IO
 
 from tb_hookview.errors import TraceError
@@ -26,7 +26,7 @@ _NAMED = 3
 """Members that an error names."""
 
 
-def open_member(path: Path, raw: IO[bytes]) -> IO[bytes]:
+def open_member(path: str, raw: IO[bytes]) -> IO[bytes]:
     """Open the only file in a zip file, or the only one that is named as a trace.
 
     Raises:
@@ -40,7 +40,7 @@ def open_member(path: Path, raw: IO[bytes]) -> IO[bytes]:
         raise TraceError(path, reason, "unpack it, or copy it again") from error
 
 
-def _chosen(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+def _chosen(path: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     members = [
         member
         for member in archive.infolist()

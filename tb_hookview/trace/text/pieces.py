@@ -31,9 +31,10 @@ from tb_hookview.trace.format.decode import (
     decode_head,
     decode_time_texts,
 )
-from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.inflate import blocks, read_bytes
+from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
 from tb_hookview.trace.source.size import BLOCK
 from tb_hookview.trace.text.repair import DAMAGE, Repairer, repair_head
 
@@ -118,7 +119,11 @@ EVERYTHING = Share()
 
 
 def cut(
-    path: Path, progress: Progress = silent, size: int = BLOCK, share: Share = EVERYTHING
+    file: Path | TraceFile,
+    progress: Progress = silent,
+    size: int = BLOCK,
+    share: Share = EVERYTHING,
+    limits: Limits = DEFAULT,
 ) -> Iterator[Piece | Root]:
     """Yield the events of a file piece by piece, and its root last, if the share goes so far.
 
@@ -126,11 +131,11 @@ def cut(
         TraceError: the file cannot be read, is not JSON, or is larger than `limits` allow.
         UncuttableError: use `whole` instead, and discard what was yielded.
     """
-    count = 0
-    for part in _Reading(path, progress, size, decode_events).parts(share):
+    count, opened = 0, trace_file(file)
+    for part in _Reading(opened, progress, size, decode_events, limits).parts(share):
         piece = part if isinstance(part, Root) else _piece(*part)
         count += 0 if isinstance(piece, Root) else len(piece.events)
-        limits.EVENTS.hold(path, count)
+        limits.events.check(opened.address, count)
         del part
         yield piece
         del piece  # before the next is decoded, which then takes its memory
@@ -147,7 +152,8 @@ def texts(path: Path) -> Iterator[bytes]:
         TraceError: as `cut`.
         UncuttableError: use `whole_text` instead, and discard what was yielded.
     """
-    for part in _Reading(path, silent, BLOCK, _raw.decode).parts():
+    file, limits = trace_file(path), limits_from_environment()
+    for part in _Reading(file, silent, BLOCK, _raw.decode, limits).parts():
         if not isinstance(part, Root):
             yield part[0]
 
@@ -156,23 +162,34 @@ class _Reading(Generic[_Decoded]):
     """One pass over a file.
 
     Args:
-        path: the file.
+        file: the file.
         progress: called with how far it is read.
         size: inflated bytes read at a time.
         decode: what to make of the text of some events; raises one of `DAMAGE`.
+        limits: how much may be read.
     """
 
     def __init__(
-        self, path: Path, progress: Progress, size: int, decode: Callable[[bytes], _Decoded]
+        self,
+        file: TraceFile,
+        progress: Progress,
+        size: int,
+        decode: Callable[[bytes], _Decoded],
+        limits: Limits = DEFAULT,
     ) -> None:
         self._damages = Damages()
-        self._path, self._decode, self._repairer = path, decode, Repairer(path)
+        self._address, self._limits = file.address, limits
+        self._decode, self._repairer = decode, Repairer(file.address, limits)
         self._largest_uncut = _UNCUT_BLOCKS * size
-        self._stream = blocks(path, size, lambda done: progress("decoding", done), self._damages)
+
+        def advanced(done: float) -> None:
+            progress("decoding", done)
+
+        self._stream = blocks(file, size, advanced, self._damages, limits)
 
     def parts(self, share: Share = EVERYTHING) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
         """Yield events as text and decoded, with what was repaired of them; the root last."""
-        begin, opening, rest = _opening(self._path, self._stream)
+        begin, opening, rest = _opening(self._address, self._stream, self._limits)
         begin += len(opening)
         for number, block in enumerate(self._stream):
             if number == share.end:
@@ -240,17 +257,18 @@ def whole_text(path: Path) -> bytes:
         TraceError: the file cannot be read.
         msgspec.DecodeError: it is not a trace.
     """
-    return _document(read_bytes(path).lstrip(_BEFORE_JSON))[0]
+    return _document(read_bytes(path, limits_from_environment()).lstrip(_BEFORE_JSON))[0]
 
 
-def whole(path: Path) -> Iterator[Piece | Root]:
+def whole(file: Path | TraceFile, limits: Limits = DEFAULT) -> Iterator[Piece | Root]:
     """Yield the events of a file as one piece, then its root.
 
     Raises:
         TraceError: the file cannot be read, holds damaged JSON, or JSON that is not a trace.
     """
+    path = trace_file(file).address
     try:
-        text, root = _document(read_bytes(path).lstrip(_BEFORE_JSON))
+        text, root = _document(read_bytes(file, limits).lstrip(_BEFORE_JSON))
         yield Piece(*decode_events(text), text)
     except msgspec.ValidationError as error:
         reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
@@ -263,7 +281,7 @@ def whole(path: Path) -> Iterator[Piece | Root]:
     yield root
 
 
-def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
+def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, bytes, bytes]:
     """Read up to the first event.
 
     Returns:
@@ -283,7 +301,7 @@ def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
         if found := _OPENING.search(text, searched):
             return begin, text[: found.end()], text[found.end() :]
         searched = max(0, len(text) - _LONGEST_OPENING)
-        limits.EVENT_BYTES.hold(path, len(text))
+        limits.event_bytes.check(path, len(text))
     if not text:
         raise TraceError(path, "the file is empty", "record the run again")
     raise UncuttableError

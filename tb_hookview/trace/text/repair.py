@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import re
 from functools import cached_property
-from pathlib import Path
 
 import msgspec
 
 from tb_hookview.trace.format.decode import HEAD_KEYS, Head, decode_events, decode_head
-from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.limits import DEFAULT, Limits
 
 DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the decoders raise for JSON that is damaged, or nested too deeply."""
@@ -64,10 +63,11 @@ class Repairer:
 
     Args:
         path: the file, for messages.
+        limits: how much may be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str, limits: Limits = DEFAULT) -> None:
+        self.path, self._limits = path, limits
         self.tail: bytes | None = None
         """What follows the last event, from its `]` on; None before that was met."""
         self.tail_begin = 0
@@ -97,14 +97,14 @@ class Repairer:
         """
         if self.tail is not None:
             self.tail += text + glue
-            limits.EVENT_BYTES.hold(self.path, len(self.tail))
+            self._limits.event_bytes.check(self.path, len(self.tail))
             return b"[]"
         begin -= len(self._carried)
         segment = _Segment(self._carried + text, begin, self._astray, damages, last)
         segment.read()
         self._astray = segment.astray
         self._carried = segment.carried + glue if segment.carried else b""
-        limits.EVENT_BYTES.hold(self.path, len(self._carried))
+        self._limits.event_bytes.check(self.path, len(self._carried))
         if segment.tail is not None:
             self.tail, self.tail_begin = segment.tail + glue, segment.tail_begin
         return b"[%b]" % b",".join(segment.events)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import grid
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 
 
 def test_calls_that_a_device_mirrors_launch_nothing_where_ids_repeat(tmp_path: Path) -> None:

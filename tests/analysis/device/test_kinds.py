@@ -13,7 +13,7 @@ import shared_traces
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device import kinds
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 
 NATIVE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 KNOWN = {

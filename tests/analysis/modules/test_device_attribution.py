@@ -12,7 +12,7 @@ import pytest
 import shared_traces
 from analysis.owners import EVALUATE, NAMES, assert_sums, module, report_of
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 

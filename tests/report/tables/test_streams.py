@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tb_hookview.analysis.breakdown import find_breakdown
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.streams import find_pauses, stream_rows
 from tb_hookview.schema import DeviceUse, Stream

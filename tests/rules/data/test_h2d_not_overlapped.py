@@ -8,7 +8,7 @@ from typing import Any
 import grid
 from rules.drawn import NAMES, findings
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 BATCH = """

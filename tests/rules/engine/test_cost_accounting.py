@@ -12,7 +12,7 @@ from rules.drawn import NAMES, findings, report
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report, step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine import cost_accounting

@@ -1,4 +1,4 @@
-"""The columns of a trace kept on disk: arrays as they lie in memory, behind a head in JSON."""
+"""The columns of a trace in the cache: a head in JSON, then arrays as they are in memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from tb_hookview.cache import Source
 from tb_hookview.trace.columns.trace import Trace
 
 KIND = "columns"
-SMALLEST = 1 << 15
-"""Traces of fewer bytes on disk are read as quickly as their columns are."""
 
 _ALIGNED = 8
 _NUMBERS = "biuf"
@@ -26,11 +24,11 @@ class _Head(msgspec.Struct):
     trace: msgspec.Raw
 
 
-def keep(source: Source, trace: Trace) -> bool:
-    """Keep the columns of a trace that was read from a source.
+def store(source: Source, trace: Trace) -> bool:
+    """Store the columns of a trace that was read from a source.
 
     Returns:
-        Whether they are kept.
+        Whether they are stored.
 
     Raises:
         OSError: they cannot be written.
@@ -38,8 +36,8 @@ def keep(source: Source, trace: Trace) -> bool:
     return source.put(KIND, _packed(trace))
 
 
-def recall(source: Source, path: str) -> Trace | None:
-    """Return the columns that are kept of a source, as those of a file of that path; None for none.
+def load(source: Source, path: str) -> Trace | None:
+    """Return the cached columns of a source, as those of a file of that path; None for none.
 
     Nothing can write into the arrays.
     """
@@ -65,11 +63,11 @@ def _packed(trace: Trace) -> list[bytes | memoryview]:
 
     def number(value: Any) -> int:
         if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in _NUMBERS:
-            raise NotImplementedError(f"cannot be kept: {type(value).__name__}")
+            raise NotImplementedError(f"cannot be cached: {type(value).__name__}")
         arrays.append(np.ascontiguousarray(value))
         return len(arrays) - 1
 
-    # A file's name may be no text, and it is the content that is kept.
+    # A file's name may not be text, and it is the content that is cached.
     written = msgspec.json.encode(_under("", trace), enc_hook=number)
     types = [(array.dtype.str, len(array)) for array in arrays]
     head = msgspec.json.encode(_Head(types, msgspec.Raw(written)))
