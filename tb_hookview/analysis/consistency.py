@@ -14,7 +14,7 @@ from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
-LONGEST_PAUSE_NS = 3600 * 10**9
+LONGEST_BREAK_NS = 3600 * 10**9
 """No step is idle for longer; what a profiler records is over within minutes."""
 
 _BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
@@ -39,15 +39,15 @@ def external_id_conflicts(host: HostRows) -> int:
 
 
 def clock_jumps(trace: Trace, begin: int, end: int) -> int:
-    """Count spans of `LONGEST_PAUSE_NS` and more without an event, between two bounds."""
-    if end - begin < LONGEST_PAUSE_NS:
+    """Count spans of `LONGEST_BREAK_NS` and more without an event, between two bounds."""
+    if end - begin < LONGEST_BREAK_NS:
         return 0
     events = trace.events
     inside = (events.start >= begin) & (events.end <= end)
     order = np.argsort(events.start[inside], kind="stable")
     start, stop = events.start[inside][order], events.end[inside][order]
-    pauses = start[1:] - np.maximum.accumulate(stop)[:-1]
-    return int(np.count_nonzero(pauses >= LONGEST_PAUSE_NS))
+    breaks = start[1:] - np.maximum.accumulate(stop)[:-1]
+    return int(np.count_nonzero(breaks >= LONGEST_BREAK_NS))
 
 
 def unusable_marks(host: HostRows, modules: Modules) -> dict[str, int]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tb_hookview.rules.engine.rule import Rule
 
 
-@click.command(short_help="List the rules behind findings.")
+@click.command(short_help="List the rules that findings come from.")
 @click.argument("rule_id", metavar="[ID]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON instead.")
 def rules(rule_id: str | None, as_json: bool) -> None:

@@ -49,7 +49,7 @@ def write_threads(writer: PacketWriter, analysis: Analysis, rows: EventRows) -> 
 
 
 def thread_label(analysis: Analysis, index: int) -> str:
-    """Name of a thread as its track bears it."""
+    """Name of a thread's track."""
     return _label(analysis.trace.threads[index])
 
 

@@ -196,7 +196,7 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
 
 
 def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
-    """Count, host and device time, with those below and without."""
+    """Count, host and device time, including children and without."""
     for count, host, device in sums.reshape(2, 3).tolist():
         yield from (count, host / 1000, device / 1000 if known else None)
 

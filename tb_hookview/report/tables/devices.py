@@ -48,7 +48,7 @@ class Use(NamedTuple):
 
 
 def find_use(analysis: Analysis, chosen: Bool) -> Use:
-    """Tell what the work chosen (shape (d,), one piece at least) was."""
+    """Describe the device events chosen (shape (d,), at least one)."""
     work = analysis.device_events
     kernels = chosen & _kernels(analysis)
     collective = analysis.kinds.kind == COMMUNICATION

@@ -153,7 +153,7 @@ def _owners(timeline: Timeline, subject: EventRef, at: LanePosition) -> _Owners:
 
 
 def _self_time(timeline: Timeline, subject: EventRef) -> int | None:
-    """Time of a host row less the rows inside; of a phase less its pauses; nanoseconds."""
+    """Time of a host row less the rows inside; of a phase less its gaps; nanoseconds."""
     if subject.is_host_row:
         return _own_time(timeline, subject.row)
     if subject.phase < 0:

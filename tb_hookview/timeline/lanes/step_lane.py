@@ -3,7 +3,7 @@
     exact      [fw] [fw][fw]           [fw]  [bw][bw] [bw]   [opt]
     lane       [- forward -]           [fw]  [ backward -]   [opt]
 
-A phase goes on over short pauses, in which the host is in no phase: up to a hundredth of the step.
+A phase goes on over short gaps, in which the host is in no phase: up to a hundredth of the step.
 They are not in the report's `forward_us` and its like.
 """
 
@@ -18,8 +18,8 @@ from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
 
-PAUSE = 100
-"""A pause within a phase may take one part in this many of its step."""
+GAP_SHARE = 100
+"""A gap within a phase may take one part in this many of its step."""
 
 
 def step_items(analysis: Analysis, names: Names) -> LaneItems:
@@ -46,7 +46,7 @@ def phase_spans(analysis: Analysis) -> tuple[Int, Int, Int]:
     step = analysis.steps.at((pieces[:, 0] + pieces[:, 1]) // 2)
     goes_on = (phase[1:] == phase[:-1]) & (step[1:] == step[:-1]) & (step[1:] >= 0)
     window = analysis.steps.window[step[1:]]
-    goes_on &= (pieces[1:, 0] - pieces[:-1, 1]) * PAUSE <= window[:, 1] - window[:, 0]
+    goes_on &= (pieces[1:, 0] - pieces[:-1, 1]) * GAP_SHARE <= window[:, 1] - window[:, 0]
     edge = np.ones(min(len(phase), 1), bool)
     opens, closes = np.concatenate([edge, ~goes_on]), np.concatenate([~goes_on, edge])
     return pieces[opens, 0], pieces[closes, 1], phase[opens]

@@ -40,7 +40,7 @@ class Limits(Struct, frozen=True):
     event_bytes: Limit = Limit(
         "HOOKVIEW_MAX_EVENT_BYTES",
         1 << 26,
-        "an event, or a part beside the events, of over {} bytes",
+        "an event, or a part next to the events, of over {} bytes",
     )
 
 
