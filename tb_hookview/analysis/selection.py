@@ -39,7 +39,7 @@ class Selection(Struct, frozen=True, dict=True):
         return np.asarray(self.rows[self.analysis.nodes.row])
 
     @cached_property
-    def work(self) -> Bool:
+    def device_events(self) -> Bool:
         """Device events, by the start of their launch (by their own where it is unknown)."""
         device_events, call_tree = self.analysis.device_events, self.analysis.call_tree
         launched = lookup(call_tree.start, device_events.launch)
@@ -54,6 +54,13 @@ class Selection(Struct, frozen=True, dict=True):
     def steps(self) -> tuple[int, ...]:
         """Indices of the steps in the selection."""
         return tuple(range(len(self.analysis.steps.name))) if self.chosen is None else self.chosen
+
+    @cached_property
+    def counted(self) -> tuple[int, ...]:
+        """Indices of the steps that count: those selected; of a whole trace `Steps.counted`."""
+        if self.chosen is not None:
+            return self.chosen
+        return tuple(np.flatnonzero(self.analysis.steps.counted).tolist())
 
 
 def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:

@@ -122,8 +122,12 @@ def _describe(selection: Selection, rows: Int) -> list[Slice]:
     """The slice of each row itself: a node's evaluation, or a module's call within one."""
     analysis = selection.analysis
     device = np.bincount(
-        analysis.device_attribution.node[selection.work & (analysis.device_attribution.node >= 0)],
-        analysis.device_events.duration[selection.work & (analysis.device_attribution.node >= 0)],
+        analysis.device_attribution.node[
+            selection.device_events & (analysis.device_attribution.node >= 0)
+        ],
+        analysis.device_events.duration[
+            selection.device_events & (analysis.device_attribution.node >= 0)
+        ],
         len(analysis.nodes),
     )
     number = np.full(len(analysis.call_tree), -1, np.int64)

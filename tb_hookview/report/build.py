@@ -150,14 +150,18 @@ def _by_kind(selection: Selection) -> list[int]:
     analysis = selection.analysis
     total = np.zeros(len(KINDS), np.int64)
     np.add.at(
-        total, analysis.kinds.kind[selection.work], analysis.device_events.duration[selection.work]
+        total,
+        analysis.kinds.kind[selection.device_events],
+        analysis.device_events.duration[selection.device_events],
     )
     return [int(time) for time in total]
 
 
 def _device_us(selection: Selection, wanted: Any) -> float:
     """Time of some of the selected device events."""
-    return microseconds(selection.analysis.device_events.duration[selection.work & wanted].sum())
+    return microseconds(
+        selection.analysis.device_events.duration[selection.device_events & wanted].sum()
+    )
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
@@ -165,7 +169,9 @@ def phase_device_us(selection: Selection, phase: Phase) -> float | None:
     analysis = selection.analysis
     if not analysis.launches_known:
         return None
-    inside = selection.work & (lookup(analysis.phases.row, analysis.device_events.launch) == phase)
+    inside = selection.device_events & (
+        lookup(analysis.phases.row, analysis.device_events.launch) == phase
+    )
     return microseconds(analysis.device_events.duration[inside].sum())
 
 
@@ -201,6 +207,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             idle=None if times.idle is None else _idle(times.idle, i),
             queue_full_us=_known(times.queue_full, i),
             backward_idle_us=_known(times.backward_idle, i),
+            counts=i in selection.counted,
         )
         for i in selection.steps
     ]
@@ -227,7 +234,7 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     host = np.bincount(
         group[selection.nodes], nodes.self_host[selection.nodes], minlength=len(distinct)
     )
-    mine = selection.work & (owners.node >= 0)
+    mine = selection.device_events & (owners.node >= 0)
     device = np.bincount(
         group[owners.node[mine]], analysis.device_events.duration[mine], minlength=len(distinct)
     )
@@ -250,7 +257,7 @@ def _coverage(selection: Selection) -> schema.Coverage:
     analysis = selection.analysis
     nodes, work, owners = analysis.nodes, analysis.device_events, analysis.device_attribution
     host = nodes.self_host * selection.nodes
-    device = work.duration * (selection.work & (owners.node >= 0))
+    device = work.duration * (selection.device_events & (owners.node >= 0))
     attribution = analysis.attribution
     by_host = _sums(attribution.node_evidence, host, EVIDENCE)
     on_device = bool(device.sum())

@@ -6,10 +6,6 @@ source, so that the body of a class stays readable and importing it costs nothin
 
 from __future__ import annotations
 
-import ast
-import inspect
-import itertools
-import sys
 import typing
 from functools import cache
 from typing import Any, NamedTuple
@@ -46,7 +42,7 @@ def fields(of: type[msgspec.Struct]) -> tuple[Field, ...]:
 
 def description(of: type[msgspec.Struct]) -> str:
     """A type's docstring, on one line."""
-    return _one_line(of.__doc__ or "")
+    return " ".join((of.__doc__ or "").split())
 
 
 def _unit(annotation: Any) -> str | None:
@@ -60,35 +56,10 @@ def _unit(annotation: Any) -> str | None:
 
 def _descriptions(of: type) -> dict[str, str]:
     """Docstrings of the fields of a type and of those that it inherits from."""
+    from tb_hookview.schema.docstrings import docstrings
+
     found: dict[str, str] = {}
     for base in reversed(of.__mro__):
         if issubclass(base, msgspec.Struct) and base is not msgspec.Struct:
-            found |= _docstrings(base.__module__).get(base.__qualname__, {})
+            found |= docstrings(base.__module__).get(base.__qualname__, {})
     return found
-
-
-@cache
-def _docstrings(module: str) -> dict[str, dict[str, str]]:
-    """By class and field; none where Python runs without the sources."""
-    try:
-        source = inspect.getsource(sys.modules[module])
-    except OSError:
-        return {}
-    classes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
-    return {node.name: dict(_documented(node.body)) for node in classes}
-
-
-def _documented(body: list[ast.stmt]) -> typing.Iterator[tuple[str, str]]:
-    for field, text in itertools.pairwise(body):
-        if (
-            isinstance(field, ast.AnnAssign)
-            and isinstance(field.target, ast.Name)
-            and isinstance(text, ast.Expr)
-            and isinstance(text.value, ast.Constant)
-            and isinstance(text.value.value, str)
-        ):
-            yield field.target.id, _one_line(text.value.value)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -80,6 +80,9 @@ class Step(Struct, frozen=True):
     backward_idle_us: Us | None = None
     """The part of `device_idle_us` during which some thread evaluated a node: a device may still be
     busy with the forward then, or go on with the backward later."""
+    counts: bool = True
+    """Whether it counts in findings and in means over steps: every selected step; of a whole trace
+    all but the first, which warms up, and those that launched nothing."""
 
 
 class Totals(Struct, frozen=True):

@@ -26,8 +26,7 @@ PATIENCE_S = 60.0
 """Seconds that a process which was started ahead waits for a call."""
 
 _PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1:]; {}"
-    "from tb_hookview.workers.work import work; work()"
+    "import sys; sys.path[:] = sys.argv[1:]; {}from tb_hookview.workers.work import work; work()"
 )
 # Our own search path before anything is imported, and never the current directory.
 _PIPE_BYTES = 1 << 20

@@ -97,7 +97,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     nodes, owners, work = analysis.nodes, analysis.device_attribution, analysis.device_events
     own_nodes = np.flatnonzero(selection.nodes & placed.owns(analysis.attribution.node_module))
     add(BACKWARD_HOST, placed.of_node[own_nodes], nodes.self_host[own_nodes])
-    own_events = selection.work & placed.owns(owners.module)
+    own_events = selection.device_events & placed.owns(owners.module)
     ahead = np.flatnonzero(own_events & (owners.node < 0))
     add(FORWARD_DEVICE, placed.around(work.launch[ahead]), work.duration[ahead])
     back = np.flatnonzero(own_events & (owners.node >= 0))

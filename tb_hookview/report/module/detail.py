@@ -130,7 +130,7 @@ def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
         analysis.device_attribution,
         analysis.trace.events,
     )
-    mine = np.flatnonzero(selection.work & subtree.holds(owners.module))
+    mine = np.flatnonzero(selection.device_events & subtree.holds(owners.module))
     event, kind = work.event[mine], analysis.kinds.kind[mine]
     key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
     _, first, group = np.unique(key * len(KINDS) + kind, return_index=True, return_inverse=True)
@@ -179,7 +179,9 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
     mine = np.flatnonzero(selection.nodes & subtree.holds(module))
     add(0, group[mine], module[mine], np.ones(len(mine), np.int64))
     add(1, group[mine], module[mine], nodes.self_host[mine])
-    launched = np.flatnonzero(selection.work & (owners.node >= 0) & subtree.holds(owners.module))
+    launched = np.flatnonzero(
+        selection.device_events & (owners.node >= 0) & subtree.holds(owners.module)
+    )
     inside = group[owners.node[launched]]
     add(2, inside, owners.module[launched], work.duration[launched])
     order = np.lexsort((strings, -sums[:, 1], -sums[:, 2]))

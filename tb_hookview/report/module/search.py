@@ -30,7 +30,7 @@ def search_kernels(
     wanted = text.strip().lower()
     if not wanted or len(wanted) > MOST_TEXT:
         raise UsageError(f"the query needs q=TEXT, of at most {MOST_TEXT} characters")
-    work = np.flatnonzero(select(analysis, steps).work)
+    work = np.flatnonzero(select(analysis, steps).device_events)
     strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[work]])
     names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
     holds = np.array([wanted in name for name in names], bool)

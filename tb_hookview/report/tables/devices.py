@@ -27,8 +27,8 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
     bounds = int(window[0, 0]), int(window[1, 1])
     eligible = tensor_core_eligible(analysis.host, analysis.device_events, analysis.kinds)
     return [
-        _row(analysis, device, selection.work & (work.device == device), eligible, bounds)
-        for device in unique(work.device[selection.work]).tolist()
+        _row(analysis, device, selection.device_events & (work.device == device), eligible, bounds)
+        for device in unique(work.device[selection.device_events]).tolist()
     ]
 
 

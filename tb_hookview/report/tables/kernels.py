@@ -56,7 +56,7 @@ class _Groups(Struct, frozen=True):
 def _group(selection: Selection) -> _Groups | None:
     analysis = selection.analysis
     work, events = analysis.device_events, analysis.trace.events
-    chosen = np.flatnonzero(selection.work)
+    chosen = np.flatnonzero(selection.device_events)
     if not len(chosen):
         return None
     event, duration = work.event[chosen], work.duration[chosen]

@@ -148,7 +148,7 @@ def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
     analysis = selection.analysis
     work, size = analysis.device_events, len(analysis.modules)
     module, kind = analysis.device_attribution.module, analysis.kinds.kind
-    mine = np.flatnonzero(selection.work & wanted & (module >= 0))
+    mine = np.flatnonzero(selection.device_events & wanted & (module >= 0))
     kernels = mine[analysis.trace.events.kind[work.event[mine]] == EventCategory.KERNEL]
     on_cores = mine[analysis.kinds.tensor_core[mine] == 1]
     by_kind = np.zeros((size, len(KINDS)), np.int64)
@@ -172,7 +172,7 @@ def _occupancy(selection: Selection) -> list[float | None]:
         analysis.device_attribution.module,
     )
     occupancy = analysis.trace.events.occupancy[work.event]
-    known = np.flatnonzero(selection.work & (module >= 0) & ~np.isnan(occupancy))
+    known = np.flatnonzero(selection.device_events & (module >= 0) & ~np.isnan(occupancy))
     time, occupied = np.zeros(size, np.int64), np.zeros(size, np.int64)
     np.add.at(time, module[known], work.duration[known])
     exact = np.rint(work.duration[known] * occupancy[known]).astype(np.int64)

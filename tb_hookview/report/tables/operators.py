@@ -48,7 +48,7 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
 def _device_time(selection: Selection, rows: OperatorRows, size: int) -> tuple[Int, Int]:
     """Device time by name: of all that a call holds, and of what it launched itself."""
     work = selection.analysis.device_events
-    mine = selection.work & (work.launch >= 0)
+    mine = selection.device_events & (work.launch >= 0)
     launch, place = unique_inverse(work.launch[mine])
     duration = _sums(place, work.duration[mine], len(launch))
     row = rows.above[launch]

@@ -43,7 +43,7 @@ class StreamGaps(NamedTuple):
 
 def stream_rows(selection: Selection) -> list[schema.Stream]:
     """One row per stream that did any of the selected work, by device, then busiest first."""
-    analysis, chosen = selection.analysis, selection.work
+    analysis, chosen = selection.analysis, selection.device_events
     stream = stream_ids(analysis)
     rows = [
         _row(analysis, number, chosen & (stream == number))

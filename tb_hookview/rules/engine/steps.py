@@ -29,10 +29,8 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
-        """Steps that count: those selected; of a whole trace `Steps.counted`."""
-        if self.selection.chosen is not None:
-            return self.selection.chosen
-        return tuple(np.flatnonzero(self._analysis.steps.counted).tolist())
+        """Steps that count."""
+        return self.selection.counted
 
     @cached_property
     def marked(self) -> bool:

@@ -26,7 +26,7 @@ def device_events(selection: Selection) -> Arrays:
     step = analysis.steps.at(np.where(work.launch >= 0, began, work.start))
     phase = lookup(analysis.phases.row, work.launch)
     return Arrays(
-        np.flatnonzero(selection.work),
+        np.flatnonzero(selection.device_events),
         {
             "id": lambda i: Numbers(work.event[i]),
             "name": lambda i: names.event(work.event[i]),

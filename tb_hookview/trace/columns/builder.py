@@ -346,7 +346,7 @@ class Builder:
         found = self._categories.values()
         unknown = np.flatnonzero(self._kind_table() == EventCategory.OTHER)
         for number in unknown[:_NAMED]:
-            message = f"events of a category not known here ({found[number][:60]!r}), counted as other"
+            message = f"events of an unknown category ({found[number][:60]!r}), counted as other"
             yield Notice("unknown-category", message, int(np.count_nonzero(category == number)))
         if len(unknown) > _NAMED:
             message = f"events of {len(unknown) - _NAMED} further categories not known here"
@@ -366,7 +366,7 @@ _MESSAGES = {
     "no-duration": "events without a duration, or with one that is no number, taken as 0",
     "no-phase": "events without a phase (`ph`), left out",
     "no-name": "events without a name",
-    "no-thread": "events without a process (`pid`) or a thread (`tid`), placed on a row of their own",
+    "no-thread": "events without a process (`pid`) or a thread (`tid`), put on a row of their own",
 }
 
 
