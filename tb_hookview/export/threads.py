@@ -43,9 +43,9 @@ def write_threads(writer: PacketWriter, analysis: Analysis, rows: EventRows) -> 
         mine = chosen[bounds[index] : bounds[index + 1]]
         if len(mine):
             track = tracks.of_thread(index)
-            beside = partial(writer.track, track, name=f"{_label(place)}, rows that cross others")
+            overflow = partial(writer.track, track, name=f"{_label(place)}, rows that cross others")
             spans = zip(events.start[mine], events.end[mine], strict=True)
-            writer.slices(track, beside, _slices(analysis, rows, mine, flows), leaving(spans))
+            writer.slices(track, overflow, _slices(analysis, rows, mine, flows), leaving(spans))
 
 
 def thread_label(analysis: Analysis, index: int) -> str:

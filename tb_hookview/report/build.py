@@ -146,7 +146,7 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
 
 
 def _by_kind(selection: Selection) -> list[int]:
-    """Time of the selected device work by kind, nanoseconds."""
+    """Time of the selected device events by kind, nanoseconds."""
     analysis = selection.analysis
     total = np.zeros(len(KINDS), np.int64)
     np.add.at(
@@ -156,12 +156,12 @@ def _by_kind(selection: Selection) -> list[int]:
 
 
 def _device_us(selection: Selection, wanted: Any) -> float:
-    """Time of some of the selected device work."""
+    """Time of some of the selected device events."""
     return microseconds(selection.analysis.device_events.duration[selection.work & wanted].sum())
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Device time of the work launched in a phase; None where the trace cannot tell."""
+    """Device time of what was launched in a phase; None where launches are unknown."""
     analysis = selection.analysis
     if not analysis.launches_known:
         return None
@@ -215,7 +215,7 @@ def _idle(times: dict[Cause, Nanoseconds], step: int) -> schema.Idle:
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:
-    """Autograd nodes by name, dearest first."""
+    """Autograd nodes by name, most expensive first."""
     analysis = selection.analysis
     nodes, trace, owners = analysis.nodes, analysis.trace, analysis.device_attribution
     if not len(nodes):

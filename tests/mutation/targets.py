@@ -28,11 +28,18 @@ TARGETS = (
     ),
     Target("syncs", "analysis/syncs/detection.py", ("analysis/syncs/test_*.py",)),
     Target("idle", "analysis/idle/causes.py", _IDLE),
+    Target("blocking_event", "analysis/syncs/blocking_event.py", _IDLE),
     Target("gaps", "analysis/idle/gaps.py", _IDLE),
     Target("queue", "analysis/idle/full_queue.py", _IDLE),
     Target("device_time", "analysis/idle/launch_timing.py", _IDLE),
     Target(
         "phases", "analysis/phases.py", ("analysis/test_steps.py", "report/tables/test_threads.py")
+    ),
+    Target("steps", "analysis/steps.py", ("analysis/test_steps.py",)),
+    Target(
+        "backward_spans",
+        "analysis/backward_spans.py",
+        ("analysis/test_backward_spans.py", "timeline/lanes/test_lane.py"),
     ),
     Target(
         "launches",

@@ -662,6 +662,18 @@ export const SyncChange = {
   device_idle_us: { unit: "us", text: "Device idle time that they caused." },
 } as const;
 
+export const TableColumn = {
+  type: { text: '"text", "integer", "number", "boolean" or "json".' },
+} as const;
+
+export const TablePage = {
+  key: { text: "Column that names a row, as columns that end in `_id` refer to it." },
+  total: { text: "Rows that the filters leave." },
+  offset: { text: "Rows of these before the first one here." },
+  left_out: { text: "Rows of these after the last one here." },
+  rows: { text: "Values by column; null where the trace does not hold one." },
+} as const;
+
 export const Thread = {
   thread: { text: "Its name, or its number where it has none; as `syncs[].thread`." },
   process: { text: "Number of its process." },

@@ -957,6 +957,31 @@ export interface SyncChange {
   device_idle_us: Pair;
 }
 
+/** A column of a table. */
+export interface TableColumn {
+  name: string;
+  /** "text", "integer", "number", "boolean" or "json". */
+  type: string;
+  unit: string | null;
+  description: string;
+}
+
+/** Some rows of a table. */
+export interface TablePage {
+  table: string;
+  /** Column that names a row, as columns that end in `_id` refer to it. */
+  key: string;
+  /** Rows that the filters leave. */
+  total: number;
+  /** Rows of these before the first one here. */
+  offset: number;
+  /** Rows of these after the last one here. */
+  left_out: number;
+  columns: TableColumn[];
+  /** Values by column; null where the trace does not hold one. */
+  rows: Record<string, unknown>[];
+}
+
 /** A thread of the host, and what it did. */
 export interface Thread {
   id: number;

@@ -49,6 +49,13 @@ class HostRows(Struct, frozen=True, dict=True):
         return device_threads(self.trace)
 
     @cached_property
+    def process(self) -> Int:
+        """A number for the process of each thread of the trace."""
+        numbers: dict[str, int] = {}
+        threads = self.trace.threads
+        return np.array([numbers.setdefault(t.pid, len(numbers)) for t in threads], np.int64)
+
+    @cached_property
     def sequence(self) -> Int:
         """Autograd sequence number, -1 for none."""
         return self._numbers[0]

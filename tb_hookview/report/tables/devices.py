@@ -33,7 +33,7 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
 
 
 class Use(NamedTuple):
-    """Time of some device work, nanoseconds."""
+    """Time of some device events, nanoseconds."""
 
     span: int
     """From the first start to the last end."""

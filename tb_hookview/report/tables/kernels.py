@@ -1,4 +1,4 @@
-"""The kernel table: device work by name, dearest first."""
+"""The kernel table: kernels, copies and sets by name, most expensive first."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCate
 
 
 def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.KernelsOmitted | None]:
-    """Rows by name, and what the dearest `LONGEST` of them leave out."""
+    """Rows by name, and what the first `LONGEST` of them leave out."""
     grouped = _group(selection)
     if grouped is None:
         return [], None
-    dearest = np.lexsort((np.arange(len(grouped.total)), -grouped.total))
-    rows = [_row(selection, grouped, group) for group in dearest[:LONGEST].tolist()]
-    rest = dearest[LONGEST:]
+    expensive = np.lexsort((np.arange(len(grouped.total)), -grouped.total))
+    rows = [_row(selection, grouped, group) for group in expensive[:LONGEST].tolist()]
+    rest = expensive[LONGEST:]
     if not len(rest):
         return rows, None
     return rows, schema.KernelsOmitted(
@@ -38,11 +38,11 @@ def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.Kerne
 
 
 class _Groups(Struct, frozen=True):
-    """Sums of device work by name, event and kind; shape (g,), times in nanoseconds."""
+    """Sums of device events by name, event and kind; shape (g,), times in nanoseconds."""
 
     id: Int
     first: Int
-    """One piece of work of each group, an index into `DeviceEvents`."""
+    """One device event of each group, an index into `DeviceEvents`."""
     count: Int
     from_graph: Int
     total: Int
@@ -68,8 +68,10 @@ def _group(selection: Selection) -> _Groups | None:
     np.maximum.at(longest, group, duration)
     launch = work.launch[chosen]
     by_phase = np.zeros((size, len(Phase)), np.int64)
-    told = np.flatnonzero(launch >= 0)
-    np.add.at(by_phase, (group[told], analysis.phases.row[launch[told]]), duration[told])
+    launched = np.flatnonzero(launch >= 0)
+    np.add.at(
+        by_phase, (group[launched], analysis.phases.row[launch[launched]]), duration[launched]
+    )
     return _Groups(
         id=ids[distinct],
         first=chosen[first],
@@ -84,7 +86,7 @@ def _group(selection: Selection) -> _Groups | None:
 
 
 def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
-    """Whether each piece of work is of a graph, by its number or by its launch (a forest row)."""
+    """Whether each device event is of a graph, by its number or by its launch (a row)."""
     host = selection.analysis.host
     numbered = host.trace.events.graph[event] > 0
     strings = lookup(host.string, launch)

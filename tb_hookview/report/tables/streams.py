@@ -1,6 +1,6 @@
-"""The table of streams: how busy each was, why it paused between two pieces of work, its queue.
+"""The table of streams: how busy each was, why it idled between device events, its queue.
 
-A pause is told as HolisticTraceAnalysis tells it, by when the work after it was launched:
+Idle time is classified as HolisticTraceAnalysis does, by when the event after it was launched:
 
     host            [launch 2]
     stream  [work 1]             [work 2]    the host came late: `host_us`
@@ -31,7 +31,7 @@ SHORT_NS = 30_000
 
 
 class Pauses(NamedTuple):
-    """Time of a stream without work, between its first piece of work and its last, nanoseconds."""
+    """Idle time of a stream between its first device event and its last, nanoseconds."""
 
     host: int
     """Before work whose launch began after the stream had come to rest."""

@@ -20,26 +20,26 @@ class EventRows:
     """What is known of each row of `Events`."""
 
     chosen: Bool
-    """Rows in the selection: by their start, device work by that of its launch."""
+    """Rows in the selection: by their start, device events by that of their launch."""
     step: Int
     phase: Int
-    """Host rows and launched device work."""
+    """Host rows and launched device events."""
     module: Int
-    """Host rows and launched device work: the module they belong to."""
+    """Host rows and launched device events: the module they belong to."""
     node: Int
     """The autograd node that a row is, lies in, or was launched in."""
     evidence: Int
-    """Of nodes and device work: index into EVIDENCE."""
+    """Of nodes and device events: index into EVIDENCE."""
     reason: Int
-    """Of nodes and device work without a module: index into REASONS."""
+    """Of nodes and device events without a module: index into REASONS."""
     recompute: Bool
     """Forward work that runs again within a node."""
     work_kind: Int
-    """Of device work: index into KINDS."""
+    """Of device events: index into KINDS."""
 
 
 def event_rows(selection: Selection) -> EventRows:
-    """Lay out what the analysis knows of host rows and device work over the rows of the trace."""
+    """Lay out what the analysis knows of host rows and device events over the rows of the trace."""
     analysis = selection.analysis
     owners, attribution = analysis.device_attribution, analysis.attribution
     launch, start = analysis.device_events.launch, analysis.trace.events.start.copy()
@@ -62,7 +62,7 @@ def event_rows(selection: Selection) -> EventRows:
 
 
 def _spread(analysis: Analysis, of_host: Int, of_work: Int) -> Int:
-    """Put columns over host rows and over device work onto the rows of the trace."""
+    """Put columns over host rows and over device events onto the rows of the trace."""
     column = np.full(len(analysis.trace.events), -1, np.int64)
     column[analysis.call_tree.event] = of_host
     column[analysis.device_events.event] = of_work
