@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
@@ -39,8 +38,7 @@ from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import CallTree
 from tb_hookview.arrays.types import EventRow, Int, Nanoseconds, NodeIndex, TreeRow
-from tb_hookview.progress import Count, Progress, uncounted
-from tb_hookview.trace import EventCategory, Trace, read_trace
+from tb_hookview.trace import EventCategory, Trace
 
 
 class Analysis(Struct, frozen=True, dict=True):
@@ -119,18 +117,6 @@ _JUMP = (
     "times at which nothing happened for an hour or more: a clock that jumped, or recordings "
     "put together; lengths across them mean nothing"
 )
-
-
-def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
-    """Read a trace file and attribute all of it. What `progress` or `count` raises ends it.
-
-    Raises:
-        TraceError: the file cannot be read, or is no trace.
-    """
-    say = progress or (lambda _stage, _fraction: None)
-    trace = read_trace(path, say, count)
-    say("attribution", None)
-    return analyze_trace(trace)
 
 
 def analyze_trace(trace: Trace) -> Analysis:

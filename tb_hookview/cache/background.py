@@ -21,7 +21,7 @@ def later(job: Callable[[], object]) -> None:
             try:
                 job()
             except Exception as error:  # noqa: BLE001  # whatever it is, the answer was given
-                _log.debug("nothing kept: %s: %s", type(error).__name__, error)
+                _log.debug("not cached: %s: %s", type(error).__name__, error)
 
     with suppress(RuntimeError):  # no more threads can be had: the program is ending
         Thread(target=run, name="hookview-cache").start()

@@ -85,7 +85,7 @@ class Cache:
         """Write an entry of parts, and drop old ones for it.
 
         Returns:
-            False where it is larger than all that may be kept.
+            False where it is larger than the cache may be.
 
         Raises:
             OSError: it cannot be written.
@@ -107,7 +107,7 @@ class Cache:
         _remove(self._path(kind, _digest(kind, key)))
 
     def usage(self) -> Usage:
-        """Count what is kept, files still being written left out."""
+        """Count what is cached, files still being written left out."""
         found = [entry.bytes for entry in self._entries()]
         return Usage(len(found), sum(found))
 
@@ -136,10 +136,10 @@ class Cache:
             _remove(Path(partial))
             raise
 
-    def _make_room(self, kept: Path) -> None:
-        entries = sorted(entry for entry in self._entries() if entry.path != kept)
+    def _make_room(self, newest: Path) -> None:
+        entries = sorted(entry for entry in self._entries() if entry.path != newest)
         with suppress(OSError):
-            total = kept.stat().st_size + sum(entry.bytes for entry in entries)
+            total = newest.stat().st_size + sum(entry.bytes for entry in entries)
             for entry in entries:
                 if total <= self.limit:
                     break

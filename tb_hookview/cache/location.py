@@ -12,7 +12,7 @@ from tb_hookview.errors import UsageError
 VARIABLE = "HOOKVIEW_CACHE"
 """Names the folder, or `OFF`."""
 LIMIT_VARIABLE = "HOOKVIEW_CACHE_LIMIT"
-"""Names the most bytes that are kept: a number, with K, M, G or T for powers of 1024."""
+"""Names the most bytes that are cached: a number, with K, M, G or T for powers of 1024."""
 OFF = "off"
 LIMIT = 4 << 30
 
@@ -53,7 +53,7 @@ def folder() -> Path:
 
 
 def limit() -> int:
-    """Return how many bytes may be kept.
+    """Return how many bytes may be cached.
 
     Raises:
         UsageError: what the environment says is no size.
