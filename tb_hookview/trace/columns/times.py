@@ -67,7 +67,7 @@ def from_texts(texts: Sequence[bytes]) -> Nanoseconds:
     nanoseconds = _from_digits(matrix)
     large = np.all(matrix[:, :_MOST_DIGITS] >= 48, axis=1) & (matrix[:, 0] >= 52)
     lengthy = np.all(matrix[:, : _MOST_DIGITS + 1] >= 48, axis=1)
-    for row in np.flatnonzero(~plain | lengthy | large | (matrix[:, 0] == 0)):
+    for row in np.flatnonzero(~plain | lengthy | large):
         nanoseconds[row] = _from_text(stripped[row])
     return nanoseconds
 

@@ -244,3 +244,100 @@ def test_one_gap_after_two_syncs_is_attributed_once(tmp_path: Path) -> None:
 def test_calls_that_always_wait(tmp_path: Path, api: str) -> None:
     sync = only_sync(tmp_path, f"main ops [aten::to{' ' * 60}]\nmain calls [{api}]")
     assert sync.api == api
+
+
+def causes(folder: Path, picture: str) -> list[str]:
+    """Whose each sync is: the profiler's, or the program's."""
+    return [
+        "profiler" if sync.cause == "profiler" else "program"
+        for sync in report_of(folder, picture).syncs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("picture", "whose"),
+    [
+        (
+            """
+            main ops                                              [aten::mm    ]
+            main calls [waitall corr=2]  [waitall corr=3]  [launch corr=1]
+            """,
+            ["profiler", "program"],
+        ),
+        (
+            """
+            main notes [epoch                            ]
+            main calls  [waitall corr=2] [waitall corr=3]
+            """,
+            ["program", "profiler"],
+        ),
+        (
+            """
+            main ops    [aten::mm                             ]
+            main calls   [waitall corr=2]  [waitall corr=3]
+            """,
+            ["program", "program"],
+        ),
+        (
+            """
+            main ops    [aten::mm ]              [aten::mm]
+            main calls                [waitall  ]
+            """,
+            ["program"],
+        ),
+        (
+            """
+            main ops    [aten::mm ]
+            main calls              [wait      ]  [wait      ]
+            """,
+            ["program", "program"],
+        ),
+    ],
+    ids=["before the first operator", "no operator", "in it", "between two", "of one stream"],
+)
+def test_the_profiler_syncs_the_device_outside_of_all_operators(
+    tmp_path: Path, picture: str, whose: list[str]
+) -> None:
+    """Only the first call before the first operator, and only the last call after the last."""
+    assert causes(tmp_path, picture) == whose
+
+
+def test_a_synchronize_of_another_thread_ends_no_copy(tmp_path: Path) -> None:
+    """Both are outside of the operators of their own threads' copies."""
+    data = report_of(
+        tmp_path,
+        """
+        main   ops   [aten::copy_           ]
+        main   calls   [copy corr=5       ]
+        second ops                            [aten::item       ]
+        second calls                            [wait corr=6  ]
+        gpu    copy        [D2P corr=5    ]
+        """,
+    )
+    assert [(sync.thread, sync.api) for sync in data.syncs] == [
+        ("main", "cudaMemcpyAsync"),
+        ("second", "cudaStreamSynchronize"),
+    ]
+
+
+def test_two_synchronizes_in_one_operator_are_two_syncs(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::item                     ]
+        main calls   [wait corr=5]  [wait corr=6  ]
+        """,
+    )
+    assert [sync.duration_us for sync in data.syncs] == [13, 15]
+
+
+def test_a_copy_of_a_graph_without_a_known_call_is_no_sync(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::mm              ]
+        main calls   [launch corr=1     ]
+        gpu  copy        [D2P corr=9  ]
+        """,
+    )
+    assert data.syncs == []
