@@ -30,7 +30,7 @@ MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test lint audit frontend frontend-test browser-test pytest fuzz mutants clean
+.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest fuzz mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -47,6 +47,10 @@ lint: setup ## ruff, mypy, tsc, eslint, prettier
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	cd frontend && npm run --silent check
+
+schema: setup ## what is made from the types of answers: openapi.json, definitions.md, the page's types
+	@$(BIN)/python docs/generate.py
+	@cd frontend && npm run --silent schema
 
 audit: setup ## what is installed, held against known advisories where the registries tell them
 	@$(BIN)/python .ci/audit.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tb_hookview.schema.attribution import Coverage, InputShapes, Module, ModuleSync, Node, Work
 from tb_hookview.schema.comparison import (
     Comparison,
     FindingChange,
@@ -13,44 +14,22 @@ from tb_hookview.schema.comparison import (
     Status,
     SyncChange,
 )
+from tb_hookview.schema.devices import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.findings import Advice, Finding
-from tb_hookview.schema.report import (
-    OPERATORS,
+from tb_hookview.schema.host import (
     PROFILER,
-    SCHEMA_VERSION,
     Allocation,
-    Breakdown,
-    Coverage,
-    Device,
-    DeviceUse,
-    Idle,
-    InputShapes,
-    Kernel,
-    KernelsOmitted,
-    Marks,
-    Module,
-    ModuleSync,
-    Node,
     Operator,
-    Recorder,
-    ReportData,
-    Step,
-    Stream,
     Sync,
     Thread,
-    TimeByKind,
-    TimeByPhase,
-    Totals,
-    TraceInfo,
-    TraceWarning,
     WaitedFor,
-    Work,
     own_syncs,
 )
-from tb_hookview.schema.terms import (
-    KINDS,
-    Phase,
-)
+from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
+from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
+from tb_hookview.schema.terms import KINDS, Phase
+from tb_hookview.schema.trace import Device, Marks, Recorder, TraceInfo, TraceWarning
+from tb_hookview.schema.units import TimeByKind, TimeByPhase
 
 __all__ = [
     "KINDS",

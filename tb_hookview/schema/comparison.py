@@ -6,16 +6,19 @@ without it; of syncs, that of the first of the call site. Its own `id` is these 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from tb_hookview.schema.units import UNIT, Count, Times
+
 Status = Literal["appeared", "vanished", "moved", "changed", "same", "unlisted"]
-""" "moved": on both sides, at another place. "unlisted": one side's table was cut before it."""
+"""`appeared` and `vanished`: on one side alone, where it costs nothing on the other; `moved`: at
+another place; `unlisted`: the other side's table of kernels was cut before it."""
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """One number on both sides; None where a side does not hold it."""
+    """One number on both sides; null where a side does not have it."""
 
     base: float | None
     other: float | None
@@ -23,8 +26,18 @@ class Pair(msgspec.Struct, frozen=True):
     """`other` less `base`; what is on one side alone costs nothing on the other."""
 
 
+UsPair = Annotated[Pair, msgspec.Meta(extra_json_schema={UNIT: "us"})]
+CountPair = Annotated[Pair, msgspec.Meta(extra_json_schema={UNIT: "count"})]
+
+
 class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
-    """One module, its own work without that of the modules below it."""
+    """One module, its own work without that of the modules below it.
+
+    A module is found again by path and class; a stack's label (`Linear_3`), whose numbers are
+    counted again in every process, by class and order; else by the longest end of its path that
+    names one module of its class on each side, without parts such as `module` and `_orig_mod`,
+    which a wrapper puts in.
+    """
 
     id: str
     base_id: int | None
@@ -33,11 +46,14 @@ class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}
     """On the other side where it is there, else on the base's."""
     module_class: str
     status: Status
-    forward_us: Pair
-    backward_us: Pair
-    syncs: Pair
-    sync_blocked_us: Pair
-    """In the module and those below it, as `syncs`."""
+    forward_us: UsPair
+    """Own time of the forward, by the comparison's `measure`."""
+    backward_us: UsPair
+    """Own time of the backward, by the comparison's `measure`."""
+    syncs: CountPair
+    """In the module and those below it."""
+    sync_blocked_us: UsPair
+    """In the module and those below it."""
     base_path: str | None = None
     other_path: str | None = None
 
@@ -59,7 +75,7 @@ class Site(msgspec.Struct, frozen=True):
 
 
 class SyncChange(msgspec.Struct, frozen=True):
-    """The syncs of one cause and call site."""
+    """The syncs of one cause and call site: module, node, operator and frame, whatever its line."""
 
     id: str
     base_id: int | None
@@ -68,9 +84,12 @@ class SyncChange(msgspec.Struct, frozen=True):
     status: Status
     base_site: Site | None
     other_site: Site | None
-    count: Pair
-    blocked_us: Pair
-    device_idle_us: Pair
+    count: CountPair
+    """Syncs."""
+    blocked_us: UsPair
+    """Sum of their durations."""
+    device_idle_us: UsPair
+    """Device idle time that they caused."""
 
 
 class KernelChange(msgspec.Struct, frozen=True):
@@ -83,12 +102,18 @@ class KernelChange(msgspec.Struct, frozen=True):
     kind: str
     event: str
     status: Status
-    count: Pair
-    total_us: Pair
+    count: CountPair
+    """Device events."""
+    total_us: UsPair
+    """Sum of their durations."""
 
 
 class FindingChange(msgspec.Struct, frozen=True):
-    """One finding: gone, new, or of another cost."""
+    """One finding: gone, new, or of another cost.
+
+    A finding is found again by rule and place, else by rule and module, else by rule where it is
+    there once on each side.
+    """
 
     id: str
     base_id: str | None
@@ -103,48 +128,62 @@ class FindingChange(msgspec.Struct, frozen=True):
     base_module_id: int | None
     other_module: str | None
     other_module_id: int | None
-    cost_us: Pair
-    gain_us: Pair
+    cost_us: UsPair
+    """`cost_us_per_step` of the finding."""
+    gain_us: UsPair
+    """`gain_us_per_step` of the finding."""
 
 
 class Side(msgspec.Struct, frozen=True):
     """Which trace a side of the comparison is."""
 
     path: str
-    steps: int
+    steps: Count
+    """Steps that count."""
     step_names: list[str] = []
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The difference of two reports."""
+    """The difference of two reports: means per step, and the other side less the base."""
 
     schema: int
     measure: str
     """ "device" where both traces hold the device time of their backward pass, else "host"."""
     base: Side
     other: Side
-    step_us: Pair
-    forward_us: Pair
-    backward_us: Pair
-    backward_unattributed_us: Pair
-    syncs: Pair
-    sync_blocked_us: Pair
+    step_us: UsPair
+    """Mean length of a step on the host."""
+    forward_us: UsPair
+    """Time of the forward, by `measure`: `totals.forward_device_us` or `steps[].forward_us`."""
+    backward_us: UsPair
+    """Time of the backward, by `measure`: as `coverage.backward_device_us` or its host time."""
+    backward_unattributed_us: UsPair
+    """The part of it that belongs to no module."""
+    syncs: CountPair
+    """Syncs, without the profiler's own."""
+    sync_blocked_us: UsPair
+    """Sum of their durations."""
     modules: list[ModuleChange]
     """Those that changed most first, as in each of the tables below."""
-    speedup: float | None = None
-    """`step_us.base` over `step_us.other`: 2 is twice as fast. None where a side has no steps."""
-    phases_us: dict[str, Pair] = {}
+    speedup: Times | None = None
+    """`step_us.base` divided by `step_us.other`: 2 is twice as fast. Null where a side has no
+    steps."""
+    phases_us: dict[str, UsPair] = {}
     """The host's phases, which sum to `step_us`."""
-    device_busy_us: Pair = Pair(None, None, None)
-    device_idle_us: Pair = Pair(None, None, None)
-    idle_us: dict[str, Pair] = {}
-    """`device_idle_us` by its cause; empty where neither side tells."""
-    device_us_by_kind: dict[str, Pair] = {}
+    device_busy_us: UsPair = Pair(None, None, None)
+    """Time in which the devices did any work, summed over them."""
+    device_idle_us: UsPair = Pair(None, None, None)
+    """Time in which they did none."""
+    idle_us: dict[str, UsPair] = {}
+    """`device_idle_us` by its cause, summing to it; empty where neither side has it."""
+    device_us_by_kind: dict[str, UsPair] = {}
     """All device work by its kind."""
     sync_sites: list[SyncChange] = []
-    """The parts of `syncs` and `sync_blocked_us`."""
+    """By cause and call site; they sum to `syncs` and `sync_blocked_us`, which leave out the
+    profiler's own call."""
     kernels: list[KernelChange] = []
-    kernels_omitted_us: Pair = Pair(None, None, None)
+    """Device work by name; with `kernels_omitted_us` it sums to `device_us_by_kind`."""
+    kernels_omitted_us: UsPair = Pair(None, None, None)
     """Device work of the names that a side's table of kernels leaves out."""
     findings: list[FindingChange] = []
 

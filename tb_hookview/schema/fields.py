@@ -45,8 +45,8 @@ def fields(of: type[msgspec.Struct]) -> tuple[Field, ...]:
 
 
 def description(of: type[msgspec.Struct]) -> str:
-    """The first paragraph of a type's docstring, on one line."""
-    return _one_line((of.__doc__ or "").split("\n\n")[0])
+    """A type's docstring, on one line."""
+    return _one_line(of.__doc__ or "")
 
 
 def _unit(annotation: Any) -> str | None:

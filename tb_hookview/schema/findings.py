@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+from msgspec import Struct
+
+from tb_hookview.schema.units import Count, Us
 
 
-class Advice(msgspec.Struct, frozen=True):
+class Advice(Struct, frozen=True):
     """Something to look at that no trace shows."""
 
     id: str
@@ -14,34 +16,53 @@ class Advice(msgspec.Struct, frozen=True):
     fix: str
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that costs time and could be changed."""
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing that costs time and could be changed: a rule, and the place where it holds.
+
+    "A step" is the mean over the steps that count: those chosen; of a whole trace all in which the
+    host launched work (ran anything, where the trace has no launches), less the first, which warms
+    up, where there is another.
+    """
 
     id: str = ""
     """`rule:where`; the report numbers those that share it."""
     rule: str
+    """Id of the rule."""
     severity: str
-    """ "info", "low", "medium" or "high"."""
+    """`high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in
+    this trace."""
     title: str
     where: str
     """Module and node or operator, as a person reads it."""
     module: str | None
-    """Path of the module; None outside every module."""
+    """Path of the module; null outside every module."""
     module_id: int | None = None
-    cost_us_per_step: float | None
-    gain_us_per_step: float | None
-    """None where the trace cannot tell it; the evidence says so."""
+    cost_us_per_step: Us | None
+    """Device idle time charged to the finding, plus device time spent on work that could be
+    avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that
+    of the first rule in priority, and so is each nanosecond of a device event that could be
+    avoided; `evidence` says how much of it was charged to others. Null where the trace does not say
+    what the device did."""
+    gain_us_per_step: Us | None
+    """What the fix saves at most: the charged idle time, no more than the devices idled in a step,
+    plus the part of the avoidable work that goes. Null where the trace does not allow to know it;
+    `evidence` then says so. Gains of several findings do not add up beyond the idle time."""
     evidence: str
+    """What was seen, with its figures."""
     fix: str
     confidence: str
-    """ "high", "medium" or "low"."""
+    """How surely the events prove the cause, "high", "medium" or "low": the rule's, or less where
+    an occurrence rests on weaker evidence."""
     reference: str
+    """Where to read on."""
     advice: list[Advice]
-    count: int
-    """How often it was seen in the steps that count."""
-    examples: list[float]
-    """Starts of what was seen, microseconds; the first 20. Of waits: `Sync.start_us`."""
+    """Rules that no trace shows and that belong to this one: what else to look at."""
+    count: Count
+    """How often the rule holds in the steps that count."""
+    examples: list[Us]
+    """Starts of the first 20 of these; of syncs: `syncs[].start_us`."""
     sync_ids: list[int] = []
     """Those of the examples that are syncs which it explains."""
     caveats: list[str]
-    """Sentences about what may make the figures wrong."""
+    """What may make the figures wrong: stacks and shapes recorded, which slow the host (given where
+    idle time is charged); a gain that holds under conditions."""

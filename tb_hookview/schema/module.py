@@ -11,9 +11,13 @@ class Amount(Struct, frozen=True):
     """Device work of one direction: with the modules below, and of the module alone."""
 
     count: Count
+    """Device events of the module and those below."""
     device_us: Us
+    """Sum of their durations."""
     self_count: Count
+    """Device events of the module alone."""
     self_device_us: Us
+    """Sum of their durations."""
 
 
 class KernelUse(Struct, frozen=True):
@@ -34,6 +38,7 @@ class KernelUseOmitted(Struct, frozen=True):
     """What the list of kernels leaves out: the cheapest names beyond its length."""
 
     names: Count
+    """Names of kernels, copies and sets."""
     forward: Amount
     backward: Amount
     recompute: Amount
@@ -44,25 +49,37 @@ class NodeUse(Struct, frozen=True):
 
     name: str
     count: Count
+    """Evaluations."""
     host_us: Us
+    """Time of these, each less those nested in it."""
     device_us: Us | None
     """The module's own work that was launched inside; work that recomputes the module in a node
     of another module is here, that node is not."""
     self_count: Count
+    """Evaluations that belong to the module itself."""
     self_host_us: Us
+    """The same of these."""
     self_device_us: Us | None
+    """Device work of the module itself launched inside."""
 
 
 class NodeUseOmitted(Struct, frozen=True):
     """What the list of nodes leaves out."""
 
     names: Count
+    """Names of nodes."""
     count: Count
+    """Evaluations."""
     host_us: Us
+    """Time of these, each less those nested in it."""
     device_us: Us | None
+    """Device work of the module launched inside."""
     self_count: Count
+    """Evaluations that belong to the module itself."""
     self_host_us: Us
+    """The same of these."""
     self_device_us: Us | None
+    """Device work of the module itself launched inside."""
 
 
 class SharedParameter(Struct, frozen=True):
@@ -77,9 +94,13 @@ class Parameters(Struct, frozen=True):
     """A module's parameters as the recorder saw them, each counted where it is held first."""
 
     count: Count
+    """Elements of the parameters of the module and those below."""
     bytes: Bytes
+    """Memory that they take."""
     self_count: Count
+    """Elements of the module's own."""
     self_bytes: Bytes
+    """Memory that these take."""
     trainable: bool
     """Whether a parameter of the module itself requires a gradient."""
     shared: list[SharedParameter]
@@ -91,12 +112,17 @@ class CallRow(Struct, frozen=True):
     calls: Count
     """1, or how many calls the bin holds; times are then their sums."""
     start_us: Us
+    """Start of the first call, on the trace's own clock."""
     duration_us: Us
     """Length of the call on the host; of a bin from its first start to its last end."""
     forward_host_us: Us
+    """As `forward.host_us` of the module."""
     forward_device_us: Us | None
+    """As `forward.device_us` of the module."""
     backward_host_us: Us
+    """As `backward.host_us` of the module, of the nodes that the call made."""
     backward_device_us: Us | None
+    """As `backward.device_us` of the module, of the nodes that the call made."""
     backward_start_us: Us | None
     """Start of the first of its autograd nodes; null where none ran."""
     backward_duration_us: Us | None
@@ -107,15 +133,20 @@ class Unplaced(Struct, frozen=True):
     """Time of the module that is in no call of its own."""
 
     forward_host_us: Us
+    """Part of `forward.host_us` of the module."""
     forward_device_us: Us | None
+    """Part of `forward.device_us` of the module."""
     backward_host_us: Us
+    """Part of `backward.host_us` of the module."""
     backward_device_us: Us | None
+    """Part of `backward.device_us` of the module."""
 
 
 class CallsOverTime(Struct, frozen=True):
     """Calls by start, without recomputed ones. Rows and `unplaced` sum to the module's row."""
 
     count: Count
+    """Calls."""
     binned: bool
     """Whether a row is a bin of consecutive calls: from 2,000 calls on."""
     rows: list[CallRow]

@@ -44,11 +44,15 @@ class TimelineLane(Struct, frozen=True):
     events: Count
     """Events of the lane, or points of its curve."""
     thread: str | None
-    """Thread of the host, as in the report's rows; null where the lane is of none."""
+    """Name of the thread of the host, as in the report's rows; null where the lane is of none."""
+    thread_id: int | None
+    """Id of that thread, as in the report's rows."""
     device: str | None
     """Id of the device, as in the report's rows; null where the lane is of none."""
     stream: str | None
     """Stream of the device; null where the lane is of none."""
+    stream_id: int | None
+    """Id of that stream, as in the report's rows."""
 
 
 class Minimap(Struct, frozen=True):
@@ -202,6 +206,7 @@ class TopEntry(Struct, frozen=True):
     count: Count
     """Device events, calls, or (modules) device events or host rows."""
     total_us: Us
+    """Sum of their times in the window; of a module, including those below it."""
     self_us: Us | None
     """Less what is inside; null for device work."""
 
@@ -210,7 +215,9 @@ class WindowStatistics(Struct, frozen=True):
     """What host and devices did in a window, clipped to it."""
 
     start: Us
+    """Start of the window."""
     end: Us
+    """End of the window."""
     events: Count
     """Rows of the trace that touch the window."""
     host_blocked_us: Us

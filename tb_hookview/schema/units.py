@@ -6,6 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from tb_hookview.schema.terms import KINDS, Phase
+
 UNIT = "x-unit"
 """Key of a number's unit in its JSON Schema."""
 
@@ -22,3 +24,10 @@ Share = Annotated[float, Meta(extra_json_schema={UNIT: "fraction"})]
 Percent = Annotated[float, Meta(extra_json_schema={UNIT: "percent"})]
 Times = Annotated[float, Meta(extra_json_schema={UNIT: "times"})]
 """One quantity divided by another of its kind."""
+
+TimeByKind = Annotated[dict[str, Us], Meta(extra={"keys": KINDS})]
+"""Microseconds by kind of device work; kinds without any are left out."""
+TimeByPhase = Annotated[
+    dict[str, Us], Meta(extra={"keys": [phase.name.lower() for phase in Phase]})
+]
+"""Microseconds by phase; phases without any are left out."""

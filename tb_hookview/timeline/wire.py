@@ -76,8 +76,10 @@ def _lane(timeline: Timeline, number: int) -> TimelineLane:
         depth=1 if lane is None else max(lane.rows, 1),
         events=timeline.curve(number).points if lane is None else len(lane),
         thread=entry.thread_name,
+        thread_id=None if entry.thread_name is None else entry.thread,
         device=entry.device,
         stream=entry.stream,
+        stream_id=None if entry.stream is None else entry.thread,
     )
 
 

@@ -41,5 +41,5 @@ def test_fields_of_the_base_come_first() -> None:
     assert fields(Derived) == (*fields(Base), Field("count", int, "count", "How many."))
 
 
-def test_a_type_is_described_by_its_first_paragraph() -> None:
-    assert description(Base) == "A type on two lines."
+def test_a_type_is_described_by_its_docstring() -> None:
+    assert description(Base) == "A type on two lines. More of it."

@@ -16,7 +16,8 @@ from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import select
 from tb_hookview.export.nested_backward import MODULE, backward_slices
 from tb_hookview.loading.cached import load
-from tb_hookview.timeline import Timeline
+from tb_hookview.report.build import build_report
+from tb_hookview.timeline import Timeline, wire
 
 TRACES = small_traces()
 
@@ -289,3 +290,24 @@ def test_a_module_s_stretches_hold_its_nodes_and_no_others() -> None:
             assert around.sum() == 1
         for others in np.flatnonzero(~below & (nodes.around < 0)).tolist():
             assert not (mine & (lane.start <= start[others]) & (end[others] <= lane.end)).any()
+
+
+TRACES_WITH_DEVICES = [
+    "tracelens_mi300_resnet_checkpointing_ddp",
+    "hta_a100_nccl_training",
+    "hta_a100_event_sync_multi_stream",
+]
+
+
+@pytest.mark.parametrize("name", TRACES_WITH_DEVICES)
+def test_lanes_are_found_by_the_ids_of_the_report(name: str) -> None:
+    analysis = load(shared_trace(name))
+    report, lanes = build_report(analysis).data, wire.overview(Timeline(analysis)).lanes
+    of_host = {(lane.thread_id, lane.thread) for lane in lanes if lane.kind == "host"}
+    assert {(thread.id, thread.thread) for thread in report.threads} <= of_host
+    assert {(sync.thread_id, sync.thread) for sync in report.syncs} <= of_host
+    of_device = {(lane.stream_id, lane.device, lane.stream) for lane in lanes if lane.stream}
+    assert of_device == {(stream.id, stream.device, stream.stream) for stream in report.streams}
+    for kind in ("idle", "queue"):
+        devices = [lane.device for lane in lanes if lane.kind == kind]
+        assert devices == [device.id for device in report.devices]

@@ -1,0 +1,810 @@
+/** Units and definitions of the answers' fields, by type. Made from docs/openapi.json by `make schema`; do not edit. */
+/* eslint-disable max-lines */
+
+export const Advice = { id: { text: "Id of the rule." } } as const;
+
+export const Allocation = {
+  count: { unit: "count", text: "Calls; one inside another is part of it." },
+  blocked_us: { unit: "us", text: "Time in these calls; it is not in `sync_blocked_us`." },
+  device_idle_us: { unit: "us", text: "The `allocator` idle time during them." },
+} as const;
+
+export const Amount = {
+  count: { unit: "count", text: "Device events of the module and those below." },
+  device_us: { unit: "us", text: "Sum of their durations." },
+  self_count: { unit: "count", text: "Device events of the module alone." },
+  self_device_us: { unit: "us", text: "Sum of their durations." },
+} as const;
+
+export const Breakdown = {
+  id: { text: "As `step_id`." },
+  start_us: {
+    unit: "us",
+    text: "Start of the step, but no earlier than the end of the one before.",
+  },
+  duration_us: {
+    unit: "us",
+    text: "Until the end of the step, or of the last device work launched in it.",
+  },
+  kernel_us: { unit: "us", text: "Kernels that are not a collective's." },
+  copy_us: { unit: "us", text: "Copies." },
+  set_us: { unit: "us", text: "Sets." },
+  communication_us: {
+    unit: "us",
+    text: "Kernels of collectives, and the `nccl:`, `gloo:`, ... rows of the host.",
+  },
+  runtime_us: { unit: "us", text: "Calls of the device's runtime or driver." },
+  data_us: { unit: "us", text: "`DataLoader` annotations." },
+  host_us: { unit: "us", text: "Operators and annotations." },
+  other_us: { unit: "us", text: "The rest: Python between operators, or nothing." },
+} as const;
+
+export const CallRow = {
+  calls: { unit: "count", text: "1, or how many calls the bin holds; times are then their sums." },
+  start_us: { unit: "us", text: "Start of the first call, on the trace's own clock." },
+  duration_us: {
+    unit: "us",
+    text: "Length of the call on the host; of a bin from its first start to its last end.",
+  },
+  forward_host_us: { unit: "us", text: "As `forward.host_us` of the module." },
+  forward_device_us: { unit: "us", text: "As `forward.device_us` of the module." },
+  backward_host_us: {
+    unit: "us",
+    text: "As `backward.host_us` of the module, of the nodes that the call made.",
+  },
+  backward_device_us: {
+    unit: "us",
+    text: "As `backward.device_us` of the module, of the nodes that the call made.",
+  },
+  backward_start_us: {
+    unit: "us",
+    text: "Start of the first of its autograd nodes; null where none ran.",
+  },
+  backward_duration_us: { unit: "us", text: "From there to the end of the last one." },
+} as const;
+
+export const CallsOverTime = {
+  count: { unit: "count", text: "Calls." },
+  binned: { text: "Whether a row is a bin of consecutive calls: from 2,000 calls on." },
+  slowest: {
+    text: "The most expensive single call by each measure; measures without any time are left out.",
+  },
+} as const;
+
+export const ChainLink = { id: { text: "Id of the event; null for what is on no lane." } } as const;
+
+export const Comparison = {
+  measure: {
+    text: '"device" where both traces hold the device time of their backward pass, else "host".',
+  },
+  step_us: { unit: "us", text: "Mean length of a step on the host." },
+  forward_us: {
+    unit: "us",
+    text: "Time of the forward, by `measure`: `totals.forward_device_us` or `steps[].forward_us`.",
+  },
+  backward_us: {
+    unit: "us",
+    text: "Time of the backward, by `measure`: as `coverage.backward_device_us` or its host time.",
+  },
+  backward_unattributed_us: { unit: "us", text: "The part of it that belongs to no module." },
+  syncs: { unit: "count", text: "Syncs, without the profiler's own." },
+  sync_blocked_us: { unit: "us", text: "Sum of their durations." },
+  modules: { text: "Those that changed most first, as in each of the tables below." },
+  speedup: {
+    unit: "times",
+    text: "`step_us.base` divided by `step_us.other`: 2 is twice as fast. Null where a side has no steps.",
+  },
+  phases_us: { unit: "us", text: "The host's phases, which sum to `step_us`." },
+  device_busy_us: { unit: "us", text: "Time in which the devices did any work, summed over them." },
+  device_idle_us: { unit: "us", text: "Time in which they did none." },
+  idle_us: {
+    unit: "us",
+    text: "`device_idle_us` by its cause, summing to it; empty where neither side has it.",
+  },
+  device_us_by_kind: { unit: "us", text: "All device work by its kind." },
+  sync_sites: {
+    text: "By cause and call site; they sum to `syncs` and `sync_blocked_us`, which leave out the profiler's own call.",
+  },
+  kernels: {
+    text: "Device work by name; with `kernels_omitted_us` it sums to `device_us_by_kind`.",
+  },
+  kernels_omitted_us: {
+    unit: "us",
+    text: "Device work of the names that a side's table of kernels leaves out.",
+  },
+} as const;
+
+export const Coverage = {
+  backward_device_us: {
+    unit: "us",
+    text: "All device work launched inside a node, whatever launched it. Equals `totals.backward_device_us` and the sum over modules of `backward.self_device_us` plus `unattributed_us`.",
+  },
+  unattributed_us: { unit: "us", text: "The part of it that belongs to no module." },
+  backward_host_us: {
+    unit: "us",
+    text: "Time of all nodes, each less the evaluations nested in it. Equals the sum over modules of `backward.self_host_us` plus `unattributed_host_us`.",
+  },
+  unattributed_host_us: { unit: "us", text: "The part of it that belongs to no module." },
+  by_evidence: {
+    unit: "us",
+    text: "Attributed backward time by evidence: device time where there is any, else host time; `measure` says which.",
+  },
+  measure: { text: '"device" or "host".' },
+  by_evidence_host: { unit: "us", text: "Attributed backward host time by evidence." },
+  unattributed_by_reason: {
+    unit: "us",
+    text: "The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all.",
+  },
+  communication_device_us: {
+    unit: "us",
+    text: "The part of `backward_device_us` that is communication.",
+  },
+  unattributed_communication_us: {
+    unit: "us",
+    text: "The part of `unattributed_us` that is communication.",
+  },
+} as const;
+
+export const Device = {
+  id: { text: 'Device index as the trace numbers it, as text ("0").' },
+  kind: { text: '"cuda", "hip", "ze" or "ur" (XPU); "device" where the runtime is unknown.' },
+} as const;
+
+export const DeviceStatistics = {
+  busy_us: { unit: "us", text: "Time in which any work ran." },
+  idle_us: { unit: "us", text: "Time in which none did." },
+  idle_by_cause: {
+    unit: "us",
+    text: "`idle_us` by cause, as the report's `steps[].idle`; sums to it.",
+  },
+} as const;
+
+export const DeviceUse = {
+  id: { text: "As `device`." },
+  span_us: { unit: "us", text: "From the first start to the last end of the selected work." },
+  busy_us: { unit: "us", text: "The part of it in which any work ran." },
+  compute_us: { unit: "us", text: "Time in which any kernel ran that is not a collective's." },
+  communication_us: { unit: "us", text: "Time in which any kernel of a collective ran." },
+  overlapped_us: { unit: "us", text: "Time in which both ran." },
+  kernel_us: { unit: "us", text: "Sum of the kernels' durations." },
+  tensor_core_us: { unit: "us", text: "The part of it on tensor cores, by the kernels' names." },
+  tensor_core_eligible_us: {
+    unit: "us",
+    text: "The part of it launched by an operator that tensor cores could serve (the list is in `tensor_cores.py`) and that holds no other such operator.",
+  },
+  utilization: {
+    unit: "fraction",
+    text: "Share of the selected steps as in `breakdown` (from the first one's start to the last one's end) in which any kernel ran. Copies do not count.",
+  },
+  sm_efficiency: {
+    unit: "fraction",
+    text: "Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null without these arguments (AMD).",
+  },
+  occupancy_pct: {
+    unit: "percent",
+    text: "Mean of `est. achieved occupancy %`, weighted by the kernels' time in it.",
+  },
+} as const;
+
+export const ErrorDetail = { message: { text: "One line for a person." } } as const;
+
+export const EventDetail = {
+  lane: { text: "Id of the lane that shows it." },
+  depth: { text: "Its row of the lane, from 0." },
+  colour: { text: "Row of the timeline's colours." },
+  start: { unit: "us" },
+  duration: { unit: "us" },
+  category: { text: "Category of a row of the trace, or what the analysis made the event of." },
+  evidence: { text: "How the module of a node, or of its device work, is known." },
+  no_module: { text: "Why the module is not known." },
+  self_us: {
+    unit: "us",
+    text: "Of a host row: less the host rows inside. Of a phase: without the pauses.",
+  },
+  device_us: { unit: "us", text: "Device work launched inside a host row or a module." },
+  chain: { text: "From what is around the event outwards." },
+  links_omitted: { unit: "count", text: "Links beyond the first 200." },
+  args: { text: "Arguments as the file has them, as text; null where it cannot be read any more." },
+} as const;
+
+export const EventLink = {
+  lane: { text: "Id of the lane that shows it." },
+  depth: { text: "Its row of the lane, from 0." },
+  colour: { text: "Row of the timeline's colours." },
+  start: { unit: "us" },
+  duration: { unit: "us" },
+  relation: { text: "Reads from the event to what is linked." },
+} as const;
+
+export const EventSummary = {
+  lane: { text: "Id of the lane that shows it." },
+  depth: { text: "Its row of the lane, from 0." },
+  colour: { text: "Row of the timeline's colours." },
+  start: { unit: "us" },
+  duration: { unit: "us" },
+} as const;
+
+export const Finding = {
+  id: { text: "`rule:where`; the report numbers those that share it." },
+  rule: { text: "Id of the rule." },
+  severity: {
+    text: "`high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in this trace.",
+  },
+  where: { text: "Module and node or operator, as a person reads it." },
+  module: { text: "Path of the module; null outside every module." },
+  cost_us_per_step: {
+    unit: "us",
+    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Null where the trace does not say what the device did.",
+  },
+  gain_us_per_step: {
+    unit: "us",
+    text: "What the fix saves at most: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time.",
+  },
+  evidence: { text: "What was seen, with its figures." },
+  confidence: {
+    text: 'How surely the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',
+  },
+  reference: { text: "Where to read on." },
+  advice: { text: "Rules that no trace shows and that belong to this one: what else to look at." },
+  count: { unit: "count", text: "How often the rule holds in the steps that count." },
+  examples: { unit: "us", text: "Starts of the first 20 of these; of syncs: `syncs[].start_us`." },
+  sync_ids: { text: "Those of the examples that are syncs which it explains." },
+  caveats: {
+    text: "What may make the figures wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions.",
+  },
+} as const;
+
+export const FindingChange = {
+  cost_us: { unit: "us", text: "`cost_us_per_step` of the finding." },
+  gain_us: { unit: "us", text: "`gain_us_per_step` of the finding." },
+} as const;
+
+export const Idle = {
+  sync: {
+    unit: "us",
+    text: "The host was in a sync, or after one, as in `syncs[].device_idle_us`. After a sync only where none of `data_loading`, `copy`, `allocator` and `profiler` holds. The sum over syncs equals the sum over steps, but for syncs before, after or across steps: the part is counted where the idle time lies, the sync where it began.",
+  },
+  data_loading: { unit: "us", text: "The host was inside a `DataLoader` annotation." },
+  copy: {
+    unit: "us",
+    text: "A thread that launches work was inside a synchronous copy, or one of memory that is not pinned, while the device had nothing to do (its copy had not begun).",
+  },
+  allocator: {
+    unit: "us",
+    text: "A thread that launches work was inside a call that allocates or frees memory.",
+  },
+  launch: {
+    unit: "us",
+    text: "The next work was launched too late: its launch began after the gap did (less `floor`), or the launching call of a kernel was still open then. The host had other things to do.",
+  },
+  communication: {
+    unit: "us",
+    text: "The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's.",
+  },
+  profiler: {
+    unit: "us",
+    text: "The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's.",
+  },
+  device: {
+    unit: "us",
+    text: "The next work had been launched in time, or before the trace began: the device idled although work was queued, or for something the trace does not show.",
+  },
+  unknown: {
+    unit: "us",
+    text: "Before the launch of a device's first work, after its last work, and before work whose launch is not in the trace.",
+  },
+} as const;
+
+export const InputShapes = {
+  dims: {
+    text: "Shapes of the operator's inputs, as the trace writes them; `[]` for one without a shape.",
+  },
+  calls: { unit: "count", text: "Calls with these inputs." },
+} as const;
+
+export const Kernel = {
+  kind: { text: "Kind of device work." },
+  event: { text: 'What the device was asked for: "kernel", "copy" or "set".' },
+  count: { unit: "count", text: "Device events." },
+  graph_count: {
+    unit: "count",
+    text: "Those that are of a graph: a `*GraphLaunch` call launched them, or they have a `graph id`.",
+  },
+  total_us: { unit: "us", text: "Sum of their durations." },
+  mean_us: { unit: "us", text: "Mean of their durations." },
+  max_us: { unit: "us", text: "The longest of them." },
+  by_phase: {
+    unit: "us",
+    text: "`total_us` by the phase of the launch; work without a launch in the trace is in none.",
+  },
+  tensor_core: {
+    text: "Whether it ran on tensor (matrix) cores, known by its name; null where the name does not say. Only `matrix`, `convolution` and `attention` can.",
+  },
+  blocks_per_sm: {
+    unit: "count",
+    text: "Mean of `blocks per SM`, weighted by duration; events without it do not count.",
+  },
+  occupancy_pct: {
+    unit: "percent",
+    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count.",
+  },
+} as const;
+
+export const KernelChange = {
+  count: { unit: "count", text: "Device events." },
+  total_us: { unit: "us", text: "Sum of their durations." },
+} as const;
+
+export const KernelSearch = {
+  names: {
+    unit: "count",
+    text: "Different names that hold the text, whether a module launched them or not.",
+  },
+  paths: { text: "In the order of the report's modules, each once." },
+  omitted: { unit: "count", text: "Modules found beyond the first 2,000." },
+} as const;
+
+export const KernelUse = {
+  event: { text: '"kernel", "copy" or "set".' },
+  recompute: { text: "A part of `backward`." },
+} as const;
+
+export const KernelUseOmitted = {
+  names: { unit: "count", text: "Names of kernels, copies and sets." },
+} as const;
+
+export const KernelsOmitted = {
+  names: { unit: "count", text: "Names left out." },
+  count: { unit: "count", text: "Device events of these names." },
+  total_us: { unit: "us", text: "Sum of their durations." },
+} as const;
+
+export const LaneBlocks = {
+  start: { unit: "us" },
+  duration: { unit: "us" },
+  name: { text: "Rows of the window's names; -1 where events of several names are merged." },
+  colour: { text: "Rows of the timeline's colours." },
+  count: { unit: "count", text: "Events in each block; 1 for an event by itself." },
+  event: { text: "Id of the event, -1 for a merged block." },
+} as const;
+
+export const LaneCurve = { start: { unit: "us" }, value: { unit: "count" } } as const;
+
+export const LeftOut = {
+  links: { unit: "count", text: "Links that lead out of it." },
+  folders: { unit: "count", text: "Folders that cannot be listed." },
+} as const;
+
+export const ListedRun = {
+  name: { text: 'Its path relative to the log directory, "." for that itself.' },
+} as const;
+
+export const ListedTrace = {
+  id: { text: "The digits in the file's name; its name where two files have the same." },
+  bytes: { unit: "bytes" },
+  modified: { unit: "s", text: "Since 1970." },
+} as const;
+
+export const Marks = {
+  forward: { unit: "count", text: "Forward ranges." },
+  gradient: { unit: "count", text: "Gradient marks." },
+  backward: { unit: "count", text: "Marks before and after a module's backward, each counted." },
+  function: { unit: "count", text: "Ranges around calls that scale or clip gradients." },
+} as const;
+
+export const Minimap = {
+  start: { unit: "us" },
+  duration: { unit: "us" },
+  colour: { text: "Rows of the timeline's colours." },
+} as const;
+
+export const Module = {
+  path: {
+    text: "Qualified name as `named_modules()` gives it below the wrapped root, `\"\"` for the root; without names in the trace, the stack's or annotation's own label.",
+  },
+  parent: { text: "Path of the module above; null for a root." },
+  depth: { text: "Modules above it; 0 for a root." },
+  calls: { unit: "count", text: "Calls of the module outside the backward pass." },
+  recompute: {
+    text: "The part of `backward` that is forward work done again within a node (activation checkpointing): calls of modules inside a node and the device work they launched; in no module's call, forward operators inside a node, which are charged to the node's module. Forward operators are known by their sequence numbers; where nodes made inside a node are evaluated outside it (a backward that is differentiated itself), numbers say nothing. Null where the module and those below it recomputed nothing.",
+  },
+  backward_ratio: {
+    unit: "times",
+    text: "`backward.device_us` less its communication, divided by `forward.device_us`; host times where the trace has no device; null where the forward took none.",
+  },
+  occupancy_pct: {
+    unit: "percent",
+    text: "Mean of the kernels' `est. achieved occupancy %` (CUDA only; the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where no kernel has one.",
+  },
+  shapes: {
+    text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
+  },
+  source: {
+    text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
+  },
+} as const;
+
+export const ModuleChange = {
+  path: { text: "On the other side where it is there, else on the base's." },
+  forward_us: { unit: "us", text: "Own time of the forward, by the comparison's `measure`." },
+  backward_us: { unit: "us", text: "Own time of the backward, by the comparison's `measure`." },
+  syncs: { unit: "count", text: "In the module and those below it." },
+  sync_blocked_us: { unit: "us", text: "In the module and those below it." },
+} as const;
+
+export const ModuleDetail = {
+  kernels: { text: "Most expensive first, forward and backward together." },
+  kernels_omitted: { text: "Null where the list is complete." },
+  nodes: { text: "Most expensive first." },
+  nodes_omitted: { text: "Null where the list is complete." },
+  parameters: { text: "Null where the recorder left none." },
+} as const;
+
+export const ModuleSync = {
+  count: { unit: "count", text: "Syncs." },
+  blocked_us: { unit: "us", text: "Sum of their durations." },
+  device_idle_us: { unit: "us", text: "Device idle time that they caused." },
+} as const;
+
+export const Node = {
+  count: { unit: "count", text: "Evaluations." },
+  host_us: { unit: "us", text: "Time of the evaluations, each less those nested in it." },
+  device_us: { unit: "us", text: "Device work launched inside them." },
+} as const;
+
+export const NodeUse = {
+  count: { unit: "count", text: "Evaluations." },
+  host_us: { unit: "us", text: "Time of these, each less those nested in it." },
+  device_us: {
+    unit: "us",
+    text: "The module's own work that was launched inside; work that recomputes the module in a node of another module is here, that node is not.",
+  },
+  self_count: { unit: "count", text: "Evaluations that belong to the module itself." },
+  self_host_us: { unit: "us", text: "The same of these." },
+  self_device_us: { unit: "us", text: "Device work of the module itself launched inside." },
+} as const;
+
+export const NodeUseOmitted = {
+  names: { unit: "count", text: "Names of nodes." },
+  count: { unit: "count", text: "Evaluations." },
+  host_us: { unit: "us", text: "Time of these, each less those nested in it." },
+  device_us: { unit: "us", text: "Device work of the module launched inside." },
+  self_count: { unit: "count", text: "Evaluations that belong to the module itself." },
+  self_host_us: { unit: "us", text: "The same of these." },
+  self_device_us: { unit: "us", text: "Device work of the module itself launched inside." },
+} as const;
+
+export const Operator = {
+  calls: {
+    unit: "count",
+    text: "Rows of that name. A row whose only row inside has its own name is one call with it.",
+  },
+  host_us: {
+    unit: "us",
+    text: "Sum of their durations. A recursive operator's time counts once for each level.",
+  },
+  self_host_us: {
+    unit: "us",
+    text: "Less the operators, annotations and calls of the device's runtime inside. Marks and Python frames inside are not subtracted.",
+  },
+  device_us: { unit: "us", text: "Device work launched inside." },
+  self_device_us: {
+    unit: "us",
+    text: "The part of it that no operator or annotation further in launched.",
+  },
+} as const;
+
+export const Pair = {
+  change: { text: "`other` less `base`; what is on one side alone costs nothing on the other." },
+} as const;
+
+export const Parameters = {
+  count: { unit: "count", text: "Elements of the parameters of the module and those below." },
+  bytes: { unit: "bytes", text: "Memory that they take." },
+  self_count: { unit: "count", text: "Elements of the module's own." },
+  self_bytes: { unit: "bytes", text: "Memory that these take." },
+  trainable: { text: "Whether a parameter of the module itself requires a gradient." },
+} as const;
+
+export const Progress = {
+  stage: { text: '"waiting", "decoding", "columns", "attribution" or "done".' },
+  done: { unit: "fraction", text: "Of the stage." },
+  bytes: { unit: "bytes", text: "Bytes of the file that were read, as it lies on the disk." },
+  events: { unit: "count", text: "Events that were read." },
+} as const;
+
+export const Recorder = {
+  version: { text: "Version of the marks' format; the latest of those in the trace." },
+  markers: {
+    text: "The `markers` options that modules were wrapped with, from the manifest; empty without one.",
+  },
+  own_host_us: {
+    unit: "us",
+    text: "An estimate: for each kind, the marks counted times the host time that one of them cost, which the recorder measured during the recording and left in the manifest (`cost_us`, a median). Null where the manifest has none for a kind that is there.",
+  },
+  own_share: {
+    unit: "fraction",
+    text: "`own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads that ran at the same time are all counted, though not each of them makes a step longer. The profiler's own cost is not in it.",
+  },
+} as const;
+
+export const ReportData = {
+  schema: { text: "Version of the report's form; one version only gains fields." },
+  modules: { text: "Parents before children, each root's tree in `named_modules()` order." },
+  allocations: { text: "By name, most expensive first." },
+  recorder: { text: "Null where the trace holds no marks of our recorder." },
+  kernels: {
+    text: "Device work by name and kind, most expensive first; copies and sets are rows too. At most 500 rows.",
+  },
+  kernels_omitted: { text: "What `kernels` leaves out; null where the table is complete." },
+  operators: {
+    text: "`cpu_op` and `user_annotation` rows by name, most expensive first; steps and our recorder's marks are left out. At most 1000 rows.",
+  },
+  breakdown: {
+    text: "Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 % as many device events as of the step before, are left out.",
+  },
+  streams: { text: "By device, busiest first." },
+  threads: {
+    text: "Threads of the host on which operators, annotations or calls of the device's runtime began, busiest first; what runs on no thread of the forward or the backward (the collectives' and loaders' own) is here too. Rows among a device's streams that mirror calls are not threads.",
+  },
+} as const;
+
+export const RuleInfo = {
+  title: { text: "What is wrong, a phrase that stands by itself." },
+  visible: {
+    text: "Whether a trace can show it; if not, it appears as advice under other findings.",
+  },
+  matches: { text: "What in a trace makes it hold, in words." },
+  fix: { text: "What to do about it, in whole sentences." },
+  advice: { text: "Ids of rules that no trace shows and that belong under this one's findings." },
+} as const;
+
+export const SearchResult = {
+  total: { unit: "count" },
+  hits: { text: "The first 500 by start." },
+  density: {
+    unit: "count",
+    text: "Events that begin in each of `width` equal parts of the window; sums to `total`.",
+  },
+} as const;
+
+export const Side = { steps: { unit: "count", text: "Steps that count." } } as const;
+
+export const Site = {
+  frame: { text: "The innermost frame that is not torch's own, `file.py(line): function`." },
+} as const;
+
+export const Step = {
+  start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
+  duration_us: {
+    unit: "us",
+    text: "Length of the host row `ProfilerStep#N`. A trace without any is one step.",
+  },
+  forward_us: {
+    unit: "us",
+    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did.",
+  },
+  backward_us: { unit: "us", text: "Time in which any thread evaluated an autograd node." },
+  optimizer_us: {
+    unit: "us",
+    text: "Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to.",
+  },
+  data_us: { unit: "us", text: "Time in neither of these inside `DataLoader` annotations." },
+  other_us: { unit: "us", text: "The rest of the step." },
+  device_busy_us: {
+    unit: "us",
+    text: "Length of the union of a device's work, clipped to the step on the host and summed over the devices that did any work.",
+  },
+  device_idle_us: {
+    unit: "us",
+    text: "The step's duration times these devices, less `device_busy_us`.",
+  },
+  sync_blocked_us: { unit: "us", text: "Time in which some host thread waited for a device." },
+  idle: { text: "`device_idle_us` by its cause." },
+  queue_full_us: {
+    unit: "us",
+    text: "Time in which a launch waited for room in a device's full queue: the call lasted over 20 times the median of its name while at least 900 launches had not begun. The device limits the step then, not the host: it is in no `sync_*`. Null without launches.",
+  },
+  backward_idle_us: {
+    unit: "us",
+    text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later.",
+  },
+} as const;
+
+export const Stream = {
+  count: { unit: "count", text: "Device events." },
+  busy_us: { unit: "us", text: "Time in which any work ran." },
+  host_us: {
+    unit: "us",
+    text: "Pauses before work that was launched after the pause began; null, as all below, without any launch.",
+  },
+  kernel_us: {
+    unit: "us",
+    text: "Pauses shorter than 30 us before work that was launched before the pause began.",
+  },
+  other_us: {
+    unit: "us",
+    text: "The other pauses: longer ones, and those before work whose launch is not known.",
+  },
+  queue_mean: {
+    unit: "count",
+    text: "Device events launched on the stream that have not begun, mean over time. One more with the start of each launch, one less with each start of work.",
+  },
+  queue_max: { unit: "count", text: "The most of them there were." },
+} as const;
+
+export const Sync = {
+  event_id: { text: "The call that held the longest part of the wait." },
+  api: { text: "Name of the call that held the longer part." },
+  start_us: { unit: "us", text: "Start of the first call." },
+  duration_us: { unit: "us", text: "To the end of the last call." },
+  phase: { text: '"forward", "backward", "optimizer", "data" or "other".' },
+  operator_id: { text: "Event of the call of the operator." },
+  node_id: { text: "Event of the node's evaluation." },
+  cause: {
+    text: "Id of the first rule, in their order of priority, that explains the sync; `profiler` for the profiler's own call as it starts or stops. `sync-explicit` is where no operator asked for it, `sync-in-operator` where one did and no other rule fits.",
+  },
+  device_idle_us: {
+    unit: "us",
+    text: "Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it the host could be no further ahead).",
+  },
+  stack: {
+    text: "Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none.",
+  },
+  waited_for: {
+    text: "Of a copy that waits: the work that ended last before the copy began, or the copy itself, whichever took the longer part. Of any other: the work of any device that ended last before the sync returned. Null where none ended within the sync.",
+  },
+} as const;
+
+export const SyncChange = {
+  count: { unit: "count", text: "Syncs." },
+  blocked_us: { unit: "us", text: "Sum of their durations." },
+  device_idle_us: { unit: "us", text: "Device idle time that they caused." },
+} as const;
+
+export const Thread = {
+  thread: { text: "Its name, or its number where it has none; as `syncs[].thread`." },
+  process: { text: "Number of its process." },
+  role: {
+    text: "Of the whole trace, the first of these that holds: `forward` (steps are marked on it, or forward work ran on it outside of nodes: the loop's own thread), `backward` (it evaluated nodes), `data` (a `DataLoader` annotation, or a thread that torch names as one of its loader's), `other`.",
+  },
+  busy_us: {
+    unit: "us",
+    text: "Time in which any operator, annotation (no step's) or call of the device's runtime was open on it, clipped to the selected steps. Python between these is not in it: the frame of a thread's loop is open all the time.",
+  },
+  by_phase: {
+    unit: "us",
+    text: "`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it.",
+  },
+  blocked_us: { unit: "us", text: "The part of it in which the thread waited for a device." },
+} as const;
+
+export const TimelineLane = {
+  depth: { unit: "count", text: "Rows that nest, 1 for none." },
+  events: { unit: "count", text: "Events of the lane, or points of its curve." },
+  thread: {
+    text: "Name of the thread of the host, as in the report's rows; null where the lane is of none.",
+  },
+  thread_id: { text: "Id of that thread, as in the report's rows." },
+  device: { text: "Id of the device, as in the report's rows; null where the lane is of none." },
+  stream: { text: "Stream of the device; null where the lane is of none." },
+  stream_id: { text: "Id of that stream, as in the report's rows." },
+} as const;
+
+export const TimelineOverview = {
+  start_us: { unit: "us", text: "Start of the trace on its own clock, as in the report." },
+  duration_us: { unit: "us" },
+  events: { unit: "count" },
+  colours: { text: "What the colours of blocks mean." },
+} as const;
+
+export const TimelineWindow = { start: { unit: "us" }, end: { unit: "us" } } as const;
+
+export const TopEntry = {
+  kind: {
+    text: "Kind of the lanes that show it: device work, operators, modules forward or backward.",
+  },
+  measure: { text: "Whose time it is." },
+  count: { unit: "count", text: "Device events, calls, or (modules) device events or host rows." },
+  total_us: {
+    unit: "us",
+    text: "Sum of their times in the window; of a module, including those below it.",
+  },
+  self_us: { unit: "us", text: "Less what is inside; null for device work." },
+} as const;
+
+export const Totals = {
+  device_busy_us: { unit: "us", text: "By device: time in which it did any work." },
+  backward_device_us: {
+    unit: "us",
+    text: "Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by.",
+  },
+  forward_device_us: { unit: "us", text: "Device time of work launched in the forward phase." },
+  optimizer_device_us: { unit: "us", text: "Device time of work launched in the optimizer phase." },
+  sync_count: { unit: "count", text: "Syncs, the profiler's own included." },
+  sync_blocked_us: { unit: "us", text: "Sum of their durations." },
+  backward_sync_count: { unit: "count", text: "Syncs in the backward phase." },
+  device_wait_count: {
+    unit: "count",
+    text: "Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`.",
+  },
+  queue_full_count: {
+    unit: "count",
+    text: "Launches that waited for room in a device's full queue.",
+  },
+  queue_full_us: { unit: "us", text: "Sum of their durations." },
+  device_us_by_kind: {
+    unit: "us",
+    text: "Time of all device work, in whatever phase, by kind; kinds without any are left out.",
+  },
+  communication_device_us: {
+    unit: "us",
+    text: "The part of it that is communication; null, as the next two, without device work.",
+  },
+  tensor_core_us: { unit: "us", text: "The part of it that is known to have run on tensor cores." },
+  tensor_core_unknown_us: {
+    unit: "us",
+    text: "The part of it that may have run on tensor cores: its names do not say.",
+  },
+} as const;
+
+export const TraceInfo = {
+  format: { text: 'What the root of the file is: "chrome-object" or "chrome-list".' },
+  events: { unit: "count", text: "Complete events of the trace." },
+  start_us: { unit: "us", text: "On the trace's own clock." },
+  duration_us: {
+    unit: "us",
+    text: "From the first start to the last end of the events of host and devices.",
+  },
+  recorder: { text: "The recorder's manifest (version, markers); null where it left none." },
+} as const;
+
+export const TraceWarning = { count: { unit: "count", text: "How often it was seen." } } as const;
+
+export const Unplaced = {
+  forward_host_us: { unit: "us", text: "Part of `forward.host_us` of the module." },
+  forward_device_us: { unit: "us", text: "Part of `forward.device_us` of the module." },
+  backward_host_us: { unit: "us", text: "Part of `backward.host_us` of the module." },
+  backward_device_us: { unit: "us", text: "Part of `backward.device_us` of the module." },
+} as const;
+
+export const WaitedFor = {
+  duration_us: { unit: "us", text: "Duration of the device event." },
+} as const;
+
+export const WindowStatistics = {
+  start: { unit: "us", text: "Start of the window." },
+  end: { unit: "us", text: "End of the window." },
+  events: { unit: "count", text: "Rows of the trace that touch the window." },
+  host_blocked_us: { unit: "us", text: "Time in which any thread waited for a device." },
+  waits: { unit: "count", text: "Syncs that touch the window." },
+  sync_blocked_us: { unit: "us", text: "Sum of their times in the window." },
+  phases: { unit: "us", text: "Host time within steps by phase, as the report's `steps[]`." },
+  top: { text: "Up to 20 names of each kind, most expensive first." },
+  omitted: { unit: "count", text: "Names that `top` leaves out, by kind." },
+} as const;
+
+export const Work = {
+  host_us: { unit: "us", text: "`self_host_us` plus that of all modules below in the tree." },
+  device_us: { unit: "us", text: "`self_device_us` plus that of all modules below in the tree." },
+  self_host_us: {
+    unit: "us",
+    text: "Forward: time of the module's calls less that of module calls inside them. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",
+  },
+  self_device_us: {
+    unit: "us",
+    text: "Forward: device work launched in the module's calls, outside the backward pass, and in no inner module's call. Backward: device work launched inside nodes that belong to the module; work launched inside a module's call within a node belongs to the module called.",
+  },
+  kernels: {
+    unit: "count",
+    text: "Kernels (copies and sets not counted) of the module and those below.",
+  },
+  by_kind: {
+    unit: "us",
+    text: "`device_us` by kind of work, summing to it; kinds without any are left out.",
+  },
+  tensor_core_us: {
+    unit: "us",
+    text: "The part of `device_us` that is known to have run on tensor cores.",
+  },
+} as const;

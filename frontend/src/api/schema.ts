@@ -1,0 +1,1159 @@
+/** The answers of the server: microseconds, bytes. Made from docs/openapi.json by `make schema`; do not edit. */
+/* eslint-disable max-lines */
+
+/** Something to look at that no trace shows. */
+export interface Advice {
+  /** Id of the rule. */
+  id: string;
+  title: string;
+  fix: string;
+}
+
+/** Calls of one name that allocate or free memory of a device, or pin memory. They are not syncs, although some stop the device. */
+export interface Allocation {
+  id: number;
+  api: string;
+  /** Calls; one inside another is part of it. */
+  count: number;
+  /** Time in these calls; it is not in `sync_blocked_us`. */
+  blocked_us: number;
+  /** The `allocator` idle time during them. */
+  device_idle_us: number | null;
+}
+
+/** Device work of one direction: with the modules below, and of the module alone. */
+export interface Amount {
+  /** Device events of the module and those below. */
+  count: number;
+  /** Sum of their durations. */
+  device_us: number;
+  /** Device events of the module alone. */
+  self_count: number;
+  /** Sum of their durations. */
+  self_device_us: number;
+}
+
+/** One step with its device work, by torch_tb_profiler's categories, which sum to it. */
+export interface Breakdown {
+  /** As `step_id`. */
+  id: number;
+  step: string;
+  step_id: number;
+  /** Start of the step, but no earlier than the end of the one before. */
+  start_us: number;
+  /** Until the end of the step, or of the last device work launched in it. */
+  duration_us: number;
+  /** Kernels that are not a collective's. */
+  kernel_us: number;
+  /** Copies. */
+  copy_us: number;
+  /** Sets. */
+  set_us: number;
+  /** Kernels of collectives, and the `nccl:`, `gloo:`, ... rows of the host. */
+  communication_us: number;
+  /** Calls of the device's runtime or driver. */
+  runtime_us: number;
+  /** `DataLoader` annotations. */
+  data_us: number;
+  /** Operators and annotations. */
+  host_us: number;
+  /** The rest: Python between operators, or nothing. */
+  other_us: number;
+}
+
+/** One call of a module, or a bin of consecutive calls. */
+export interface CallRow {
+  /** 1, or how many calls the bin holds; times are then their sums. */
+  calls: number;
+  /** Start of the first call, on the trace's own clock. */
+  start_us: number;
+  /** Length of the call on the host; of a bin from its first start to its last end. */
+  duration_us: number;
+  /** As `forward.host_us` of the module. */
+  forward_host_us: number;
+  /** As `forward.device_us` of the module. */
+  forward_device_us: number | null;
+  /** As `backward.host_us` of the module, of the nodes that the call made. */
+  backward_host_us: number;
+  /** As `backward.device_us` of the module, of the nodes that the call made. */
+  backward_device_us: number | null;
+  /** Start of the first of its autograd nodes; null where none ran. */
+  backward_start_us: number | null;
+  /** From there to the end of the last one. */
+  backward_duration_us: number | null;
+}
+
+/** Calls by start, without recomputed ones. Rows and `unplaced` sum to the module's row. */
+export interface CallsOverTime {
+  /** Calls. */
+  count: number;
+  /** Whether a row is a bin of consecutive calls: from 2,000 calls on. */
+  binned: boolean;
+  rows: CallRow[];
+  unplaced: Unplaced;
+  /** The most expensive single call by each measure; measures without any time are left out. */
+  slowest: Record<string, CallRow>;
+}
+
+/** What is around an event. */
+export interface ChainLink {
+  kind: "annotation" | "call" | "line" | "module" | "node" | "operator";
+  text: string;
+  /** Id of the event; null for what is on no lane. */
+  id: number | null;
+}
+
+/** What changed between two traces, with the names of all steps of each. */
+export interface Compared {
+  comparison: Comparison;
+  base_steps: string[];
+  other_steps: string[];
+}
+
+/** The difference of two reports: means per step, and the other side less the base. */
+export interface Comparison {
+  schema: number;
+  /** "device" where both traces hold the device time of their backward pass, else "host". */
+  measure: string;
+  base: Side;
+  other: Side;
+  /** Mean length of a step on the host. */
+  step_us: Pair;
+  /** Time of the forward, by `measure`: `totals.forward_device_us` or `steps[].forward_us`. */
+  forward_us: Pair;
+  /** Time of the backward, by `measure`: as `coverage.backward_device_us` or its host time. */
+  backward_us: Pair;
+  /** The part of it that belongs to no module. */
+  backward_unattributed_us: Pair;
+  /** Syncs, without the profiler's own. */
+  syncs: Pair;
+  /** Sum of their durations. */
+  sync_blocked_us: Pair;
+  /** Those that changed most first, as in each of the tables below. */
+  modules: ModuleChange[];
+  /** `step_us.base` divided by `step_us.other`: 2 is twice as fast. Null where a side has no steps. */
+  speedup: number | null;
+  /** The host's phases, which sum to `step_us`. */
+  phases_us: Record<string, Pair>;
+  /** Time in which the devices did any work, summed over them. */
+  device_busy_us: Pair;
+  /** Time in which they did none. */
+  device_idle_us: Pair;
+  /** `device_idle_us` by its cause, summing to it; empty where neither side has it. */
+  idle_us: Record<string, Pair>;
+  /** All device work by its kind. */
+  device_us_by_kind: Record<string, Pair>;
+  /** By cause and call site; they sum to `syncs` and `sync_blocked_us`, which leave out the profiler's own call. */
+  sync_sites: SyncChange[];
+  /** Device work by name; with `kernels_omitted_us` it sums to `device_us_by_kind`. */
+  kernels: KernelChange[];
+  /** Device work of the names that a side's table of kernels leaves out. */
+  kernels_omitted_us: Pair;
+  findings: FindingChange[];
+}
+
+/** How much of the backward pass could be attributed, and by what. */
+export interface Coverage {
+  /** All device work launched inside a node, whatever launched it. Equals `totals.backward_device_us` and the sum over modules of `backward.self_device_us` plus `unattributed_us`. */
+  backward_device_us: number | null;
+  /** The part of it that belongs to no module. */
+  unattributed_us: number | null;
+  /** Time of all nodes, each less the evaluations nested in it. Equals the sum over modules of `backward.self_host_us` plus `unattributed_host_us`. */
+  backward_host_us: number;
+  /** The part of it that belongs to no module. */
+  unattributed_host_us: number;
+  /** Attributed backward time by evidence: device time where there is any, else host time; `measure` says which. */
+  by_evidence: Record<string, number>;
+  /** "device" or "host". */
+  measure: string;
+  /** Attributed backward host time by evidence. */
+  by_evidence_host: Record<string, number>;
+  /** The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all. */
+  unattributed_by_reason: Record<string, number>;
+  /** The part of `backward_device_us` that is communication. */
+  communication_device_us: number | null;
+  /** The part of `unattributed_us` that is communication. */
+  unattributed_communication_us: number | null;
+}
+
+/** A device that did any work. */
+export interface Device {
+  /** Device index as the trace numbers it, as text ("0"). */
+  id: string;
+  name: string;
+  /** "cuda", "hip", "ze" or "ur" (XPU); "device" where the runtime is unknown. */
+  kind: string;
+}
+
+/** What one device did in a window. */
+export interface DeviceStatistics {
+  id: string;
+  name: string;
+  /** Time in which any work ran. */
+  busy_us: number;
+  /** Time in which none did. */
+  idle_us: number;
+  /** `idle_us` by cause, as the report's `steps[].idle`; sums to it. */
+  idle_by_cause: Record<string, number>;
+}
+
+/** What one device did with its time. */
+export interface DeviceUse {
+  /** As `device`. */
+  id: string;
+  device: string;
+  /** From the first start to the last end of the selected work. */
+  span_us: number;
+  /** The part of it in which any work ran. */
+  busy_us: number;
+  /** Time in which any kernel ran that is not a collective's. */
+  compute_us: number;
+  /** Time in which any kernel of a collective ran. */
+  communication_us: number;
+  /** Time in which both ran. */
+  overlapped_us: number;
+  /** Sum of the kernels' durations. */
+  kernel_us: number;
+  /** The part of it on tensor cores, by the kernels' names. */
+  tensor_core_us: number;
+  /** The part of it launched by an operator that tensor cores could serve (the list is in `tensor_cores.py`) and that holds no other such operator. */
+  tensor_core_eligible_us: number;
+  /** Share of the selected steps as in `breakdown` (from the first one's start to the last one's end) in which any kernel ran. Copies do not count. */
+  utilization: number | null;
+  /** Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null without these arguments (AMD). */
+  sm_efficiency: number | null;
+  /** Mean of `est. achieved occupancy %`, weighted by the kernels' time in it. */
+  occupancy_pct: number | null;
+}
+
+/** The body of every answer with an error's status. */
+export interface ErrorAnswer {
+  error: ErrorDetail;
+}
+
+/** Why there is no answer. */
+export interface ErrorDetail {
+  kind: "internal" | "not_found" | "trace" | "unwanted" | "usage";
+  /** One line for a person. */
+  message: string;
+}
+
+/** All that is known of one event; what does not apply to it is null. */
+export interface EventDetail {
+  id: number;
+  /** Id of the lane that shows it. */
+  lane: string;
+  /** Its row of the lane, from 0. */
+  depth: number;
+  name: string;
+  /** Row of the timeline's colours. */
+  colour: number;
+  start: number;
+  duration: number;
+  /** Category of a row of the trace, or what the analysis made the event of. */
+  category: string;
+  thread: string | null;
+  device: string | null;
+  stream: string | null;
+  step: string | null;
+  phase: string | null;
+  module: string | null;
+  node: string | null;
+  /** How the module of a node, or of its device work, is known. */
+  evidence: string | null;
+  /** Why the module is not known. */
+  no_module: string | null;
+  /** Of a host row: less the host rows inside. Of a phase: without the pauses. */
+  self_us: number | null;
+  /** Device work launched inside a host row or a module. */
+  device_us: number | null;
+  /** From what is around the event outwards. */
+  chain: ChainLink[];
+  links: EventLink[];
+  /** Links beyond the first 200. */
+  links_omitted: number;
+  /** Arguments as the file has them, as text; null where it cannot be read any more. */
+  args: Record<string, string> | null;
+}
+
+/** An event that another one is related to. */
+export interface EventLink {
+  id: number;
+  /** Id of the lane that shows it. */
+  lane: string;
+  /** Its row of the lane, from 0. */
+  depth: number;
+  name: string;
+  /** Row of the timeline's colours. */
+  colour: number;
+  start: number;
+  duration: number;
+  /** Reads from the event to what is linked. */
+  relation:
+    | "backward of"
+    | "caused by"
+    | "ended by"
+    | "forward of"
+    | "launched by"
+    | "launches"
+    | "left idle"
+    | "waited for by"
+    | "waits for";
+}
+
+/** An event: which, where, when. */
+export interface EventSummary {
+  id: number;
+  /** Id of the lane that shows it. */
+  lane: string;
+  /** Its row of the lane, from 0. */
+  depth: number;
+  name: string;
+  /** Row of the timeline's colours. */
+  colour: number;
+  start: number;
+  duration: number;
+}
+
+/** One thing that costs time and could be changed: a rule, and the place where it holds. "A step" is the mean over the steps that count: those chosen; of a whole trace all in which the host launched work (ran anything, where the trace has no launches), less the first, which warms up, where there is another. */
+export interface Finding {
+  /** `rule:where`; the report numbers those that share it. */
+  id: string;
+  /** Id of the rule. */
+  rule: string;
+  /** `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in this trace. */
+  severity: string;
+  title: string;
+  /** Module and node or operator, as a person reads it. */
+  where: string;
+  /** Path of the module; null outside every module. */
+  module: string | null;
+  module_id: number | null;
+  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Null where the trace does not say what the device did. */
+  cost_us_per_step: number | null;
+  /** What the fix saves at most: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time. */
+  gain_us_per_step: number | null;
+  /** What was seen, with its figures. */
+  evidence: string;
+  fix: string;
+  /** How surely the events prove the cause, "high", "medium" or "low": the rule's, or less where an occurrence rests on weaker evidence. */
+  confidence: string;
+  /** Where to read on. */
+  reference: string;
+  /** Rules that no trace shows and that belong to this one: what else to look at. */
+  advice: Advice[];
+  /** How often the rule holds in the steps that count. */
+  count: number;
+  /** Starts of the first 20 of these; of syncs: `syncs[].start_us`. */
+  examples: number[];
+  /** Those of the examples that are syncs which it explains. */
+  sync_ids: number[];
+  /** What may make the figures wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions. */
+  caveats: string[];
+}
+
+/** One finding: gone, new, or of another cost. A finding is found again by rule and place, else by rule and module, else by rule where it is there once on each side. */
+export interface FindingChange {
+  id: string;
+  base_id: string | null;
+  other_id: string | null;
+  rule: string;
+  title: string;
+  fix: string;
+  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  base_where: string | null;
+  other_where: string | null;
+  base_module: string | null;
+  base_module_id: number | null;
+  other_module: string | null;
+  other_module_id: number | null;
+  /** `cost_us_per_step` of the finding. */
+  cost_us: Pair;
+  /** `gain_us_per_step` of the finding. */
+  gain_us: Pair;
+}
+
+/** Idle time of the devices by its cause; the parts sum to `device_idle_us`, to the nanosecond. A moment of idle time has the first of these causes that holds. */
+export interface Idle {
+  /** The host was in a sync, or after one, as in `syncs[].device_idle_us`. After a sync only where none of `data_loading`, `copy`, `allocator` and `profiler` holds. The sum over syncs equals the sum over steps, but for syncs before, after or across steps: the part is counted where the idle time lies, the sync where it began. */
+  sync: number;
+  /** The host was inside a `DataLoader` annotation. */
+  data_loading: number;
+  /** A thread that launches work was inside a synchronous copy, or one of memory that is not pinned, while the device had nothing to do (its copy had not begun). */
+  copy: number;
+  /** A thread that launches work was inside a call that allocates or frees memory. */
+  allocator: number;
+  /** The next work was launched too late: its launch began after the gap did (less `floor`), or the launching call of a kernel was still open then. The host had other things to do. */
+  launch: number;
+  /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's. */
+  communication: number;
+  /** The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. */
+  profiler: number;
+  /** The next work had been launched in time, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
+  device: number;
+  /** Before the launch of a device's first work, after its last work, and before work whose launch is not in the trace. */
+  unknown: number;
+}
+
+/** Inputs of some calls of a module, as far as their first operator shows them. */
+export interface InputShapes {
+  operator: string;
+  /** Shapes of the operator's inputs, as the trace writes them; `[]` for one without a shape. */
+  dims: unknown[];
+  /** Calls with these inputs. */
+  calls: number;
+}
+
+/** Device events of one name and kind: a kernel, a way to copy, or a set. */
+export interface Kernel {
+  id: number;
+  name: string;
+  /** Kind of device work. */
+  kind: string;
+  /** What the device was asked for: "kernel", "copy" or "set". */
+  event: string;
+  /** Device events. */
+  count: number;
+  /** Those that are of a graph: a `*GraphLaunch` call launched them, or they have a `graph id`. */
+  graph_count: number;
+  /** Sum of their durations. */
+  total_us: number;
+  /** Mean of their durations. */
+  mean_us: number;
+  /** The longest of them. */
+  max_us: number;
+  /** `total_us` by the phase of the launch; work without a launch in the trace is in none. */
+  by_phase: Record<string, number>;
+  /** Whether it ran on tensor (matrix) cores, known by its name; null where the name does not say. Only `matrix`, `convolution` and `attention` can. */
+  tensor_core: boolean | null;
+  /** Mean of `blocks per SM`, weighted by duration; events without it do not count. */
+  blocks_per_sm: number | null;
+  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. */
+  occupancy_pct: number | null;
+}
+
+/** Device work of one name. */
+export interface KernelChange {
+  id: string;
+  base_id: number | null;
+  other_id: number | null;
+  name: string;
+  kind: string;
+  event: string;
+  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  /** Device events. */
+  count: Pair;
+  /** Sum of their durations. */
+  total_us: Pair;
+}
+
+/** Modules that launched kernels, copies or sets with a text in their names themselves. */
+export interface KernelSearch {
+  /** Different names that hold the text, whether a module launched them or not. */
+  names: number;
+  /** In the order of the report's modules, each once. */
+  paths: string[];
+  /** Modules found beyond the first 2,000. */
+  omitted: number;
+}
+
+/** Device work of one name and kind that belongs to the module or those below it. */
+export interface KernelUse {
+  name: string;
+  kind: string;
+  /** "kernel", "copy" or "set". */
+  event: string;
+  tensor_core: boolean | null;
+  forward: Amount;
+  backward: Amount;
+  /** A part of `backward`. */
+  recompute: Amount;
+}
+
+/** What the list of kernels leaves out: the cheapest names beyond its length. */
+export interface KernelUseOmitted {
+  /** Names of kernels, copies and sets. */
+  names: number;
+  forward: Amount;
+  backward: Amount;
+  recompute: Amount;
+}
+
+/** What the kernel table leaves out: the cheapest names beyond its length. */
+export interface KernelsOmitted {
+  /** Names left out. */
+  names: number;
+  /** Device events of these names. */
+  count: number;
+  /** Sum of their durations. */
+  total_us: number;
+}
+
+/** What to draw of a lane, by depth, then by start; equally long lists. */
+export interface LaneBlocks {
+  id: string;
+  start: number[];
+  duration: number[];
+  depth: number[];
+  /** Rows of the window's names; -1 where events of several names are merged. */
+  name: number[];
+  /** Rows of the timeline's colours. */
+  colour: number[];
+  /** Events in each block; 1 for an event by itself. */
+  count: number[];
+  /** Id of the event, -1 for a merged block. */
+  event: number[];
+}
+
+/** A number over time; each value holds until the next. */
+export interface LaneCurve {
+  id: string;
+  start: number[];
+  value: number[];
+}
+
+/** What of the log directory is not listed. */
+export interface LeftOut {
+  /** Links that lead out of it. */
+  links: number;
+  /** Folders that cannot be listed. */
+  folders: number;
+}
+
+/** A folder with traces. */
+export interface ListedRun {
+  /** Its path relative to the log directory, "." for that itself. */
+  name: string;
+  workers: ListedWorker[];
+}
+
+/** One trace file. */
+export interface ListedTrace {
+  /** The digits in the file's name; its name where two files have the same. */
+  id: string;
+  file: string;
+  bytes: number;
+  /** Since 1970. */
+  modified: number;
+}
+
+/** The traces that one process wrote, newest first. */
+export interface ListedWorker {
+  name: string;
+  traces: ListedTrace[];
+}
+
+/** Marks of the recorder that began within the selected steps, on any thread, by kind. */
+export interface Marks {
+  /** Forward ranges. */
+  forward: number;
+  /** Gradient marks. */
+  gradient: number;
+  /** Marks before and after a module's backward, each counted. */
+  backward: number;
+  /** Ranges around calls that scale or clip gradients. */
+  function: number;
+}
+
+/** The phases of all steps, merged to 1500 pixels; equally long lists. */
+export interface Minimap {
+  start: number[];
+  duration: number[];
+  /** Rows of the timeline's colours. */
+  colour: number[];
+}
+
+/** One module instance. */
+export interface Module {
+  id: number;
+  /** Qualified name as `named_modules()` gives it below the wrapped root, `""` for the root; without names in the trace, the stack's or annotation's own label. */
+  path: string;
+  class: string;
+  /** Path of the module above; null for a root. */
+  parent: string | null;
+  parent_id: number | null;
+  /** Modules above it; 0 for a root. */
+  depth: number;
+  /** Calls of the module outside the backward pass. */
+  calls: number;
+  forward: Work;
+  backward: Work;
+  /** The part of `backward` that is forward work done again within a node (activation checkpointing): calls of modules inside a node and the device work they launched; in no module's call, forward operators inside a node, which are charged to the node's module. Forward operators are known by their sequence numbers; where nodes made inside a node are evaluated outside it (a backward that is differentiated itself), numbers say nothing. Null where the module and those below it recomputed nothing. */
+  recompute: Work | null;
+  sync: ModuleSync;
+  /** `backward.device_us` less its communication, divided by `forward.device_us`; host times where the trace has no device; null where the forward took none. */
+  backward_ratio: number | null;
+  /** Mean of the kernels' `est. achieved occupancy %` (CUDA only; the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where no kernel has one. */
+  occupancy_pct: number | null;
+  /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
+  shapes: InputShapes[];
+  /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
+  source: string | null;
+}
+
+/** One module, its own work without that of the modules below it. A module is found again by path and class; a stack's label (`Linear_3`), whose numbers are counted again in every process, by class and order; else by the longest end of its path that names one module of its class on each side, without parts such as `module` and `_orig_mod`, which a wrapper puts in. */
+export interface ModuleChange {
+  id: string;
+  base_id: number | null;
+  other_id: number | null;
+  /** On the other side where it is there, else on the base's. */
+  path: string;
+  class: string;
+  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  /** Own time of the forward, by the comparison's `measure`. */
+  forward_us: Pair;
+  /** Own time of the backward, by the comparison's `measure`. */
+  backward_us: Pair;
+  /** In the module and those below it. */
+  syncs: Pair;
+  /** In the module and those below it. */
+  sync_blocked_us: Pair;
+  base_path: string | null;
+  other_path: string | null;
+}
+
+/** One module of a trace, over the selected steps. */
+export interface ModuleDetail {
+  path: string;
+  /** Most expensive first, forward and backward together. */
+  kernels: KernelUse[];
+  /** Null where the list is complete. */
+  kernels_omitted: KernelUseOmitted | null;
+  /** Most expensive first. */
+  nodes: NodeUse[];
+  /** Null where the list is complete. */
+  nodes_omitted: NodeUseOmitted | null;
+  /** Null where the recorder left none. */
+  parameters: Parameters | null;
+  calls: CallsOverTime;
+}
+
+/** Syncs inside a module or the modules below it. */
+export interface ModuleSync {
+  /** Syncs. */
+  count: number;
+  /** Sum of their durations. */
+  blocked_us: number;
+  /** Device idle time that they caused. */
+  device_idle_us: number | null;
+}
+
+/** All autograd nodes of one name. */
+export interface Node {
+  id: number;
+  name: string;
+  /** Evaluations. */
+  count: number;
+  /** Time of the evaluations, each less those nested in it. */
+  host_us: number;
+  /** Device work launched inside them. */
+  device_us: number | null;
+}
+
+/** Autograd nodes of one name: with the modules below, and of the module alone. */
+export interface NodeUse {
+  name: string;
+  /** Evaluations. */
+  count: number;
+  /** Time of these, each less those nested in it. */
+  host_us: number;
+  /** The module's own work that was launched inside; work that recomputes the module in a node of another module is here, that node is not. */
+  device_us: number | null;
+  /** Evaluations that belong to the module itself. */
+  self_count: number;
+  /** The same of these. */
+  self_host_us: number;
+  /** Device work of the module itself launched inside. */
+  self_device_us: number | null;
+}
+
+/** What the list of nodes leaves out. */
+export interface NodeUseOmitted {
+  /** Names of nodes. */
+  names: number;
+  /** Evaluations. */
+  count: number;
+  /** Time of these, each less those nested in it. */
+  host_us: number;
+  /** Device work of the module launched inside. */
+  device_us: number | null;
+  /** Evaluations that belong to the module itself. */
+  self_count: number;
+  /** The same of these. */
+  self_host_us: number;
+  /** Device work of the module itself launched inside. */
+  self_device_us: number | null;
+}
+
+/** All calls of operators or annotations of one name, counted as `key_averages()` does. */
+export interface Operator {
+  id: number;
+  name: string;
+  /** Rows of that name. A row whose only row inside has its own name is one call with it. */
+  calls: number;
+  /** Sum of their durations. A recursive operator's time counts once for each level. */
+  host_us: number;
+  /** Less the operators, annotations and calls of the device's runtime inside. Marks and Python frames inside are not subtracted. */
+  self_host_us: number;
+  /** Device work launched inside. */
+  device_us: number | null;
+  /** The part of it that no operator or annotation further in launched. */
+  self_device_us: number | null;
+}
+
+/** One number on both sides; null where a side does not have it. */
+export interface Pair {
+  base: number | null;
+  other: number | null;
+  /** `other` less `base`; what is on one side alone costs nothing on the other. */
+  change: number | null;
+}
+
+/** A module's parameters as the recorder saw them, each counted where it is held first. */
+export interface Parameters {
+  /** Elements of the parameters of the module and those below. */
+  count: number;
+  /** Memory that they take. */
+  bytes: number;
+  /** Elements of the module's own. */
+  self_count: number;
+  /** Memory that these take. */
+  self_bytes: number;
+  /** Whether a parameter of the module itself requires a gradient. */
+  trainable: boolean;
+  shared: SharedParameter[];
+}
+
+/** How far the reading of a trace is; what is not known is null. */
+export interface Progress {
+  /** "waiting", "decoding", "columns", "attribution" or "done". */
+  stage: string;
+  /** Of the stage. */
+  done: number | null;
+  /** Bytes of the file that were read, as it lies on the disk. */
+  bytes: number | null;
+  /** Events that were read. */
+  events: number | null;
+}
+
+/** What the recorder left in the selected steps, and what that cost. */
+export interface Recorder {
+  /** Version of the marks' format; the latest of those in the trace. */
+  version: number | null;
+  /** The `markers` options that modules were wrapped with, from the manifest; empty without one. */
+  markers: string[];
+  marks: Marks;
+  /** An estimate: for each kind, the marks counted times the host time that one of them cost, which the recorder measured during the recording and left in the manifest (`cost_us`, a median). Null where the manifest has none for a kind that is there. */
+  own_host_us: number | null;
+  /** `own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads that ran at the same time are all counted, though not each of them makes a step longer. The profiler's own cost is not in it. */
+  own_share: number | null;
+}
+
+/** The whole report. */
+export interface ReportData {
+  /** Version of the report's form; one version only gains fields. */
+  schema: number;
+  trace: TraceInfo;
+  totals: Totals;
+  steps: Step[];
+  /** Parents before children, each root's tree in `named_modules()` order. */
+  modules: Module[];
+  nodes: Node[];
+  syncs: Sync[];
+  /** By name, most expensive first. */
+  allocations: Allocation[];
+  coverage: Coverage;
+  findings: Finding[];
+  /** Null where the trace holds no marks of our recorder. */
+  recorder: Recorder | null;
+  /** Device work by name and kind, most expensive first; copies and sets are rows too. At most 500 rows. */
+  kernels: Kernel[];
+  /** What `kernels` leaves out; null where the table is complete. */
+  kernels_omitted: KernelsOmitted | null;
+  /** `cpu_op` and `user_annotation` rows by name, most expensive first; steps and our recorder's marks are left out. At most 1000 rows. */
+  operators: Operator[];
+  /** Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 % as many device events as of the step before, are left out. */
+  breakdown: Breakdown[];
+  devices: DeviceUse[];
+  /** By device, busiest first. */
+  streams: Stream[];
+  /** Threads of the host on which operators, annotations or calls of the device's runtime began, busiest first; what runs on no thread of the forward or the backward (the collectives' and loaders' own) is here too. Rows among a device's streams that mirror calls are not threads. */
+  threads: Thread[];
+}
+
+/** A rule, without a trace. */
+export interface RuleInfo {
+  id: string;
+  family:
+    | "compile"
+    | "data-loading"
+    | "data-movement"
+    | "distributed"
+    | "host"
+    | "kernels"
+    | "memory"
+    | "optimizer"
+    | "precision"
+    | "sync";
+  /** What is wrong, a phrase that stands by itself. */
+  title: string;
+  /** Whether a trace can show it; if not, it appears as advice under other findings. */
+  visible: boolean;
+  /** What in a trace makes it hold, in words. */
+  matches: string;
+  /** What to do about it, in whole sentences. */
+  fix: string;
+  reference: string;
+  confidence: "high" | "low" | "medium";
+  /** Ids of rules that no trace shows and that belong under this one's findings. */
+  advice: string[];
+}
+
+/** The log directory. */
+export interface Runs {
+  logdir: string;
+  version: string;
+  runs: ListedRun[];
+  left_out: LeftOut;
+}
+
+/** Events with a text in their names. */
+export interface SearchResult {
+  total: number;
+  /** The first 500 by start. */
+  hits: EventSummary[];
+  /** Events that begin in each of `width` equal parts of the window; sums to `total`. */
+  density: number[];
+}
+
+/** A parameter that an earlier module holds too, and that is counted there. */
+export interface SharedParameter {
+  parameter: string;
+  owner: string;
+  owner_parameter: string;
+}
+
+/** Which trace a side of the comparison is. */
+export interface Side {
+  path: string;
+  /** Steps that count. */
+  steps: number;
+  step_names: string[];
+}
+
+/** Where syncs were made. */
+export interface Site {
+  module: string | null;
+  module_id: number | null;
+  node: string | null;
+  operator: string | null;
+  /** The innermost frame that is not torch's own, `file.py(line): function`. */
+  frame: string | null;
+}
+
+/** One step of the training loop; the five host phases sum to its duration. */
+export interface Step {
+  id: number;
+  name: string;
+  /** Start of the step, on the trace's own clock. */
+  start_us: number;
+  /** Length of the host row `ProfilerStep#N`. A trace without any is one step. */
+  duration_us: number;
+  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. */
+  forward_us: number;
+  /** Time in which any thread evaluated an autograd node. */
+  backward_us: number;
+  /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. */
+  optimizer_us: number;
+  /** Time in neither of these inside `DataLoader` annotations. */
+  data_us: number;
+  /** The rest of the step. */
+  other_us: number;
+  /** Length of the union of a device's work, clipped to the step on the host and summed over the devices that did any work. */
+  device_busy_us: number | null;
+  /** The step's duration times these devices, less `device_busy_us`. */
+  device_idle_us: number | null;
+  /** Time in which some host thread waited for a device. */
+  sync_blocked_us: number;
+  /** `device_idle_us` by its cause. */
+  idle: Idle | null;
+  /** Time in which a launch waited for room in a device's full queue: the call lasted over 20 times the median of its name while at least 900 launches had not begun. The device limits the step then, not the host: it is in no `sync_*`. Null without launches. */
+  queue_full_us: number | null;
+  /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
+  backward_idle_us: number | null;
+}
+
+/** One stream of a device: its work, its pauses, and its queue of launched work. A pause lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
+export interface Stream {
+  id: number;
+  device: string;
+  device_id: string;
+  stream: string;
+  /** Device events. */
+  count: number;
+  /** Time in which any work ran. */
+  busy_us: number;
+  /** Pauses before work that was launched after the pause began; null, as all below, without any launch. */
+  host_us: number | null;
+  /** Pauses shorter than 30 us before work that was launched before the pause began. */
+  kernel_us: number | null;
+  /** The other pauses: longer ones, and those before work whose launch is not known. */
+  other_us: number | null;
+  /** Device events launched on the stream that have not begun, mean over time. One more with the start of each launch, one less with each start of work. */
+  queue_mean: number | null;
+  /** The most of them there were. */
+  queue_max: number | null;
+}
+
+/** One sync: the host waited for a device. */
+export interface Sync {
+  id: number;
+  /** The call that held the longest part of the wait. */
+  event_id: number;
+  /** Name of the call that held the longer part. */
+  api: string;
+  /** Start of the first call. */
+  start_us: number;
+  /** To the end of the last call. */
+  duration_us: number;
+  step: string | null;
+  step_id: number | null;
+  /** "forward", "backward", "optimizer", "data" or "other". */
+  phase: string;
+  operator: string | null;
+  /** Event of the call of the operator. */
+  operator_id: number | null;
+  node: string | null;
+  /** Event of the node's evaluation. */
+  node_id: number | null;
+  module: string | null;
+  module_id: number | null;
+  /** Id of the first rule, in their order of priority, that explains the sync; `profiler` for the profiler's own call as it starts or stops. `sync-explicit` is where no operator asked for it, `sync-in-operator` where one did and no other rule fits. */
+  cause: string;
+  /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it the host could be no further ahead). */
+  device_idle_us: number | null;
+  /** Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none. */
+  stack: string[];
+  thread: string;
+  thread_id: number;
+  /** Of a copy that waits: the work that ended last before the copy began, or the copy itself, whichever took the longer part. Of any other: the work of any device that ended last before the sync returned. Null where none ended within the sync. */
+  waited_for: WaitedFor | null;
+}
+
+/** The syncs of one cause and call site: module, node, operator and frame, whatever its line. */
+export interface SyncChange {
+  id: string;
+  base_id: number | null;
+  other_id: number | null;
+  cause: string;
+  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  base_site: Site | null;
+  other_site: Site | null;
+  /** Syncs. */
+  count: Pair;
+  /** Sum of their durations. */
+  blocked_us: Pair;
+  /** Device idle time that they caused. */
+  device_idle_us: Pair;
+}
+
+/** A thread of the host, and what it did. */
+export interface Thread {
+  id: number;
+  /** Its name, or its number where it has none; as `syncs[].thread`. */
+  thread: string;
+  /** Number of its process. */
+  process: string;
+  /** Of the whole trace, the first of these that holds: `forward` (steps are marked on it, or forward work ran on it outside of nodes: the loop's own thread), `backward` (it evaluated nodes), `data` (a `DataLoader` annotation, or a thread that torch names as one of its loader's), `other`. */
+  role: string;
+  /** Time in which any operator, annotation (no step's) or call of the device's runtime was open on it, clipped to the selected steps. Python between these is not in it: the frame of a thread's loop is open all the time. */
+  busy_us: number;
+  /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. */
+  by_phase: Record<string, number>;
+  /** The part of it in which the thread waited for a device. */
+  blocked_us: number;
+}
+
+/** One lane: events in `depth` rows, or the points of a curve. */
+export interface TimelineLane {
+  id: string;
+  group: string;
+  title: string;
+  subtitle: string;
+  kind: "annotations" | "backward" | "device" | "forward" | "host" | "idle" | "queue" | "steps";
+  /** Rows that nest, 1 for none. */
+  depth: number;
+  /** Events of the lane, or points of its curve. */
+  events: number;
+  /** Name of the thread of the host, as in the report's rows; null where the lane is of none. */
+  thread: string | null;
+  /** Id of that thread, as in the report's rows. */
+  thread_id: number | null;
+  /** Id of the device, as in the report's rows; null where the lane is of none. */
+  device: string | null;
+  /** Stream of the device; null where the lane is of none. */
+  stream: string | null;
+  /** Id of that stream, as in the report's rows. */
+  stream_id: number | null;
+}
+
+/** The lanes of a trace, its bounds and a minimap. */
+export interface TimelineOverview {
+  /** Start of the trace on its own clock, as in the report. */
+  start_us: number;
+  duration_us: number;
+  events: number;
+  lanes: TimelineLane[];
+  minimap: Minimap;
+  /** What the colours of blocks mean. */
+  colours: string[];
+}
+
+/** The blocks of a window. */
+export interface TimelineWindow {
+  start: number;
+  end: number;
+  names: string[];
+  lanes: LaneBlocks[];
+  curves: LaneCurve[];
+}
+
+/** One of the names that took most of a window. */
+export interface TopEntry {
+  /** Kind of the lanes that show it: device work, operators, modules forward or backward. */
+  kind: "backward" | "device" | "forward" | "host";
+  /** Whose time it is. */
+  measure: "device" | "host";
+  name: string;
+  /** Device events, calls, or (modules) device events or host rows. */
+  count: number;
+  /** Sum of their times in the window; of a module, including those below it. */
+  total_us: number;
+  /** Less what is inside; null for device work. */
+  self_us: number | null;
+}
+
+/** Sums over all selected steps. */
+export interface Totals {
+  /** By device: time in which it did any work. */
+  device_busy_us: Record<string, number>;
+  /** Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by. */
+  backward_device_us: number | null;
+  /** Device time of work launched in the forward phase. */
+  forward_device_us: number | null;
+  /** Device time of work launched in the optimizer phase. */
+  optimizer_device_us: number | null;
+  /** Syncs, the profiler's own included. */
+  sync_count: number;
+  /** Sum of their durations. */
+  sync_blocked_us: number;
+  /** Syncs in the backward phase. */
+  backward_sync_count: number;
+  /** Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`. */
+  device_wait_count: number;
+  /** Launches that waited for room in a device's full queue. */
+  queue_full_count: number | null;
+  /** Sum of their durations. */
+  queue_full_us: number | null;
+  /** Time of all device work, in whatever phase, by kind; kinds without any are left out. */
+  device_us_by_kind: Record<string, number>;
+  /** The part of it that is communication; null, as the next two, without device work. */
+  communication_device_us: number | null;
+  /** The part of it that is known to have run on tensor cores. */
+  tensor_core_us: number | null;
+  /** The part of it that may have run on tensor cores: its names do not say. */
+  tensor_core_unknown_us: number | null;
+}
+
+/** The file, and what it was recorded on. */
+export interface TraceInfo {
+  path: string;
+  /** What the root of the file is: "chrome-object" or "chrome-list". */
+  format: string;
+  /** Complete events of the trace. */
+  events: number;
+  /** On the trace's own clock. */
+  start_us: number;
+  /** From the first start to the last end of the events of host and devices. */
+  duration_us: number;
+  devices: Device[];
+  rank: number | null;
+  world_size: number | null;
+  torch_version: string | null;
+  /** The recorder's manifest (version, markers); null where it left none. */
+  recorder: Record<string, unknown> | null;
+  warnings: TraceWarning[];
+}
+
+/** Something about the trace that the reader of the report should know. */
+export interface TraceWarning {
+  code: string;
+  message: string;
+  /** How often it was seen. */
+  count: number;
+}
+
+/** Time of the module that is in no call of its own. */
+export interface Unplaced {
+  /** Part of `forward.host_us` of the module. */
+  forward_host_us: number;
+  /** Part of `forward.device_us` of the module. */
+  forward_device_us: number | null;
+  /** Part of `backward.host_us` of the module. */
+  backward_host_us: number;
+  /** Part of `backward.device_us` of the module. */
+  backward_device_us: number | null;
+}
+
+/** The device event that took the longer part of a sync. */
+export interface WaitedFor {
+  event_id: number;
+  name: string;
+  device: string;
+  device_id: string;
+  stream: string;
+  stream_id: number;
+  /** Duration of the device event. */
+  duration_us: number;
+}
+
+/** What host and devices did in a window, clipped to it. */
+export interface WindowStatistics {
+  /** Start of the window. */
+  start: number;
+  /** End of the window. */
+  end: number;
+  /** Rows of the trace that touch the window. */
+  events: number;
+  /** Time in which any thread waited for a device. */
+  host_blocked_us: number;
+  /** Syncs that touch the window. */
+  waits: number;
+  /** Sum of their times in the window. */
+  sync_blocked_us: number;
+  /** Host time within steps by phase, as the report's `steps[]`. */
+  phases: Record<string, number>;
+  devices: DeviceStatistics[];
+  /** Up to 20 names of each kind, most expensive first. */
+  top: TopEntry[];
+  /** Names that `top` leaves out, by kind. */
+  omitted: Record<string, number>;
+}
+
+/** Work of one direction (forward, backward, recompute) of one module. Device times are sums of durations: work that ran at the same time on two streams counts twice. */
+export interface Work {
+  /** `self_host_us` plus that of all modules below in the tree. */
+  host_us: number | null;
+  /** `self_device_us` plus that of all modules below in the tree. */
+  device_us: number | null;
+  /** Forward: time of the module's calls less that of module calls inside them. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's). */
+  self_host_us: number | null;
+  /** Forward: device work launched in the module's calls, outside the backward pass, and in no inner module's call. Backward: device work launched inside nodes that belong to the module; work launched inside a module's call within a node belongs to the module called. */
+  self_device_us: number | null;
+  /** Kernels (copies and sets not counted) of the module and those below. */
+  kernels: number | null;
+  /** `device_us` by kind of work, summing to it; kinds without any are left out. */
+  by_kind: Record<string, number> | null;
+  /** The part of `device_us` that is known to have run on tensor cores. */
+  tensor_core_us: number | null;
+}

@@ -1,0 +1,110 @@
+"""Rows about devices, their streams and their kernels."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from tb_hookview.schema.units import Count, MeanCount, Percent, Share, TimeByPhase, Us
+
+
+class DeviceUse(Struct, frozen=True):
+    """What one device did with its time."""
+
+    id: str
+    """As `device`."""
+    device: str
+    span_us: Us
+    """From the first start to the last end of the selected work."""
+    busy_us: Us
+    """The part of it in which any work ran."""
+    compute_us: Us
+    """Time in which any kernel ran that is not a collective's."""
+    communication_us: Us
+    """Time in which any kernel of a collective ran."""
+    overlapped_us: Us
+    """Time in which both ran."""
+    kernel_us: Us
+    """Sum of the kernels' durations."""
+    tensor_core_us: Us
+    """The part of it on tensor cores, by the kernels' names."""
+    tensor_core_eligible_us: Us
+    """The part of it launched by an operator that tensor cores could serve (the list is in
+    `tensor_cores.py`) and that holds no other such operator."""
+    utilization: Share | None
+    """Share of the selected steps as in `breakdown` (from the first one's start to the last one's
+    end) in which any kernel ran. Copies do not count."""
+    sm_efficiency: Share | None
+    """Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at
+    most one counts; null without these arguments (AMD)."""
+    occupancy_pct: Percent | None
+    """Mean of `est. achieved occupancy %`, weighted by the kernels' time in it."""
+
+
+class Stream(Struct, frozen=True):
+    """One stream of a device: its work, its pauses, and its queue of launched work.
+
+    A pause lies between the latest end so far and the next start. Another stream may have worked
+    meanwhile: why the device as a whole idled is in `steps[].idle`.
+    """
+
+    id: int
+    device: str
+    device_id: str
+    stream: str
+    count: Count
+    """Device events."""
+    busy_us: Us
+    """Time in which any work ran."""
+    host_us: Us | None
+    """Pauses before work that was launched after the pause began; null, as all below, without any
+    launch."""
+    kernel_us: Us | None
+    """Pauses shorter than 30 us before work that was launched before the pause began."""
+    other_us: Us | None
+    """The other pauses: longer ones, and those before work whose launch is not known."""
+    queue_mean: MeanCount | None
+    """Device events launched on the stream that have not begun, mean over time. One more with the
+    start of each launch, one less with each start of work."""
+    queue_max: Count | None
+    """The most of them there were."""
+
+
+class Kernel(Struct, frozen=True):
+    """Device events of one name and kind: a kernel, a way to copy, or a set."""
+
+    id: int
+    name: str
+    kind: str
+    """Kind of device work."""
+    event: str
+    """What the device was asked for: "kernel", "copy" or "set"."""
+    count: Count
+    """Device events."""
+    graph_count: Count
+    """Those that are of a graph: a `*GraphLaunch` call launched them, or they have a `graph id`."""
+    total_us: Us
+    """Sum of their durations."""
+    mean_us: Us
+    """Mean of their durations."""
+    max_us: Us
+    """The longest of them."""
+    by_phase: TimeByPhase
+    """`total_us` by the phase of the launch; work without a launch in the trace is in none."""
+    tensor_core: bool | None
+    """Whether it ran on tensor (matrix) cores, known by its name; null where the name does not say.
+    Only `matrix`, `convolution` and `attention` can."""
+    blocks_per_sm: MeanCount | None
+    """Mean of `blocks per SM`, weighted by duration; events without it do not count."""
+    occupancy_pct: Percent | None
+    """Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count."""
+
+
+class KernelsOmitted(Struct, frozen=True):
+    """What the kernel table leaves out: the cheapest names beyond its length."""
+
+    names: Count
+    """Names left out."""
+    count: Count
+    """Device events of these names."""
+    total_us: Us
+    """Sum of their durations."""

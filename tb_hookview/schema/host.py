@@ -1,0 +1,131 @@
+"""Rows about the host: operators, threads, syncs, allocations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from tb_hookview.schema.units import Count, TimeByPhase, Us
+
+PROFILER = "profiler"
+"""Cause of a sync that is the profiler's own; no rule explains it."""
+
+
+class Operator(Struct, frozen=True):
+    """All calls of operators or annotations of one name, counted as `key_averages()` does."""
+
+    id: int
+    name: str
+    calls: Count
+    """Rows of that name. A row whose only row inside has its own name is one call with it."""
+    host_us: Us
+    """Sum of their durations. A recursive operator's time counts once for each level."""
+    self_host_us: Us
+    """Less the operators, annotations and calls of the device's runtime inside. Marks and Python
+    frames inside are not subtracted."""
+    device_us: Us | None
+    """Device work launched inside."""
+    self_device_us: Us | None
+    """The part of it that no operator or annotation further in launched."""
+
+
+class Thread(Struct, frozen=True):
+    """A thread of the host, and what it did."""
+
+    id: int
+    thread: str
+    """Its name, or its number where it has none; as `syncs[].thread`."""
+    process: str
+    """Number of its process."""
+    role: str
+    """Of the whole trace, the first of these that holds: `forward` (steps are marked on it, or
+    forward work ran on it outside of nodes: the loop's own thread), `backward` (it evaluated
+    nodes), `data` (a `DataLoader` annotation, or a thread that torch names as one of its loader's),
+    `other`."""
+    busy_us: Us
+    """Time in which any operator, annotation (no step's) or call of the device's runtime was open
+    on it, clipped to the selected steps. Python between these is not in it: the frame of a thread's
+    loop is open all the time."""
+    by_phase: TimeByPhase
+    """`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it."""
+    blocked_us: Us
+    """The part of it in which the thread waited for a device."""
+
+
+class Allocation(Struct, frozen=True):
+    """Calls of one name that allocate or free memory of a device, or pin memory.
+
+    They are not syncs, although some stop the device.
+    """
+
+    id: int
+    api: str
+    count: Count
+    """Calls; one inside another is part of it."""
+    blocked_us: Us
+    """Time in these calls; it is not in `sync_blocked_us`."""
+    device_idle_us: Us | None
+    """The `allocator` idle time during them."""
+
+
+class WaitedFor(Struct, frozen=True):
+    """The device event that took the longer part of a sync."""
+
+    event_id: int
+    name: str
+    device: str
+    device_id: str
+    stream: str
+    stream_id: int
+    duration_us: Us
+    """Duration of the device event."""
+
+
+class Sync(Struct, frozen=True):
+    """One sync: the host waited for a device."""
+
+    id: int
+    event_id: int
+    """The call that held the longest part of the wait."""
+    api: str
+    """Name of the call that held the longer part."""
+    start_us: Us
+    """Start of the first call."""
+    duration_us: Us
+    """To the end of the last call."""
+    step: str | None
+    step_id: int | None
+    phase: str
+    """ "forward", "backward", "optimizer", "data" or "other"."""
+    operator: str | None
+    operator_id: int | None
+    """Event of the call of the operator."""
+    node: str | None
+    node_id: int | None
+    """Event of the node's evaluation."""
+    module: str | None
+    module_id: int | None
+    cause: str
+    """Id of the first rule, in their order of priority, that explains the sync; `profiler` for the
+    profiler's own call as it starts or stops. `sync-explicit` is where no operator asked for it,
+    `sync-in-operator` where one did and no other rule fits."""
+    device_idle_us: Us | None
+    """Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the
+    device's first work whose launch began at or after e, and g0 the end of the device's work before
+    g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it
+    the host could be no further ahead)."""
+    stack: list[str]
+    """Python frames around the call, innermost first; in the backward pass those around the forward
+    operator. Empty where the trace holds none."""
+    thread: str
+    thread_id: int
+    waited_for: WaitedFor | None
+    """Of a copy that waits: the work that ended last before the copy began, or the copy itself,
+    whichever took the longer part. Of any other: the work of any device that ended last before the
+    sync returned. Null where none ended within the sync."""
+
+
+def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:
+    """Return the program's syncs: all but the profiler's own."""
+    return [sync for sync in syncs if sync.cause != PROFILER]

@@ -1,0 +1,81 @@
+"""What a report says of the trace itself, and of its recording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from tb_hookview.schema.units import Count, Share, Us
+
+
+class Device(Struct, frozen=True):
+    """A device that did any work."""
+
+    id: str
+    """Device index as the trace numbers it, as text ("0")."""
+    name: str
+    kind: str
+    """ "cuda", "hip", "ze" or "ur" (XPU); "device" where the runtime is unknown."""
+
+
+class TraceWarning(Struct, frozen=True):
+    """Something about the trace that the reader of the report should know."""
+
+    code: str
+    message: str
+    count: Count
+    """How often it was seen."""
+
+
+class TraceInfo(Struct, frozen=True):
+    """The file, and what it was recorded on."""
+
+    path: str
+    format: str
+    """What the root of the file is: "chrome-object" or "chrome-list"."""
+    events: Count
+    """Complete events of the trace."""
+    start_us: Us
+    """On the trace's own clock."""
+    duration_us: Us
+    """From the first start to the last end of the events of host and devices."""
+    devices: list[Device]
+    rank: int | None
+    world_size: int | None
+    torch_version: str | None
+    recorder: dict[str, Any] | None
+    """The recorder's manifest (version, markers); null where it left none."""
+    warnings: list[TraceWarning]
+
+
+class Marks(Struct, frozen=True):
+    """Marks of the recorder that began within the selected steps, on any thread, by kind."""
+
+    forward: Count
+    """Forward ranges."""
+    gradient: Count
+    """Gradient marks."""
+    backward: Count
+    """Marks before and after a module's backward, each counted."""
+    function: Count
+    """Ranges around calls that scale or clip gradients."""
+
+
+class Recorder(Struct, frozen=True):
+    """What the recorder left in the selected steps, and what that cost."""
+
+    version: int | None
+    """Version of the marks' format; the latest of those in the trace."""
+    markers: list[str]
+    """The `markers` options that modules were wrapped with, from the manifest; empty without
+    one."""
+    marks: Marks
+    own_host_us: Us | None
+    """An estimate: for each kind, the marks counted times the host time that one of them cost,
+    which the recorder measured during the recording and left in the manifest (`cost_us`, a median).
+    Null where the manifest has none for a kind that is there."""
+    own_share: Share | None
+    """`own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads
+    that ran at the same time are all counted, though not each of them makes a step longer. The
+    profiler's own cost is not in it."""
