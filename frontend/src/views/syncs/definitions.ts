@@ -43,7 +43,7 @@ export const SYNC_FACT_DEFINITIONS = {
     "us",
   ),
   waitedFor: define(
-    "waited for",
+    "Waited for",
     "The device work that took the longer part of the sync, or that ended last before it returned.",
   ),
   strip: define(

@@ -108,14 +108,12 @@ function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
       <table className="small-table">
         <thead>
           <tr>
-            <th scope="col">
-              {ranking.title} <span className="muted">{ranking.measure} time</span>
-            </th>
+            <th scope="col">{ranking.title}</th>
             <th scope="col" title={D.count.text}>
               {D.count.title}
             </th>
             <th scope="col" title={D.total.text}>
-              {D.total.title}
+              {ranking.measure}
             </th>
             {withSelf && (
               <th scope="col" title={D.self.text}>

@@ -62,6 +62,10 @@ export const SPAN_DEFINITIONS = {
   phase: define("phase", "Host time of this phase, within steps.", "us"),
   cause: define("idle by cause", "The part of the idle time that has this cause.", "us"),
   count: define("count", "How many events of this name touch the span.", "count"),
-  total: define("time", "Their time in the span, what is nested in them included.", "us"),
+  total: define(
+    "device, host",
+    "Their time in the span on the device or the host, what is nested in them included.",
+    "us",
+  ),
   self: define("self", "The same without what is nested in them.", "us"),
 } as const;
