@@ -1,6 +1,6 @@
 // The pictures of this folder, each view in light and in dark, from traces given as an argument:
 //
-//     node docs/screenshots/make.mjs ../shared/traces [NAME...]
+//     node docs/screenshots/make.mjs ../shared/traces [--to FOLDER] [NAME...]
 //
 // Pictures are made by the page that `make frontend` built. Names choose some of them.
 
@@ -8,11 +8,24 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
 
 import { launch, PYTHON, serve } from "../../benchmarks/browser.mjs";
 
+const {
+  values: { to: OUT },
+  positionals: [folder, ...names],
+} = parseArgs({
+  allowPositionals: true,
+  options: { to: { type: "string", default: import.meta.dirname } },
+});
+if (folder === undefined) {
+  console.error("usage: node docs/screenshots/make.mjs FOLDER_OF_TRACES [--to FOLDER] [NAME...]");
+  process.exit(2);
+}
+mkdirSync(OUT, { recursive: true });
+
 const SIZE = { width: 1440, height: 900 };
-const HERE = import.meta.dirname;
 
 /** Runs on show, with where their traces are in the folder. */
 const RUNS = {
@@ -46,7 +59,7 @@ async function take(browser, url, [name, hash, act], mode) {
   await page.waitForLoadState("networkidle");
   // Bars and blocks move to their places.
   await page.waitForTimeout(1000);
-  const file = join(HERE, mode === "dark" ? `${name}-dark.png` : `${name}.png`);
+  const file = join(OUT, mode === "dark" ? `${name}-dark.png` : `${name}.png`);
   await page.screenshot({ path: file });
   await context.close();
   return file;
@@ -65,11 +78,6 @@ function shrink(files) {
   execFileSync(PYTHON, ["-c", program, ...files], { stdio: "inherit" });
 }
 
-const [folder, ...names] = process.argv.slice(2);
-if (folder === undefined) {
-  console.error("usage: node docs/screenshots/make.mjs FOLDER_OF_TRACES [NAME...]");
-  process.exit(2);
-}
 // A log directory with speaking names; it goes when the pictures are taken.
 const folderOfRuns = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
 for (const [run, file] of Object.entries(RUNS)) {

@@ -164,6 +164,8 @@ class PacketWriter:
         if isinstance(value, str):
             field = "debug_annotation_string_values"
             note.string_value_iid = _interned(self._texts, value, packet, field)
+        elif isinstance(value, bool):
+            note.bool_value = value
         elif isinstance(value, int):
             note.int_value = value
         elif isinstance(value, float):

@@ -1,9 +1,8 @@
 import { createCompareApi, type CompareApi } from "./compare";
 import { createModuleApi, type ModuleApi } from "./module";
 import { ApiError, getJson, withTarget, type Target } from "./request";
-import type { WireRule } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
-import { SCHEMA, type WireProgress, type WireReport, type WireRuns } from "./types";
+import { SCHEMA, type WireProgress, type WireReport, type WireRule, type WireRuns } from "./types";
 
 export interface Api {
   readonly runs: (signal: AbortSignal) => Promise<WireRuns>;

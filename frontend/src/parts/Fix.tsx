@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireFinding } from "../api/types";
-import { findingId, priceText } from "../report/findings";
+import { priceText } from "../report/findings";
 import { Name } from "../components/Name";
 import { PlaceLink } from "./PlaceLink";
 
@@ -33,7 +33,7 @@ export function Fix({ finding, stepUs = null, alone = false }: FixProps): ReactE
         </ul>
       )}
       {!alone && (
-        <PlaceLink to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}>
+        <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
           Evidence in Findings
         </PlaceLink>
       )}

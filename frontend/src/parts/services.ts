@@ -12,7 +12,7 @@ import type { Place } from "../address/place";
 import type { PlaceStore } from "../address/placeStore";
 import type { Api } from "../api/client";
 import { ApiError } from "../api/request";
-import type { WireRule } from "../api/tables";
+import type { WireRule } from "../api/types";
 
 export interface Services {
   api: Api;

@@ -1,10 +1,6 @@
-import type { WireFinding, WireReport, WireSync } from "../api/types";
+import type { WireFinding, WireModule, WireReport, WireSync } from "../api/types";
 import { duration, percent } from "../text/formats";
 import { ratio } from "../text/numbers";
-
-export function findingId(finding: WireFinding): string {
-  return `${finding.rule} ${finding.where}`;
-}
 
 /** Mean length of the steps that findings are about: all but the first, which warms up. */
 export function countedStep(report: Pick<WireReport, "steps">): number | null {
@@ -18,11 +14,11 @@ export function countedStep(report: Pick<WireReport, "steps">): number | null {
  * as a finding holds its first examples only, those of its cause and module.
  */
 export function findingsOfSync(report: WireReport, sync: WireSync): WireFinding[] {
-  const fitting = report.findings.filter(
-    (finding) => finding.rule === sync.cause && finding.module === sync.module,
+  const exact = report.findings.filter((finding) => finding.sync_ids.includes(sync.id));
+  if (exact.length > 0) return exact;
+  return report.findings.filter(
+    (finding) => finding.rule === sync.cause && finding.module_id === sync.module_id,
   );
-  const exact = fitting.filter((finding) => finding.examples.includes(sync.start_us));
-  return exact.length > 0 ? exact : fitting;
 }
 
 /** What the report advises about several syncs, most expensive first as the report has them. */
@@ -32,8 +28,8 @@ export function findingsOfSyncs(report: WireReport, syncs: readonly WireSync[]):
 }
 
 /** What the report advises about a module itself, most expensive first as the report has them. */
-export function findingsOfModule(report: WireReport, path: string): WireFinding[] {
-  return report.findings.filter((finding) => finding.module === path);
+export function findingsOfModule(report: WireReport, module: WireModule): WireFinding[] {
+  return report.findings.filter((finding) => finding.module_id === module.id);
 }
 
 /** What it costs and what its fix saves, in a sentence. */

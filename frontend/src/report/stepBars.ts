@@ -27,7 +27,8 @@ export interface Part<Key extends string = string> {
 
 /** One step with what host and devices did in it, microseconds. */
 export interface StepBars {
-  /** null: the mean of all. */
+  /** null: the mean of all; so the name. */
+  readonly id: number | null;
   readonly name: string | null;
   readonly duration: number;
   readonly host: readonly Part<Phase>[];
@@ -44,6 +45,7 @@ export function stepBars(report: WireReport): StepBars[] {
 
 function barsOf(step: WireStep, devices: number): StepBars {
   return {
+    id: step.id,
     name: step.name,
     duration: step.duration_us,
     host: PHASES.map((key) => ({ key, us: step[`${key}_us`] })),
@@ -65,6 +67,7 @@ function deviceParts(step: WireStep, devices: number): Part<DevicePart>[] | null
 function meanOf(bars: readonly StepBars[]): StepBars {
   const known = bars.map(({ device }) => device).filter((parts) => parts !== null);
   return {
+    id: null,
     name: null,
     duration: bars.reduce((sum, { duration }) => sum + duration, 0) / bars.length,
     host: meanParts(bars.map(({ host }) => host)),

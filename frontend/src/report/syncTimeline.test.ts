@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireBlocks, WireLane, WireTimeline, WireWindow } from "../api/timeline";
-import type { WireSync } from "../api/types";
+import type { WireBlocks, WireLane, WireSync, WireTimeline, WireWindow } from "../api/types";
 import { sync as made } from "../testing/report";
 import {
   laneIds,
@@ -20,6 +19,11 @@ const lane = (id: string, kind: WireLane["kind"], rest: Partial<WireLane> = {}):
   subtitle: "",
   depth: 1,
   events: 1,
+  thread: null,
+  thread_id: null,
+  device: "0",
+  stream: null,
+  stream_id: null,
   ...rest,
 });
 
@@ -29,14 +33,14 @@ const timeline: WireTimeline = {
   events: 10,
   lanes: [
     lane("1", "forward"),
-    lane("2", "host", { group: "Host", subtitle: "thread 1", depth: 6 }),
-    lane("3", "host", { group: "Host", subtitle: "thread 1, Python stack" }),
-    lane("4", "host", { group: "Host", subtitle: "thread 2" }),
+    lane("2", "host", { device: null, thread_id: 1, depth: 6 }),
+    lane("3", "host", { device: null, thread_id: 11 }),
+    lane("4", "host", { device: null, thread_id: 2 }),
     lane("5", "device", { subtitle: "stream 7" }),
     lane("6", "device", { subtitle: "stream 8" }),
-    lane("7", "device", { group: "Device 1", subtitle: "stream 7" }),
+    lane("7", "device", { device: "1", subtitle: "stream 7" }),
     lane("8", "idle"),
-    lane("9", "idle", { group: "Device 1" }),
+    lane("9", "idle", { device: "1" }),
   ],
   minimap: { start: [], duration: [], colour: [] },
   colours: ["forward", "wait", "idle"],
@@ -62,9 +66,12 @@ function blocks(id: string, list: Block[]): WireBlocks {
 }
 
 const waited: WireSync["waited_for"] = {
+  event_id: 1,
   name: "gemm",
   device: "0",
+  device_id: "0",
   stream: "7",
+  stream_id: 7,
   duration_us: 30,
 };
 
@@ -75,7 +82,7 @@ const row = (rest: Partial<WireSync> = {}): SyncRow => ({
   sync: made({
     start_us: 1060,
     duration_us: 40,
-    thread: "thread 1",
+    thread_id: 1,
     waited_for: waited,
     device_idle_us: 20,
     ...rest,
@@ -89,9 +96,14 @@ function picture(lanes: WireBlocks[], of: SyncRow = row()): SyncTimelineData {
 
 test("the lanes of a sync are its thread's, and its device's streams and idle time", () => {
   expect(laneIds(syncTimelineLanes(timeline, row().sync))).toEqual(["2", "5", "6", "8"]);
-  expect(
-    laneIds(syncTimelineLanes(timeline, made({ thread: " thread 2", waited_for: null }))),
-  ).toEqual(["4", "5", "6", "7", "8", "9"]);
+  expect(laneIds(syncTimelineLanes(timeline, made({ thread_id: 2, waited_for: null })))).toEqual([
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    "9",
+  ]);
 });
 
 test("what is around a sync is shown, and all of the idle time after it", () => {

@@ -1,5 +1,4 @@
-import type { WireBlocks, WireLane, WireTimeline, WireWindow } from "../api/timeline";
-import type { WireSync } from "../api/types";
+import type { WireBlocks, WireLane, WireSync, WireTimeline, WireWindow } from "../api/types";
 import type { Span } from "../text/span";
 import type { SyncRow } from "./syncs";
 
@@ -62,10 +61,10 @@ export interface SyncTimelineData {
 export function syncTimelineLanes(timeline: WireTimeline, sync: WireSync): SyncTimelineLanes {
   const of = (kind: WireLane["kind"]): WireLane[] =>
     timeline.lanes.filter((lane) => lane.kind === kind);
-  const group = sync.waited_for === null ? null : `Device ${sync.waited_for.device}`;
-  const ofDevice = (lane: WireLane): boolean => group === null || lane.group === group;
+  const device = sync.waited_for?.device_id ?? null;
+  const ofDevice = (lane: WireLane): boolean => device === null || lane.device === device;
   return {
-    host: of("host").filter((lane) => lane.subtitle === sync.thread.trim()),
+    host: of("host").filter((lane) => lane.thread_id === sync.thread_id),
     streams: of("device").filter(ofDevice),
     idle: of("idle").filter(ofDevice),
   };

@@ -1,7 +1,7 @@
 import type { WireReport, WireSync } from "../api/types";
 import { isProfiler } from "../text/names";
 
-/** One host-blocking call; `id` names it in the URL and outlives sorting and filtering. */
+/** One sync; `id` is its id as an address has it. */
 export interface SyncRow {
   readonly id: string;
   /** Since the beginning of the trace, in microseconds. */
@@ -16,16 +16,11 @@ export interface SyncFilter {
 }
 
 export function syncRows(report: WireReport): SyncRow[] {
-  const seen = new Map<number, number>();
-  return report.syncs.map((sync) => {
-    const twin = seen.get(sync.start_us) ?? 0;
-    seen.set(sync.start_us, twin + 1);
-    return {
-      id: twin === 0 ? `${sync.start_us}` : `${sync.start_us}.${twin}`,
-      start: sync.start_us - report.trace.start_us,
-      sync,
-    };
-  });
+  return report.syncs.map((sync) => ({
+    id: `${sync.id}`,
+    start: sync.start_us - report.trace.start_us,
+    sync,
+  }));
 }
 
 export function filterSyncs(rows: readonly SyncRow[], filter: SyncFilter): SyncRow[] {

@@ -28,9 +28,12 @@ export function module(
   rest: Partial<WireModule> = {},
 ): WireModule {
   return {
+    id: 0,
     path,
     class: "Linear",
     parent,
+    parent_id: null,
+    depth: 0,
     calls: 1,
     forward: work(1),
     backward: work(2),
@@ -46,6 +49,7 @@ export function module(
 
 export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
   return {
+    id: 0,
     name,
     start_us: 0,
     duration_us: 100,
@@ -66,18 +70,25 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
 
 export function sync(rest: Partial<WireSync> = {}): WireSync {
   return {
+    id: 0,
+    event_id: 0,
     api: "cudaStreamSynchronize",
     start_us: 1010,
     duration_us: 5,
     step: "ProfilerStep#1",
+    step_id: null,
     phase: "backward",
     operator: "aten::item",
+    operator_id: null,
     node: "IndexBackward0",
+    node_id: null,
     module: "head",
+    module_id: null,
     cause: "scalar-read",
     device_idle_us: 2,
     stack: [],
     thread: "thread 1",
+    thread_id: 0,
     waited_for: null,
     ...rest,
   };
@@ -85,11 +96,13 @@ export function sync(rest: Partial<WireSync> = {}): WireSync {
 
 export function finding(rest: Partial<WireFinding> = {}): WireFinding {
   return {
+    id: "",
     rule: "scalar-read",
     severity: "medium",
     title: "a number is read",
     where: "head",
     module: "head",
+    module_id: null,
     cost_us_per_step: 10,
     gain_us_per_step: 5,
     evidence: "",
@@ -99,6 +112,7 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
     advice: [],
     count: 1,
     examples: [],
+    sync_ids: [],
     caveats: [],
     ...rest,
   };
@@ -106,7 +120,7 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
 
 /** A model of three levels, 10 us of backward of which 1 us is not attributed. */
 export function report(rest: Partial<WireReport> = {}): WireReport {
-  return {
+  return withIds({
     schema: 1,
     trace: {
       path: "runs/vit/a.pt.trace.json",
@@ -170,6 +184,27 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
     streams: [],
     threads: [],
     ...rest,
+  });
+}
+
+/** Number rows and refer to them, as the server does; modules that are not listed count on. */
+function withIds(report: WireReport): WireReport {
+  const paths = new Map(report.modules.map(({ path }, id) => [path, id]));
+  const idOf = (path: string | null): number | null => {
+    if (path === null) return null;
+    if (!paths.has(path)) paths.set(path, paths.size);
+    return paths.get(path) ?? null;
+  };
+  return {
+    ...report,
+    steps: report.steps.map((row, id) => ({ ...row, id })),
+    modules: report.modules.map((row, id) => ({ ...row, id, parent_id: idOf(row.parent) })),
+    syncs: report.syncs.map((row, id) => ({ ...row, id, module_id: idOf(row.module) })),
+    findings: report.findings.map((row) => ({
+      ...row,
+      id: `${row.rule}:${row.where}`,
+      module_id: idOf(row.module),
+    })),
   };
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { written } from "./formats";
-import type { Definition } from "./definitions";
+import { defineField, type Definition } from "./definitions";
 
 const DOCUMENT = join(import.meta.dirname, "../../../docs/definitions.md");
 const HEADING = "## On the page";
@@ -54,4 +54,13 @@ test.each(all)("$at is a sentence", ({ title, text, unit }) => {
   expect(text).toMatch(/^[A-Z0-9"'].*[^ ]\.$/);
   expect(text).not.toMatch(/[|\n]/);
   if (unit !== undefined) expect(written(1, unit)).toMatch(/^\d/);
+});
+
+test("a definition of the server's begins with a capital, without marks of Markdown", () => {
+  const field = { text: "`high` from 5 %.", unit: "us" } as const;
+  expect(defineField("severity", field)).toEqual({
+    title: "severity",
+    text: "High from 5 %.",
+    unit: "us",
+  });
 });

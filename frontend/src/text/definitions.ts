@@ -15,3 +15,12 @@ export interface Definition {
 export function define(title: string, text: string, unit?: Unit): Definition {
   return unit === undefined ? { title, text } : { title, text, unit };
 }
+
+/** A definition in the words of the server, as `api/fields.ts` has them. */
+export function defineField(
+  title: string,
+  field: { readonly text: string; readonly unit?: Unit },
+): Definition {
+  const plain = field.text.replaceAll("`", "");
+  return define(title, plain.charAt(0).toUpperCase() + plain.slice(1), field.unit);
+}

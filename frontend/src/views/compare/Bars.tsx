@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { devicePlace, phasePlace } from "../../address/links";
-import type { WireComparison, WirePair } from "../../api/compare";
+import type { WireComparison, WirePair } from "../../api/types";
 import { StackedBar } from "../../components/charts";
 import { Legend } from "../../parts/PlaceLink";
 import {

@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { CompareSide, WireComparison } from "../../api/compare";
-import type { WireReport } from "../../api/types";
+import type { CompareSide } from "../../api/compare";
+import type { WireComparison, WireReport } from "../../api/types";
 import { SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
 import { usePlace } from "../../parts/services";

@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 
-import type { CompareSide, WireCompared } from "../../api/compare";
+import type { CompareSide } from "../../api/compare";
 import type { Target } from "../../api/request";
-import type { WireReport, WireRuns } from "../../api/types";
+import type { WireCompared, WireReport, WireRuns } from "../../api/types";
 import { Name } from "../../components/Name";
 import { Picker } from "../../components/controls";
 import { usePlace } from "../../parts/services";

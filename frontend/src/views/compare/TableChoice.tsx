@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireComparison, WireStatus } from "../../api/compare";
+import type { WireComparison, WireStatus } from "../../api/types";
 import { usePlace } from "../../parts/services";
 import { count } from "../../text/formats";
 import { COMPARE_TABLES, STATUSES, type CompareTable, type Status } from "./address";

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireComparison, WirePair } from "../../api/compare";
+import type { WireComparison, WirePair } from "../../api/types";
 import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { count, duration } from "../../text/formats";

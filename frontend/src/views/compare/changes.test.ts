@@ -11,7 +11,13 @@ describe("the headline", () => {
       ...faster,
       sync_sites: [
         syncChange("gather", pair(118_400, 0), {
-          base_site: { module: "patch_drop", node: null, operator: null, frame: null },
+          base_site: {
+            module: "patch_drop",
+            module_id: 0,
+            node: null,
+            operator: null,
+            frame: null,
+          },
           other_site: null,
         }),
       ],
@@ -57,7 +63,7 @@ describe("the headline", () => {
         syncChange("a", pair(60_000, 10_000)),
         syncChange("b", pair(40_000, 0)),
         syncChange("c", pair(80_000, 0), {
-          base_site: { module: null, node: null, operator: null, frame: null },
+          base_site: { module: null, module_id: null, node: null, operator: null, frame: null },
           other_site: null,
         }),
       ],

@@ -1,4 +1,4 @@
-import type { WireComparison, WireSyncChange } from "../../api/compare";
+import type { WireComparison, WireSyncChange } from "../../api/types";
 import { DEVICE_TIME_DEFINITIONS, HOST_PHASE_DEFINITIONS } from "../../report/stepBars";
 import {
   clip,

@@ -5,7 +5,13 @@ import { report, sync } from "../../testing/report";
 import { syncPlace, syncsAt } from "./links";
 
 test("the longest sync of a call site, in the steps that are compared", () => {
-  const site = { module: "head", node: null, operator: "aten::item", frame: "a.py(1): f" };
+  const site = {
+    module: "head",
+    module_id: 4,
+    node: null,
+    operator: "aten::item",
+    frame: "a.py(1): f",
+  };
   const stack = ["torch/x.py(3): g", site.frame];
   const at = (step: string, us: number, rest: Partial<WireSync> = {}): WireSync =>
     sync({

@@ -1,7 +1,7 @@
 import { inTimeline } from "../../address/links";
 import { START, type Place } from "../../address/place";
-import type { CompareSide, WireSite } from "../../api/compare";
-import type { WireReport, WireSync } from "../../api/types";
+import type { CompareSide } from "../../api/compare";
+import type { WireReport, WireSite, WireSync } from "../../api/types";
 import type { CompareTable } from "./address";
 import type { CompareRow, RowPlace } from "./rows";
 
@@ -37,7 +37,7 @@ export function syncsAt(
   const syncs = report.syncs.filter(
     (sync) =>
       sync.cause === cause &&
-      sync.module === site.module &&
+      sync.module_id === site.module_id &&
       sync.node === site.node &&
       sync.operator === site.operator &&
       (site.frame === null ? sync.stack.length === 0 : sync.stack.includes(site.frame)) &&

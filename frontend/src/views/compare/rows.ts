@@ -7,7 +7,7 @@ import type {
   WireSite,
   WireStatus,
   WireSyncChange,
-} from "../../api/compare";
+} from "../../api/types";
 import { classUnlessSame, pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
@@ -40,8 +40,6 @@ export interface RowPlace {
   readonly site: WireSite | null;
 }
 
-const MOST_ID = 160;
-
 export const EFFECT_FIRST: Sort = { key: "effect", descending: true };
 
 export function compareRows(comparison: WireComparison, table: CompareTable): CompareRow[] {
@@ -69,20 +67,11 @@ export function firstTable(comparison: WireComparison): CompareTable {
   return (first ?? tables.find(({ holds }) => holds))?.table ?? "modules";
 }
 
-/** Names may be of any length, and an address may not: a long id is cut and distinguished by a checksum. */
-function shortId(parts: readonly string[]): string {
-  const id = parts.join(" ");
-  if (id.length <= MOST_ID) return id;
-  let sum = 0;
-  for (let at = 0; at < id.length; at++) sum = (Math.imul(sum, 31) + id.charCodeAt(at)) >>> 0;
-  return `${id.slice(0, MOST_ID / 2)}~${sum.toString(36)}`;
-}
-
 function moduleRow(module: WireModuleChange): CompareRow {
   const place = (path: string | null): RowPlace | null =>
     path === null ? null : { text: pathText(path), module: path, site: null };
   return {
-    id: shortId([module.base_path ?? "", module.other_path ?? ""]),
+    id: module.id,
     name: pathText(module.path),
     note: classUnlessSame(module),
     status: module.status,
@@ -102,7 +91,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
   const base = sitePlace(sync.base_site);
   const other = sitePlace(sync.other_site);
   return {
-    id: shortId([sync.cause, base?.text ?? "", other?.text ?? ""]),
+    id: sync.id,
     name: sync.cause,
     note: other?.text ?? base?.text ?? "",
     status: sync.status,
@@ -116,7 +105,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
 function kernelRow(kernel: WireKernelChange): CompareRow {
   const place = { text: kernel.name, module: null, site: null };
   return {
-    id: shortId([kernel.event, kernel.kind, kernel.name]),
+    id: kernel.id,
     name: kernel.name,
     note: kernel.kind,
     status: kernel.status,
@@ -131,7 +120,7 @@ function findingRow(finding: WireFindingChange): CompareRow {
   const place = (where: string | null, module: string | null): RowPlace | null =>
     where === null ? null : { text: where, module, site: null };
   return {
-    id: shortId([finding.rule, finding.base_where ?? "", finding.other_where ?? ""]),
+    id: finding.id,
     name: finding.title,
     note: finding.other_where ?? finding.base_where ?? "",
     status: finding.status,

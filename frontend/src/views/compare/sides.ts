@@ -1,8 +1,8 @@
 import type { CompareSide } from "../../api/compare";
 import type { Target } from "../../api/request";
-import type { WireRuns } from "../../api/types";
 import { chooseTrace, type Choice } from "../../address/chooseTrace";
 import { START, type Place } from "../../address/place";
+import type { WireRuns } from "../../api/types";
 import type { Base } from "./address";
 
 /** The trace that a base names, filled up with defaults; or what of it does not exist. */

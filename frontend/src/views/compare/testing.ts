@@ -4,7 +4,7 @@ import type {
   WireModuleChange,
   WirePair,
   WireSyncChange,
-} from "../../api/compare";
+} from "../../api/types";
 
 /** Small comparisons for tests: say what matters, the rest is filled in. */
 
@@ -20,6 +20,9 @@ export function moduleChange(
   rest: Partial<WireModuleChange> = {},
 ): WireModuleChange {
   return {
+    id: path,
+    base_id: 0,
+    other_id: 0,
     path,
     class: "Linear",
     status: backward.change === 0 ? "same" : "changed",
@@ -38,8 +41,11 @@ export function syncChange(
   blocked: WirePair,
   rest: Partial<WireSyncChange> = {},
 ): WireSyncChange {
-  const site = { module: "head", node: null, operator: "aten::item", frame: null };
+  const site = { module: "head", module_id: 4, node: null, operator: "aten::item", frame: null };
   return {
+    id: cause,
+    base_id: 0,
+    other_id: 0,
     cause,
     status: "changed",
     base_site: site,
@@ -53,7 +59,8 @@ export function syncChange(
 
 export function kernelChange(name: string, total: WirePair): WireKernelChange {
   const status = total.change === 0 ? "same" : "changed";
-  return { name, kind: "matrix", event: "kernel", status, count: NONE, total_us: total };
+  const ids = { id: name, base_id: 0, other_id: 0 };
+  return { ...ids, name, kind: "matrix", event: "kernel", status, count: NONE, total_us: total };
 }
 
 /** A step of 100 us on both sides in which nothing changed. */

@@ -1,7 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireRule } from "../../api/tables";
-import type { WireReport } from "../../api/types";
+import type { WireReport, WireRule } from "../../api/types";
 import { Figure } from "../../components/Figure";
 import { countedStep } from "../../report/findings";
 import { tallyOf } from "../../report/syncs";

@@ -1,8 +1,7 @@
 import { useMemo, useRef, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireRule } from "../../api/tables";
-import type { WireReport } from "../../api/types";
+import type { WireReport, WireRule } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
 import { usePlace, useRules } from "../../parts/services";
 import { countedStep } from "../../report/findings";

@@ -1,11 +1,9 @@
-import { define, type Definition } from "../../text/definitions";
+import { Finding } from "../../api/fields";
+import { define, defineField, type Definition } from "../../text/definitions";
 
 /** Columns and figures of the list of findings. */
 export const FINDING_DEFINITIONS = {
-  severity: define(
-    "severity",
-    "High from 5% of the step, medium from 1%, low below; info where it costs nothing in this trace.",
-  ),
+  severity: defineField("severity", Finding.severity),
   finding: define("finding", "What is wrong, and where."),
   picture: define("cost in the step", "What it costs, as a part of the mean step."),
   cost: define(
@@ -23,7 +21,7 @@ export const FINDING_DEFINITIONS = {
     "The cost as a share of the mean length of the steps that count: of several all but the first, which warms up.",
     "fraction",
   ),
-  count: define("seen", "How often it was seen in the steps that count.", "count"),
+  count: defineField("seen", Finding.count),
   findings: define("findings", "One for each rule and place where it holds.", "count"),
   step: define(
     "step",

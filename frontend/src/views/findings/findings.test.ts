@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireFinding, WireReport } from "../../api/types";
+import type { WireFinding, WireReport, WireRule } from "../../api/types";
 import {
   countedStep,
   findingsOfModule,
@@ -33,33 +33,38 @@ const given = report({
 });
 
 test("a sync is advised upon by the finding of its cause and module", () => {
-  const rules = (module: string | null): string[] =>
-    findingsOfSync(given, sync({ module })).map(({ where }) => where);
-  expect(rules("head")).toEqual(["head, IndexBackward0"]);
-  expect(rules("")).toEqual(["(root), aten::item"]);
-  expect(rules(null)).toEqual(["outside every module, aten::item"]);
-  expect(rules("blocks")).toEqual([]);
+  const modules = ["head", "", null, "blocks"];
+  const { syncs } = report({ ...given, syncs: modules.map((module) => sync({ module })) });
+  const rules = syncs.map((one) => findingsOfSync(given, one).map(({ where }) => where));
+  expect(rules).toEqual([
+    ["head, IndexBackward0"],
+    ["(root), aten::item"],
+    ["outside every module, aten::item"],
+    [],
+  ]);
 });
 
 test("a module has the findings of all causes", () => {
-  const rules = findingsOfModule(given, "head").map(({ rule }) => rule);
+  const head = given.modules.filter(({ path }) => path === "head");
+  const rules = head.flatMap((module) => findingsOfModule(given, module)).map(({ rule }) => rule);
   expect(rules).toEqual(["scalar-read", "blocking-copy"]);
 });
 
 test("a sync that a finding has as an example is that finding's alone", () => {
   const two = report({
+    syncs: [sync(), sync(), sync()],
     findings: [
-      finding({ where: "head, aten::item", examples: [1010] }),
-      finding({ where: "head, aten::is_nonzero", examples: [1020] }),
+      finding({ where: "head, aten::item", sync_ids: [0] }),
+      finding({ where: "head, aten::is_nonzero", sync_ids: [1] }),
     ],
   });
-  const wheres = (start_us: number): string[] =>
-    findingsOfSync(two, sync({ start_us })).map(({ where }) => where);
-  expect(wheres(1010)).toEqual(["head, aten::item"]);
-  expect(wheres(1020)).toEqual(["head, aten::is_nonzero"]);
-  expect(wheres(1030)).toEqual(["head, aten::item", "head, aten::is_nonzero"]);
-  const syncs = [sync({ start_us: 1020 }), sync({ start_us: 1010 })];
-  expect(findingsOfSyncs(two, syncs)).toEqual(two.findings);
+  const wheres = two.syncs.map((one) => findingsOfSync(two, one).map(({ where }) => where));
+  expect(wheres).toEqual([
+    ["head, aten::item"],
+    ["head, aten::is_nonzero"],
+    ["head, aten::item", "head, aten::is_nonzero"],
+  ]);
+  expect(findingsOfSyncs(two, [...two.syncs].reverse())).toEqual(two.findings);
 });
 
 const several = (): WireReport =>
@@ -76,7 +81,13 @@ const several = (): WireReport =>
     ],
     findings: [
       finding({ where: "a", cost_us_per_step: null, gain_us_per_step: null, module: null }),
-      finding({ where: "b", cost_us_per_step: 4, gain_us_per_step: 3, examples: [1910, 2010] }),
+      finding({
+        where: "b",
+        cost_us_per_step: 4,
+        gain_us_per_step: 3,
+        examples: [1910, 2010, 2020],
+        sync_ids: [0, 1],
+      }),
       finding({ where: "c", cost_us_per_step: 20, gain_us_per_step: null, severity: "high" }),
       finding({ where: "d", cost_us_per_step: 0, gain_us_per_step: 0, examples: [2020] }),
     ],
@@ -92,28 +103,17 @@ test("the step that prices are held against leaves out the first of several", ()
   expect([c.costShare, c.gainShare]).toEqual([0.1, null]);
 });
 
-test("examples know their step and, where they are syncs of that cause, the sync", () => {
+test("examples know their step and, where they are syncs that it explains, the sync", () => {
   const rows = findingRows(several());
   expect(rows[1]?.examples.map(({ start, step: name, sync }) => [start, name, sync?.id])).toEqual([
-    [910, "ProfilerStep#2", "1910"],
-    [1010, "ProfilerStep#3", "2010"],
+    [910, "ProfilerStep#2", "0"],
+    [1010, "ProfilerStep#3", "1"],
+    [1020, "ProfilerStep#3", undefined],
   ]);
   expect(rows[1]?.phases).toEqual(["backward", "forward"]);
   expect(rows[3]?.examples[0]?.sync).toBeNull();
-  expect(rows[1] && longestSync(rows[1])?.id).toBe("2010");
+  expect(rows[1] && longestSync(rows[1])?.id).toBe("1");
   expect(rows[3] && longestSync(rows[3])).toBeNull();
-});
-
-test("a copy comes before the sync for it, in the same step and before the next copy", () => {
-  const copies = {
-    ...several(),
-    findings: [
-      finding({ rule: "blocking-copy", examples: [1905, 2005, 2015] }),
-      finding({ rule: "blocking-copy", module: "body", examples: [2015] }),
-    ],
-  };
-  const ids = findingRows(copies).map(({ examples }) => examples.map(({ sync }) => sync?.id));
-  expect(ids).toEqual([[undefined, undefined, "2020"], [undefined]]);
 });
 
 test("an example leads to its time on the timeline, a sync to all of it", () => {
@@ -208,7 +208,7 @@ test("Markdown holds all of a finding, and names stay text", () => {
 });
 
 test("rules are counted and listed by family", () => {
-  const rule = (id: string, family: string, visible: boolean) => ({
+  const rule = (id: string, family: WireRule["family"], visible: boolean): WireRule => ({
     id,
     family,
     visible,

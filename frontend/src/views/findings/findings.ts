@@ -1,6 +1,5 @@
-import type { WireRule } from "../../api/tables";
-import type { WireFinding, WireReport, WireStep } from "../../api/types";
-import { countedStep, findingId } from "../../report/findings";
+import type { WireFinding, WireReport, WireRule, WireStep } from "../../api/types";
+import { countedStep } from "../../report/findings";
 import { syncRows, type SyncRow } from "../../report/syncs";
 import { compareNumbers, ratio, type Sort } from "../../text/numbers";
 
@@ -23,7 +22,7 @@ export const MOST_EXPENSIVE_FIRST: Sort<FindingSortKey> = { key: "cost", descend
 
 /** A finding with what the rest of the report says of it. */
 export interface FindingRow {
-  /** Rule and place: what an address names. */
+  /** As an address has it. */
   readonly id: string;
   readonly finding: WireFinding;
   readonly examples: readonly FindingExample[];
@@ -45,25 +44,20 @@ export interface FindingExample {
 }
 
 export function findingRows(report: WireReport): FindingRow[] {
-  const syncs = syncRows(report).sort((a, b) => a.start - b.start);
+  const syncs = new Map(syncRows(report).map((row) => [row.sync.id, row]));
   const step = countedStep(report);
   return report.findings.map((finding) => {
-    const own = syncs.filter(
-      ({ sync }) => sync.cause === finding.rule && sync.module === finding.module,
-    );
-    const examples = finding.examples.map((start, at) => {
-      const within = stepAt(report, start);
-      const next = finding.examples[at + 1] ?? Infinity;
-      return {
-        start_us: start,
-        start: start - report.trace.start_us,
-        step: within?.name ?? null,
-        sync: syncFrom(own, start, Math.min(next, endOf(within))),
-      };
-    });
+    const own = finding.sync_ids.flatMap((id) => syncs.get(id) ?? []);
+    const byStart = new Map(own.map((row) => [row.sync.start_us, row]));
+    const examples = finding.examples.map((start) => ({
+      start_us: start,
+      start: start - report.trace.start_us,
+      step: stepAt(report, start)?.name ?? null,
+      sync: byStart.get(start) ?? null,
+    }));
     const phases = examples.flatMap(({ sync }) => (sync === null ? [] : [sync.sync.phase]));
     return {
-      id: findingId(finding),
+      id: finding.id,
       finding,
       examples,
       phases: [...new Set(phases)],
@@ -106,25 +100,12 @@ function amount({ finding }: FindingRow, sort: Sort): number | null {
   return sort.key === "gain" ? finding.gain_us_per_step : finding.cost_us_per_step;
 }
 
-/** The first of some syncs that begins in a time: a copy comes before the sync for it. */
-function syncFrom(syncs: readonly SyncRow[], from: number, to: number): SyncRow | null {
-  return (
-    syncs.find(({ sync: { start_us: start } }) => start === from) ??
-    syncs.find(({ sync: { start_us: start } }) => start >= from && start < to) ??
-    null
-  );
-}
-
 function stepAt(report: WireReport, time: number): WireStep | null {
   return (
     report.steps.find(
       ({ start_us: start, duration_us: length }) => time >= start && time < start + length,
     ) ?? null
   );
-}
-
-function endOf(step: WireStep | null): number {
-  return step === null ? -Infinity : step.start_us + step.duration_us;
 }
 
 function haystack(finding: WireFinding): string[] {

@@ -57,7 +57,7 @@ export function NoModules({ report }: { report: WireReport }): ReactElement {
             </thead>
             <tbody>
               {mostExpensive.map((node) => (
-                <tr key={node.name}>
+                <tr key={node.id}>
                   <th scope="row">
                     <Name text={node.name} className="code" />
                   </th>

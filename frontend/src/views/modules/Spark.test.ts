@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { MOST_PATHS, type WireBars } from "../../api/module";
+import { MOST_PATHS } from "../../api/module";
+import type { WireBars } from "../../api/types";
 import { Bars } from "./Spark";
 
 beforeEach(() => {

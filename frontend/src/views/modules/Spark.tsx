@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useMemo, useSyncExternalStore, type ReactElement } from "react";
 
-import { MOST_PATHS, type CallMeasure, type WireBars } from "../../api/module";
+import { MOST_PATHS } from "../../api/module";
 import type { Target } from "../../api/request";
+import type { CallMeasure, WireBars } from "../../api/types";
 import { useServices } from "../../parts/services";
 import { counted, duration } from "../../text/formats";
 import type { ModuleNode } from "./moduleTree";

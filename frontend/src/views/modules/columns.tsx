@@ -75,7 +75,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     columns.push(column("kernels", D.kernels, 60, (n) => count(n.kernels), YIELDS.kernels));
   }
   if (settings.syncs)
-    columns.push(column("blocked", D.blocked, 88, blockedCell(settings, "blocked")));
+    columns.push(column("blocked", D.blocked, 98, blockedCell(settings, "blocked")));
   if (numbers.some((n) => (n.syncs ?? 0) > 0 && n.idle !== null)) {
     columns.push(column("idle", D.idle, 88, blockedCell(settings, "idle")));
   }

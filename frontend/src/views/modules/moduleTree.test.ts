@@ -4,7 +4,9 @@ import { module, report } from "../../testing/report";
 import { buildTree, classText, countBelow, lineage } from "./moduleTree";
 
 const labels = (paths: [string, string | null][]): string[] =>
-  buildTree(paths.map(([path, parent]) => module(path, parent))).nodes.map((node) => node.label);
+  buildTree(
+    report({ modules: paths.map(([path, parent]) => module(path, parent)) }).modules,
+  ).nodes.map((node) => node.label);
 
 test("the tree follows the parents that the report names", () => {
   const tree = buildTree(report().modules);
@@ -40,11 +42,16 @@ test("a class that equals the label is not repeated", () => {
 });
 
 test("a parent that is not there makes a root, not a failure", () => {
-  expect(buildTree([module("a.b", "a")]).roots).toEqual([0]);
+  expect(buildTree([module("a.b", "a", { parent_id: 7 })]).roots).toEqual([0]);
 });
 
 test("the second of two roots of the same name gets its own children", () => {
-  const tree = buildTree([module("", null), module("a", ""), module("", null), module("b", "")]);
+  const tree = buildTree([
+    module("", null, { id: 0 }),
+    module("a", "", { id: 1, parent_id: 0 }),
+    module("", null, { id: 2 }),
+    module("b", "", { id: 3, parent_id: 2 }),
+  ]);
   expect(tree.nodes.map((node) => node.children)).toEqual([[1], [], [3], []]);
   expect(tree.byPath.get("")).toBe(0);
 });

@@ -31,10 +31,10 @@ export function buildTree(modules: readonly WireModule[]): ModuleTree {
   const nodes: ModuleNode[] = [];
   const roots: number[] = [];
   const byPath = new Map<string, number>();
-  const latest = new Map<string, number>();
+  const byId = new Map<number, number>();
   let levels = 0;
   modules.forEach((module, index) => {
-    const parent = module.parent === null ? undefined : latest.get(module.parent);
+    const parent = module.parent_id === null ? undefined : byId.get(module.parent_id);
     const above = parent === undefined ? undefined : nodes[parent];
     const depth = above === undefined ? 0 : above.depth + 1;
     nodes.push({
@@ -51,7 +51,7 @@ export function buildTree(modules: readonly WireModule[]): ModuleTree {
     if (above === undefined) roots.push(index);
     else above.children.push(index);
     if (!byPath.has(module.path)) byPath.set(module.path, index);
-    latest.set(module.path, index);
+    byId.set(module.id, index);
     levels = Math.max(levels, depth + 1);
   });
   return { nodes, roots, byPath, levels };

@@ -1,5 +1,4 @@
-import type { CallMeasure } from "../../api/module";
-import type { WireModule, WireReport, WireWork } from "../../api/types";
+import type { CallMeasure, WireModule, WireReport, WireWork } from "../../api/types";
 import {
   backwardTotal,
   measureOf,

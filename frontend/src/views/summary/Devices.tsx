@@ -15,7 +15,7 @@ export function Devices({ report }: { report: WireReport }): ReactElement | null
   return (
     <Block title={rows.length > 1 ? "Devices" : "Device"} from={TIMELINE}>
       {rows.map((row) => (
-        <DeviceFacts key={row.name} row={row} />
+        <DeviceFacts key={row.id} row={row} />
       ))}
     </Block>
   );

@@ -39,7 +39,7 @@ export function StepsChart({ whole }: { whole: WireReport }): ReactElement | nul
       </div>
       <ol className="step-rows" tabIndex={0} aria-label="Time of each step">
         {drawn.map((bar) => (
-          <StepRow key={bar.name ?? ""} report={whole} bar={bar} longest={longest} />
+          <StepRow key={bar.id ?? "mean"} report={whole} bar={bar} longest={longest} />
         ))}
       </ol>
       {drawn.length < bars.length && (

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { WireFinding, WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { countedStep, findingId, priceText } from "../../report/findings";
+import { countedStep, priceText } from "../../report/findings";
 
 const MOST = 3;
 
@@ -26,7 +26,7 @@ export function TopFindings({ report }: { report: WireReport }): ReactElement {
       )}
       <ol>
         {findings.slice(0, MOST).map((finding) => (
-          <TopFinding key={findingId(finding)} finding={finding} step={step} />
+          <TopFinding key={finding.id} finding={finding} step={step} />
         ))}
       </ol>
     </section>
@@ -38,7 +38,7 @@ function TopFinding(props: { finding: WireFinding; step: number | null }): React
   return (
     <li>
       <PlaceLink
-        to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}
+        to={{ view: "findings", finding: finding.id, search: "", sort: null }}
         className="top-title"
         title={finding.evidence}
       >

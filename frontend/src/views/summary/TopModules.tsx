@@ -64,7 +64,7 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
           <tbody className={top.pass}>
             {top.rows.map((row) => (
               <Row
-                key={row.module.path}
+                key={row.module.id}
                 row={row}
                 own={scaledDuration(row.self, scale)}
                 syncs={syncs}

@@ -1,4 +1,5 @@
-import { define } from "../../text/definitions";
+import { Breakdown, DeviceUse } from "../../api/fields";
+import { define, defineField } from "../../text/definitions";
 
 /** Figures of the summary. */
 export const SUMMARY_DEFINITIONS = {
@@ -27,30 +28,22 @@ export const SUMMARY_DEFINITIONS = {
 
 /** Steps by torch_tb_profiler's categories; a moment is in the first that holds it. */
 export const BREAKDOWN_DEFINITIONS = {
-  kernel: define("kernel", "A kernel ran that is no collective's.", "us"),
-  copy: define("memory copy", "A copy ran.", "us"),
-  set: define("memory set", "Memory was filled by a set.", "us"),
-  communication: define("communication", "A collective ran, on the device or on the host.", "us"),
-  runtime: define("runtime", "The host was in a call of the device's runtime.", "us"),
-  data: define("data loader", "The host was in the data loader.", "us"),
-  host: define("host operators", "The host was in an operator or an annotation.", "us"),
-  other: define("other", "None of these.", "us"),
+  kernel: defineField("kernel", Breakdown.kernel_us),
+  copy: defineField("memory copy", Breakdown.copy_us),
+  set: defineField("memory set", Breakdown.set_us),
+  communication: defineField("communication", Breakdown.communication_us),
+  runtime: defineField("runtime", Breakdown.runtime_us),
+  data: defineField("data loader", Breakdown.data_us),
+  host: defineField("host operators", Breakdown.host_us),
+  other: defineField("other", Breakdown.other_us),
 } as const;
 
 /** Columns of the table of devices. */
 export const DEVICE_DEFINITIONS = {
   device: define("device", "The device's name and number in the trace."),
-  utilization: define("utilization", "Share of the time in which a kernel ran.", "fraction"),
-  efficiency: define(
-    "SM efficiency",
-    "Share of the multiprocessors that had work, mean over the time.",
-    "fraction",
-  ),
-  occupancy: define(
-    "occupancy",
-    "Estimated share of a multiprocessor's threads that a kernel fills, mean over kernel time.",
-    "percent",
-  ),
+  utilization: defineField("utilization", DeviceUse.utilization),
+  efficiency: defineField("SM efficiency", DeviceUse.sm_efficiency),
+  occupancy: defineField("occupancy", DeviceUse.occupancy_pct),
   tensorCores: define(
     "on tensor cores",
     "Share of the kernel time that ran on tensor cores, by the kernels' names.",

@@ -1,9 +1,9 @@
-import type { WireBreakdown, WireDeviceUse } from "../../api/tables";
-import type { WireReport } from "../../api/types";
+import type { WireBreakdown, WireDeviceUse, WireReport } from "../../api/types";
 import { ratio } from "../../text/numbers";
 import type { BREAKDOWN_DEFINITIONS } from "./definitions";
 
 export interface DeviceRow {
+  readonly id: string;
   /** Name and number, as "V100 0". */
   readonly name: string;
   readonly utilization: number | null;
@@ -23,6 +23,7 @@ export function deviceRows(report: WireReport): DeviceRow[] {
 
 function deviceRow(use: WireDeviceUse, name: string): DeviceRow {
   return {
+    id: use.id,
     name: `${name === "" ? "device" : name} ${use.device}`,
     utilization: use.utilization,
     efficiency: use.sm_efficiency,

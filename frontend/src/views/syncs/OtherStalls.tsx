@@ -53,7 +53,7 @@ function Allocations({ report }: { report: WireReport }): ReactElement {
       </thead>
       <tbody>
         {report.allocations.map((row) => (
-          <tr key={row.api}>
+          <tr key={row.id}>
             <th scope="row">
               <Name text={row.api} className="code" />
             </th>

@@ -2,15 +2,14 @@ import type { ReactElement } from "react";
 
 import { inTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
-import type { WireRule } from "../../api/tables";
-import type { WireReport } from "../../api/types";
+import type { WireReport, WireRule } from "../../api/types";
 import { Name } from "../../components/Name";
 import { Chain } from "../../parts/Chain";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { Fix } from "../../parts/Fix";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { usePlace } from "../../parts/services";
-import { countedStep, findingId, findingsOfSyncs } from "../../report/findings";
+import { countedStep, findingsOfSyncs } from "../../report/findings";
 import { counted } from "../../text/formats";
 import { causeTitle, isProfiler } from "../../text/names";
 import { WaitedFor, SyncFacts } from "./SyncFacts";
@@ -114,11 +113,9 @@ function Fixes({ report, node, rules }: SyncPanelProps): ReactElement {
         <p className="muted">
           {counted(rest.length, "more finding")} with this fix:{" "}
           {rest.map((finding, index) => (
-            <span key={findingId(finding)}>
+            <span key={finding.id}>
               {index > 0 && "; "}
-              <PlaceLink
-                to={{ view: "findings", finding: findingId(finding), search: "", sort: null }}
-              >
+              <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
                 <Name text={finding.where} className="wrap" />
               </PlaceLink>
             </span>

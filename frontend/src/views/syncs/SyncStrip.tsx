@@ -36,7 +36,7 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
       aria-label={`${counted(rows.length, "sync")} over ${counted(steps.length, "step")}; the table lists them.`}
     >
       {steps.map((step) => (
-        <span key={step.name} className="strip-step" style={across(step)}>
+        <span key={step.id} className="strip-step" style={across(step)}>
           <bdi>{stepLabel(step.name)}</bdi>
         </span>
       ))}
@@ -82,6 +82,7 @@ interface StripBin {
 }
 
 export interface StripStep {
+  readonly id: number;
   readonly name: string;
   readonly from: number;
   readonly width: number;
@@ -104,7 +105,8 @@ export function stripSpan(report: WireReport, rows: readonly SyncRow[]): Span {
 
 export function stripSteps(report: WireReport, span: Span): StripStep[] {
   const whole = span.to - span.from;
-  return report.steps.map(({ name, start_us: start, duration_us: length }) => ({
+  return report.steps.map(({ id, name, start_us: start, duration_us: length }) => ({
+    id,
     name,
     from: (start - report.trace.start_us - span.from) / whole,
     width: length / whole,

@@ -1,7 +1,6 @@
 import type { ReactElement, ReactNode } from "react";
 
-import type { WireRule } from "../../api/tables";
-import type { WireReport } from "../../api/types";
+import type { WireReport, WireRule } from "../../api/types";
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
 import { stepsLength } from "../../report/measures";

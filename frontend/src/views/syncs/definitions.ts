@@ -1,4 +1,5 @@
-import { define } from "../../text/definitions";
+import { Allocation } from "../../api/fields";
+import { define, defineField } from "../../text/definitions";
 
 /** Columns of the tree of host-blocking calls. */
 export const SYNC_DEFINITIONS = {
@@ -42,7 +43,7 @@ export const SYNC_FACT_DEFINITIONS = {
     "us",
   ),
   waitedFor: define(
-    "waited for",
+    "Waited for",
     "The device work that took the longer part of the sync, or that ended last before it returned.",
   ),
   strip: define(
@@ -69,13 +70,9 @@ export const OTHER_STALL_DEFINITIONS = {
     "Calls that allocate or free memory of a device, or pin memory.",
     "count",
   ),
-  allocationCount: define("calls", "How often this call was made.", "count"),
-  allocationBlocked: define("host", "How long the host was in these calls.", "us"),
-  allocationIdle: define(
-    "device idle",
-    "How long the device had nothing to do during these calls, and because of them.",
-    "us",
-  ),
+  allocationCount: defineField("calls", Allocation.count),
+  allocationBlocked: defineField("host", Allocation.blocked_us),
+  allocationIdle: defineField("device idle", Allocation.device_idle_us),
 } as const;
 
 /** Figures above the tree of host-blocking calls. */

@@ -160,7 +160,7 @@ function node(
 
 /** Module, autograd node, operator and line; where no operator asked for it, the call. */
 function siteKey(row: SyncRow): string {
-  const { module, node: inNode, operator, stack } = row.sync;
+  const { module_id: module, node: inNode, operator, stack } = row.sync;
   return JSON.stringify([module, inNode, operator, ownFrame(stack), placeText(row)]);
 }
 

@@ -1,6 +1,6 @@
 import { memo, type ReactElement, type RefObject } from "react";
 
-import type { WireTimeline } from "../../api/timeline";
+import type { WireTimeline } from "../../api/types";
 import { Name } from "../../components/Name";
 import { counted, duration } from "../../text/formats";
 import { Tooltip, type HoverSource } from "./Tooltip";

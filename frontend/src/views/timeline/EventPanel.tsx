@@ -1,6 +1,6 @@
 import { useRef, type ReactElement } from "react";
 
-import type { WireEvent, WireLane, WireSpot } from "../../api/timeline";
+import type { WireEvent, WireLane, WireSpot } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
 import { usePlace, type Loaded } from "../../parts/services";

@@ -1,6 +1,6 @@
 import { Fragment, type ReactElement } from "react";
 
-import type { WireStatistics } from "../../api/timeline";
+import type { WireStatistics } from "../../api/types";
 import { Name } from "../../components/Name";
 import type { Loaded } from "../../parts/services";
 import type { Definition } from "../../text/definitions";
@@ -33,7 +33,7 @@ export function RangePanel({ loaded, onClose }: RangePanelProps): ReactElement {
       <div className="selection-columns">
         <Sums statistics={value} length={length} />
         {rankings(value).map((ranking) => (
-          <TopNames key={ranking.title} ranking={ranking} />
+          <TopNames key={ranking.kind} ranking={ranking} />
         ))}
       </div>
     </>
@@ -55,6 +55,9 @@ function Sums({
       <Fact definition={D.blocked} look={statistics.host_blocked_us > 0}>
         {duration(statistics.host_blocked_us)}
       </Fact>
+      {statistics.sync_blocked_us > statistics.host_blocked_us && (
+        <Fact definition={D.syncTime}>{duration(statistics.sync_blocked_us)}</Fact>
+      )}
       {partsOf(phases).map(([phase, us]) => (
         <Fact key={phase} definition={{ ...D.phase, title: phase }}>
           {duration(us)}
@@ -110,7 +113,7 @@ function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
               {D.count.title}
             </th>
             <th scope="col" title={D.total.text}>
-              {D.total.title}
+              {ranking.measure}
             </th>
             {withSelf && (
               <th scope="col" title={D.self.text}>
@@ -132,6 +135,7 @@ function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
           ))}
         </tbody>
       </table>
+      {ranking.more > 0 && <p className="muted">{count(ranking.more)} more not shown</p>}
     </div>
   );
 }

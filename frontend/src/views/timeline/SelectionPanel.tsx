@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireLane, WireSpot, WireTimeline } from "../../api/timeline";
+import type { WireLane, WireSpot, WireTimeline } from "../../api/types";
 import { clip, duration } from "../../text/formats";
 import { EventPanel } from "./EventPanel";
 import { RangePanel } from "./RangePanel";

@@ -1,8 +1,7 @@
 import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireTimeline } from "../../api/timeline";
-import type { WireReport } from "../../api/types";
+import type { WireReport, WireTimeline } from "../../api/types";
 import { useLoad, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { ChartArea } from "./ChartArea";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireLink } from "../../api/timeline";
+import type { WireChainLink, WireLink } from "../../api/types";
 import { laneOf } from "./testing";
 import { argumentRows, chainLines, laneText, linkGroups } from "./event";
 
@@ -25,7 +25,7 @@ test("a lane by its name", () => {
 });
 
 test("links are grouped by what they mean", () => {
-  const link = (relation: string, id: number): WireLink => ({
+  const link = (relation: WireLink["relation"], id: number): WireLink => ({
     relation,
     id,
     lane: "1",
@@ -35,15 +35,15 @@ test("links are grouped by what they mean", () => {
     start: 0,
     duration: 1,
   });
-  const groups = linkGroups([link("launches", 1), link("forward", 2), link("launches", 3)]);
+  const groups = linkGroups([link("launches", 1), link("forward of", 2), link("launches", 3)]);
   expect(groups.map(([relation, links]) => [relation, links.map(({ id }) => id)])).toEqual([
     ["launches", [1, 3]],
-    ["forward", [2]],
+    ["forward of", [2]],
   ]);
 });
 
 test("the chain is indented, its Python lines by one", () => {
-  const chain = [
+  const chain: WireChainLink[] = [
     { kind: "operator", text: "aten::item", id: 4 },
     { kind: "line", text: "a.py(1): f", id: null },
     { kind: "line", text: "b.py(2): g", id: null },

@@ -1,4 +1,4 @@
-import type { WireEvent, WireLane, WireLink } from "../../api/timeline";
+import type { WireEvent, WireLane, WireLink } from "../../api/types";
 import { clip } from "../../text/formats";
 
 /** How much of an argument is shown. */

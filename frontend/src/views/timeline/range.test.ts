@@ -3,16 +3,18 @@ import { expect, test } from "vitest";
 import { causeText, partsOf, rankings } from "./range";
 
 test("rankings by kind, device work first; kinds without any are left out", () => {
-  const row = { count: 1, total_us: 2, self_us: null };
+  const row = { measure: "device" as const, count: 1, total_us: 2, self_us: null };
   const top = [
     { ...row, kind: "host" as const, name: "aten::add" },
     { ...row, kind: "device" as const, name: "gemm" },
     ...Array.from({ length: 20 }, () => ({ ...row, kind: "forward" as const, name: "a" })),
   ];
-  expect(rankings({ top }).map(({ title, rows }) => [title, rows.length])).toEqual([
-    ["Kernels", 1],
-    ["Operators and calls", 1],
-    ["Modules, forward", 8],
+  const omitted = { device: 0, host: 3, forward: 40 };
+  const found = rankings({ top, omitted });
+  expect(found.map(({ title, rows, more }) => [title, rows.length, more])).toEqual([
+    ["Kernels", 1, 0],
+    ["Operators and calls", 1, 3],
+    ["Modules, forward", 8, 52],
   ]);
 });
 

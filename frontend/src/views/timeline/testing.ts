@@ -1,4 +1,4 @@
-import type { WireBlocks, WireLane, WireWindow } from "../../api/timeline";
+import type { WireBlocks, WireLane, WireWindow } from "../../api/types";
 
 /** One block of a window, in a form that can be written down. */
 export interface Drawn {
@@ -36,6 +36,11 @@ export function laneOf(id: string, change: Partial<WireLane> = {}): WireLane {
     kind: "host",
     depth: 3,
     events: 9,
+    thread: null,
+    thread_id: null,
+    device: null,
+    stream: null,
+    stream_id: null,
     ...change,
   };
 }

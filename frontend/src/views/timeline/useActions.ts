@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import type { WireSpot } from "../../api/timeline";
+import type { WireSpot } from "../../api/types";
 import { usePlace } from "../../parts/services";
 import { spanText, type Span } from "../../text/span";
 import type { Chart } from "./chart/chart";

@@ -9,7 +9,7 @@ import {
 } from "react";
 
 import type { ApiError, Target } from "../../api/request";
-import type { WireTimeline } from "../../api/timeline";
+import type { WireTimeline } from "../../api/types";
 import { useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import { lengthOf, type Span } from "../../text/span";

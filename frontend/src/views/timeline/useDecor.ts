@@ -1,7 +1,6 @@
 import { useMemo, useSyncExternalStore } from "react";
 
-import type { WireTimeline } from "../../api/timeline";
-import type { WireReport } from "../../api/types";
+import type { WireReport, WireTimeline } from "../../api/types";
 import { usePlace } from "../../parts/services";
 import { PALETTES, type Palette } from "../../theme/colours";
 import type { Decor } from "./chart/scene";

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireSearch, WireSpot } from "../../api/timeline";
+import type { WireSearch, WireSpot } from "../../api/types";
 import { useLoad, useServices } from "../../parts/services";
 import { count } from "../../text/formats";
 import type { Span } from "../../text/span";

@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireEvent, WireSpot, WireStatistics } from "../../api/timeline";
+import type { WireEvent, WireSpot, WireStatistics } from "../../api/types";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { Spot } from "./chart/scene";
 import type { Block } from "./data/hits";

@@ -1,7 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { CallMeasure, WireCall, WireCalls } from "../../../api/module";
-import type { WireReport } from "../../../api/types";
+import type { CallMeasure, WireCall, WireCalls, WireReport } from "../../../api/types";
 import { Term } from "../../../components/Tip";
 import { PlaceLink } from "../../../parts/PlaceLink";
 import type { Measure } from "../../../report/measures";

@@ -1,7 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { WireModuleDetail } from "../../../api/module";
-import type { WireModule, WireReport } from "../../../api/types";
+import type { WireModule, WireModuleDetail, WireReport } from "../../../api/types";
 import { Segments } from "../../../components/controls";
 import type { Loaded } from "../../../parts/services";
 import type { Measure } from "../../../report/measures";

@@ -1,7 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireParameters } from "../../../api/module";
-import type { WireModule } from "../../../api/types";
+import type { WireModule, WireParameters } from "../../../api/types";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
 import { bytes, count, counted } from "../../../text/formats";

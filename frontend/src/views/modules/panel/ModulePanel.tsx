@@ -39,19 +39,10 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   if (module === undefined) return null;
   const by = divisor(report, modules.chosen.averaging);
   const step = stepsLength(report) / Math.max(1, report.steps.length);
-  const fixes = findingsOfModule(report, path).map((finding) => (
-    <Fix key={`${finding.rule} ${finding.where}`} finding={finding} stepUs={step} />
+  const fixes = findingsOfModule(report, module).map((finding) => (
+    <Fix key={finding.id} finding={finding} stepUs={step} />
   ));
-  const syncs = (
-    <ModuleSyncs
-      key="syncs"
-      report={report}
-      target={target}
-      path={path}
-      sync={module.sync}
-      by={by}
-    />
-  );
+  const syncs = <ModuleSyncs key="syncs" report={report} target={target} module={module} by={by} />;
   const close = (): void => {
     go({ module: null });
   };

@@ -15,15 +15,15 @@ const MOST = 5;
 interface ModuleSyncsProps {
   report: WireReport;
   target: Target;
-  path: string;
-  sync: WireModule["sync"];
+  module: WireModule;
   by: number;
 }
 
 /** Where the host waited in this module: the longest with its chain, then the others. */
 export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
-  const { report, target, path, sync, by } = props;
-  const own = useMemo(() => ownSyncs(report, path), [report, path]);
+  const { report, target, module, by } = props;
+  const { path, sync } = module;
+  const own = useMemo(() => ownSyncs(report, module), [report, module]);
   const [longest, ...others] = own;
   if (sync.count === 0) return <p className="muted">No syncs in this module.</p>;
   const idle =
@@ -72,8 +72,8 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
 
 const IN_SYNCS = { view: "syncs", sort: null, phase: null, cause: null } as const;
 
-function ownSyncs(report: WireReport, path: string): SyncRow[] {
+function ownSyncs(report: WireReport, module: WireModule): SyncRow[] {
   return syncRows(report)
-    .filter((row) => row.sync.module === path)
+    .filter((row) => row.sync.module_id === module.id)
     .sort((a, b) => b.sync.duration_us - a.sync.duration_us);
 }

@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { WireModuleDetail } from "../../../api/module";
+import type { WireModuleDetail } from "../../../api/types";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
 import { count, counted, duration, percent } from "../../../text/formats";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireAmount, WireCall, WireCalls, WireModuleDetail } from "../../../api/module";
+import type { WireAmount, WireCall, WireCalls, WireModuleDetail } from "../../../api/types";
 import { module, work } from "../../../testing/report";
 import { shapeText } from "./ModuleFacts";
 import {

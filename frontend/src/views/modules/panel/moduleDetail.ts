@@ -5,10 +5,12 @@ import type {
   WireCall,
   WireCalls,
   WireKernelUse,
+  WireModule,
   WireModuleDetail,
   WireNodeUse,
-} from "../../../api/module";
-import type { WireModule, WireReport, WireWork } from "../../../api/types";
+  WireReport,
+  WireWork,
+} from "../../../api/types";
 
 /** Which work of a module is listed. */
 export const SIDES = ["forward", "backward", "recompute"] as const;

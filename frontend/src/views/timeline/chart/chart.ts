@@ -1,4 +1,4 @@
-import type { WireTimeline } from "../../../api/timeline";
+import type { WireTimeline } from "../../../api/types";
 import { lengthOf, type Span } from "../../../text/span";
 import { blockAt, eventNextTo, sameBlock, type Block, type Direction } from "../data/hits";
 import { heightOf, rowTop } from "../data/lanes";

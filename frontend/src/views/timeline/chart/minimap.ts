@@ -1,4 +1,4 @@
-import type { WireTimeline } from "../../../api/timeline";
+import type { WireTimeline } from "../../../api/types";
 import type { Span } from "../../../text/span";
 import { syncMarks } from "../data/syncMarks";
 import { Surface, toX, type Scene } from "./scene";

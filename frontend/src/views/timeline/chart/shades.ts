@@ -1,4 +1,4 @@
-import type { LaneKind } from "../../../api/timeline";
+import type { LaneKind } from "../../../api/types";
 import { lengthOf, type Span } from "../../../text/span";
 import type { Palette } from "../../../theme/colours";
 import type { Blocks } from "../data/blocks";

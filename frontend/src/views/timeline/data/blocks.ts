@@ -1,4 +1,4 @@
-import type { WireWindow } from "../../../api/timeline";
+import type { WireWindow } from "../../../api/types";
 
 /** Blocks of one lane in columns, by depth, then by start; times in microseconds. */
 export interface Blocks {

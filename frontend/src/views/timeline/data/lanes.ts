@@ -1,4 +1,4 @@
-import type { LaneKind, WireLane } from "../../../api/timeline";
+import type { LaneKind, WireLane } from "../../../api/types";
 
 /** How much of a lane is open: its first row, some of its rows, or all of them. */
 export type Opening = "folded" | "short" | "whole";

@@ -1,5 +1,6 @@
 import type { ApiError } from "../../../api/request";
-import type { WindowQuery, WireWindow } from "../../../api/timeline";
+import type { WindowQuery } from "../../../api/timeline";
+import type { WireWindow } from "../../../api/types";
 import type { Span } from "../../../text/span";
 import { tileFrom, type Tile } from "./blocks";
 import { keyText, tileSpan, type TileKey } from "./tiles";
