@@ -2,9 +2,9 @@ import type { WireFinding, WireModule, WireReport, WireSync } from "../api/types
 import { duration, percent } from "../text/formats";
 import { ratio } from "../text/numbers";
 
-/** Mean length of the steps that findings are about: all but the first, which warms up. */
+/** Mean length of the steps that count in findings, as the report says. */
 export function countedStep(report: Pick<WireReport, "steps">): number | null {
-  const counted = report.steps.length > 1 ? report.steps.slice(1) : report.steps;
+  const counted = report.steps.filter((step) => step.counts);
   if (counted.length === 0) return null;
   return counted.reduce((sum, step) => sum + step.duration_us, 0) / counted.length;
 }

@@ -64,6 +64,7 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
     idle: null,
     queue_full_us: null,
     backward_idle_us: 12,
+    counts: true,
     ...rest,
   };
 }

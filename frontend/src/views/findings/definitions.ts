@@ -18,14 +18,14 @@ export const FINDING_DEFINITIONS = {
   ),
   share: define(
     "of step",
-    "The cost as a share of the mean length of the steps that count: of several all but the first, which warms up.",
+    "The cost as a share of the mean length of the steps that count: all but the first, which warms up, and those that launched nothing.",
     "fraction",
   ),
   count: defineField("seen", Finding.count),
   findings: define("findings", "One for each rule and place where it holds.", "count"),
   step: define(
     "step",
-    "Mean length of the steps that count: of several all but the first, which warms up.",
+    "Mean length of the steps that count: all but the first, which warms up, and those that launched nothing.",
     "us",
   ),
   mostExpensive: define(

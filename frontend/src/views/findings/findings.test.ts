@@ -70,7 +70,7 @@ test("a sync that a finding has as an example is that finding's alone", () => {
 const several = (): WireReport =>
   report({
     steps: [
-      step("ProfilerStep#1", { start_us: 1000, duration_us: 900 }),
+      step("ProfilerStep#1", { start_us: 1000, duration_us: 900, counts: false }),
       step("ProfilerStep#2", { start_us: 1900, duration_us: 100 }),
       step("ProfilerStep#3", { start_us: 2000, duration_us: 300 }),
     ],
@@ -94,7 +94,7 @@ const several = (): WireReport =>
   });
 const wheres = (rows: readonly FindingRow[]): string[] => rows.map(({ finding: f }) => f.where);
 
-test("the step that prices are held against leaves out the first of several", () => {
+test("costs are shares of the steps that count", () => {
   expect(countedStep(several())).toBe(200);
   expect(countedStep(report())).toBe(100);
   expect(countedStep(report({ steps: [] }))).toBeNull();
