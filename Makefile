@@ -21,6 +21,18 @@ ATHERIS := atheris==3.0.0
 FUZZ_MINUTES ?= 60
 FUZZ_FOUND ?= tests/fuzz/found
 
+# Only `make audit` wants it; its dependencies stay out of what it checks.
+PIP_AUDIT := pip-audit==2.10.1
+AUDIT := $(VENV)/audit
+# $(call audited,SUBJECT,COMMAND,OPTION FOR JSON,KEY IN IT): fails on an advisory, and passes where
+# the registry publishes none, of which there is no key.
+define audited
+@answer=$$($(2) $(3) 2>/dev/null) && clean=yes || clean=no; \
+	if [[ "$$answer" != *'$(4)'* ]]; then echo "audit: $(1): skipped, the registry publishes no advisories"; \
+	elif [ $$clean = yes ]; then echo "audit: $(1): no known advisories"; \
+	else $(2); fi
+endef
+
 TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
@@ -38,7 +50,7 @@ help: ## list what can be made
 demo: setup frontend ## record a small training run and open it in TensorBoard
 	@$(BIN)/hookview demo
 
-test: setup lint audit frontend frontend-test browser-test pytest ## every check; ends with pytest's closing line
+test: setup lint frontend frontend-test browser-test pytest ## every check; ends with pytest's closing line
 
 setup: $(NODE_MODULES) $(INSTALLED) ## the virtual environment and the page's dependencies
 
@@ -52,8 +64,11 @@ schema: setup ## what is made from the types of answers: openapi.json, definitio
 	@$(BIN)/python docs/generate.py
 	@cd frontend && npm run --silent schema
 
-audit: setup ## what is installed, held against known advisories where the registries tell them
-	@$(BIN)/python .ci/audit.py
+audit: setup ## known advisories about what is installed: pip-audit, npm audit
+	@[ -x $(AUDIT)/bin/pip-audit ] || { $(BIN)/python -m venv $(AUDIT) && \
+	  $(AUDIT)/bin/python -m pip --disable-pip-version-check --quiet install "$(PIP_AUDIT)"; }
+	$(call audited,Python packages,$(AUDIT)/bin/pip-audit --progress-spinner off --path $(VENV)/lib/python3*/site-packages,--format json,"vulns")
+	$(call audited,packages of the page,npm --prefix frontend audit --fetch-retries=0,--json,"auditReportVersion")
 
 frontend: setup ## the page's bundle, into tb_hookview/static/
 	@$(BIN)/python setup.py --quiet build_frontend

@@ -1,4 +1,4 @@
-"""What recording costs: the time of a training step under each way to mark it, side by side.
+"""Measures the cost of recording: a training step's time under each way to mark it.
 
     python benchmarks/recorder.py [--rounds N] [--steps N] [--width N] [--patch N]
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def make_model(width: int = 32, patch: int = 16) -> nn.Module:
-    """Return the model; timm and the operators that it needs come from what the tests use."""
+    """Return timm's vision transformer, with the operators that the tests declare for it."""
     sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
     from support import torchvision_ops
 
@@ -107,7 +107,7 @@ def timed(step: Callable[[], None]) -> float:
 
 
 def report(title: str, taken: dict[str, list[float]]) -> None:
-    """Print a table, the first variant being what the others are compared with."""
+    """Print a table of all variants, relative to the first one."""
     typical = {name: statistics.quantiles(values, n=10)[0] for name, values in taken.items()}
     base = next(iter(typical.values()))
     print(f"{title:<56}{'ms/step':>9}{'ratio':>8}")
@@ -124,7 +124,7 @@ def plain(_: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def wrapped(model: nn.Module) -> Iterator[None]:
-    """Hooked by us, nothing recording."""
+    """Hooked by us, no profiler."""
     hookview.wrap(model)
     yield
     hookview.unwrap(model)
@@ -189,7 +189,7 @@ def find_lightning() -> ModuleType | None:
 
 @contextmanager
 def lightning_profiler(model: nn.Module, lightning: ModuleType) -> Iterator[None]:
-    """Lightning's profiler as its Trainer uses it: given the module, told of a stage and an action.
+    """Record with Lightning's profiler as its Trainer does, with a stage and an action.
 
     Without a schedule it records every step, as the other variants do.
     """

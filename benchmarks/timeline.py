@@ -23,7 +23,7 @@ from common.traces import STACKS, inflate, label, the_trace
 from flask.testing import FlaskClient
 from isal import igzip
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.server import create_app
 from tb_hookview.timeline import Timeline
 

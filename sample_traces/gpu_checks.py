@@ -1,4 +1,4 @@
-"""Checks of the recorder on a device: what it costs, whom it names, that it changes no gradient.
+"""Checks the recorder on a device: its cost, its attribution and equal gradients.
 
 `record.py --overhead` runs them. They need no GPU, but only on one do they say what they are for.
 The trace for the attribution check is recorded here and held against its truth by `validate.py`,
@@ -38,7 +38,7 @@ Built = tuple[nn.Module, Callable[[nn.Module], torch.Tensor]]
 
 
 def main() -> None:
-    """Do the task that the command line holds as JSON; what is done is written after each check."""
+    """Run the task given as JSON; write the result after each check."""
     task = json.loads(sys.argv[1])
     setting = setting_for(task["device"], quick=task["quick"])
     result: dict[str, Any] = {**place(setting.device), "quick": task["quick"]}
@@ -50,7 +50,7 @@ def main() -> None:
     for name, check in checks.items():
         try:
             result[name] = check()
-        except Exception as error:  # noqa: BLE001 - told in the result; the other checks go on
+        except Exception as error:  # noqa: BLE001 - part of the result; the other checks go on
             result["error"] = f"{name}: {type(error).__name__}: {error}"
             traceback.print_exc()
         Path(task["result"]).write_text(json.dumps(result))
@@ -79,7 +79,7 @@ def gradients(setting: Setting) -> dict[str, Any]:
 
 
 def compare(model: nn.Module, loss_of: Callable[[nn.Module], torch.Tensor]) -> dict[str, Any]:
-    """Run a model plainly twice, wrapped, and recorded, each time from the same state and seed."""
+    """Run a model plain twice, wrapped and recorded, from the same state and seed."""
     plain = _results(copy.deepcopy(model), loss_of)
     if _different(plain, _results(copy.deepcopy(model), loss_of)):
         return {"skipped": "differs from itself without the recorder"}
@@ -150,7 +150,7 @@ def _language_model(setting: Setting, kind: type[models.Gpt], *, half: bool = Fa
 
 
 class Recurrent(nn.Module):
-    """An LSTM whose head shares the embedding's weight, called again on what it says."""
+    """An LSTM whose head shares the embedding's weight, called again on its output."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class Recurrent(nn.Module):
         self.head.weight = self.embed.weight
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Score the next token at each place."""
+        """Score the next token at each position."""
         once, state = self.lstm(self.embed(tokens))
         twice, _ = self.lstm(self.drop(once), state)
         scores: torch.Tensor = self.head(twice)

@@ -1,4 +1,4 @@
-"""`measured.json`: what was measured, scenario by scenario, and the tables made from it."""
+"""Reads and writes `measured.json`, and the tables made from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Entry = dict[str, Any]
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return what a folder's file holds; without one, what an empty one would."""
+    """Return the content of a folder's file, empty without one."""
     path = folder / NAME
     if not path.is_file():
         return {"version": 1, "scenarios": {}}
@@ -46,7 +46,7 @@ def tables(content: dict[str, Any]) -> str:
 
 
 def place_of(entry: Entry) -> str:
-    """Return where and when something was measured, in words."""
+    """Return a line on where and when something was measured."""
     quick = ", small sizes and few steps" if entry.get("quick") else ""
     device = entry.get("device", "?")
     small = ", sizes for a CPU" if entry.get("kind") == "cpu" and not quick else ""
@@ -96,7 +96,7 @@ def _named(expected: Entry) -> str:
 
 
 def _grid(name: str, entry: Entry) -> str:
-    """Return milliseconds of both ways side by side, for each N and way to call them."""
+    """Return milliseconds of both variants next to each other, for each N and call."""
     times = {
         (row["n"], row["batch"], row["compiled"], row["way"]): row["ms"] for row in entry["further"]
     }

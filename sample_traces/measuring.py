@@ -1,4 +1,4 @@
-"""How long steps take without the profiler."""
+"""Times steps without the profiler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class Clock:
-    """Milliseconds from one call's end to the next one's, as the device sees them.
+    """Times calls on the device, from one call's end to the next one's.
 
     On CUDA these are differences of events that are recorded between calls and read at the end, so
     that nothing waits in between; elsewhere of the host's clock.
@@ -49,7 +49,7 @@ class Clock:
 def time_calls(
     call: Callable[[], object], clock: Clock, *, seconds: float, at_least: int
 ) -> list[float]:
-    """Return the milliseconds of calls, of as many as fit into the seconds and of `at_least` ones.
+    """Return the milliseconds of as many calls as fit, but of `at_least` some.
 
     A few calls before them warm up caches, the allocator and compilers.
     """

@@ -1,4 +1,4 @@
-"""Models and batches that several scenarios share; plain torch, random weights, random data."""
+"""Builds the models and batches that several scenarios share, with random weights."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Block(nn.Module):
         )
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Keep the shape (batch, length, width)."""
+        """Return (batch, length, width)."""
         batch, length, width = tokens.shape
         split = self.qkv(self.norm1(tokens)).view(batch, length, 3, self.heads, -1)
         query, key, value = split.permute(2, 0, 3, 1, 4).unbind(0)
@@ -93,7 +93,7 @@ class Gpt(nn.Module):
         self.head = nn.Linear(width, vocabulary, bias=False)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Score the next token at each place."""
+        """Score the next token at each position."""
         x = self.embed(tokens) + self.places
         for block in self.blocks:
             x = self.run(block, x)
@@ -157,13 +157,13 @@ def tokens(
 
 
 def token_loss(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Mean cross entropy over all places."""
+    """Return the mean cross entropy over all positions."""
     return F.cross_entropy(scores.flatten(0, 1), targets.flatten())
 
 
 @contextmanager
 def deterministic(_: Setting) -> Iterator[None]:
-    """Have torch choose deterministic kernels."""
+    """Use torch's deterministic kernels."""
     before = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True)
     try:

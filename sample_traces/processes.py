@@ -1,4 +1,4 @@
-"""Starts one part of the work in a process of its own, and ends it when its time is over."""
+"""Runs one task in a process of its own, with a time limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 def run(
     module: str, task: dict[str, Any], *, seconds: float, environment: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """Run a module of this package on a task and return the result that it wrote.
+    """Run a module of this package on a task; return its result.
 
     The task names the file of the result under "result" and is the module's one argument. The
     process is ended after the seconds. What was written before it failed or ran out of time is

@@ -1,4 +1,4 @@
-"""Records small traces of training steps with a known fault, before and after its remedy.
+"""Records small traces of training steps with a known fault, before and after its fix.
 
     python sample_traces/record.py [--only NAME]... [--out DIR] [--quick] [--overhead] [--list]
 
@@ -36,7 +36,7 @@ _START = 60
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the command line says; 1 where a scenario failed, 2 for a command that is wrong."""
+    """Run the command; return 1 where a scenario failed, 2 for a wrong command."""
     parser = _parser()
     options = parser.parse_args(argv)
     if options.list:
@@ -110,7 +110,7 @@ class Session:
         out.mkdir(parents=True, exist_ok=True)
 
     def record(self, chosen: list[Scenario]) -> None:
-        """Record scenarios one after another; what is done is written after each."""
+        """Record scenarios one after another; write the results after each."""
         for place, scenario in enumerate(chosen):
             start = time.monotonic()
             result = self._record(scenario, chosen[place:])
@@ -150,7 +150,7 @@ class Session:
         return {**nothing, **result}
 
     def _room(self, coming: list[Scenario]) -> int:
-        """Return how large each trace may be, those that are there and those to come in mind."""
+        """Return the maximum size of each trace that is left to record."""
         names = {f"{s.name}.{v.name}.pt.trace.json.gz" for s in coming for v in s.variants}
         there = sum(
             path.stat().st_size

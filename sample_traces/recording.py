@@ -22,7 +22,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True)
 class Recording:
-    """What is recorded of a variant."""
+    """One way to record a variant."""
 
     steps: int
     """The first of them counts as warming up where there are more."""

@@ -1,4 +1,4 @@
-"""What a scenario is: a training step in several variants, and what a report should say of each."""
+"""Defines scenarios: a training step in variants, with the findings expected of each."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Training:
 
 @dataclass(frozen=True)
 class Expected:
-    """A finding that a report on the variant's trace should hold."""
+    """A finding that the report on a variant's trace should contain."""
 
     any_of: tuple[str, ...]
-    """Ids of rules; one of them is to fire. Where a gap has two names, either is right."""
+    """Ids of rules, one of which should fire."""
     module: str | None = None
-    """Path of the module it is to name; None where it is of no one module."""
+    """Path of the module it should name; None where it concerns no single module."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,26 @@ class Variant:
     build: Callable[[Setting], Training]
     expected: tuple[Expected, ...] = ()
     partly: bool = False
-    """Whether it cures only a part, so that what is expected of the first variant may fire too."""
+    """Whether it fixes only a part, so that the first variant's findings may fire too."""
     conditions: Callable[[Setting], AbstractContextManager[Any]] = lambda _: nullcontext()
     """Entered around everything that is done with the variant: torch's own switches."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A cause of lost time and its remedy, or a healthy step."""
+    """A cause of lost time and its fix, or a healthy step."""
 
     name: str
     title: str
-    """What the first variant does wrong and the others do instead, in a phrase."""
+    """A phrase: the fault of the first variant and what the others do instead."""
     variants: tuple[Variant, ...]
     needs: tuple[str, ...] = ()
-    """Libraries it needs besides torch."""
+    """Libraries it needs in addition to torch."""
     stacks: bool = False
     """Whether Python stacks are recorded, where they fit."""
     profile_memory: bool = False
     seconds: float = 40
-    """How long it may take, its process's start not counted."""
+    """Time limit, without the start of its process."""
     healthy: bool = False
     """Whether no finding of high confidence may fire on any variant."""
     tolerance: float | None = 0.0

@@ -1,4 +1,4 @@
-"""Holds the reports on recorded traces against what was measured, and writes docs/validation.md.
+"""Compares reports on recorded traces with measurements, and writes docs/validation.md.
 
     python sample_traces/validate.py [DIR] [--write docs/validation.md]
 
@@ -28,7 +28,7 @@ BEGIN, END = "<!-- validation:begin -->", "<!-- validation:end -->"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a report says of one variant, and what it should say."""
+    """The findings of one variant's report, and the expected ones."""
 
     scenario: str
     variant: str
@@ -45,7 +45,7 @@ class Verdict:
     where the remedies lose; None where nothing is wrong with this one."""
 
     def found(self, expected: dict[str, Any]) -> list[Any]:
-        """Return the findings that are what was expected."""
+        """Return the findings that were expected."""
         return [
             finding
             for finding in self.findings
@@ -54,12 +54,12 @@ class Verdict:
 
     @property
     def missed(self) -> list[dict[str, Any]]:
-        """What was expected and is not there."""
+        """Return the expected rules that did not fire."""
         return [each for each in self.expected if not self.found(each)]
 
     @property
     def unwanted(self) -> list[Any]:
-        """Findings that should not be there: of what was cured, or in a healthy step."""
+        """Return the findings that should not be there: fixed faults, any in a healthy step."""
         return [
             finding
             for finding in self.findings
@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def predicted_gain_us(self) -> float | None:
-        """What the findings that were expected say a step gains; None where none says so."""
+        """Return the gain a step that the expected findings predict; None without one."""
         found = {id(f): f for each in self.expected for f in self.found(each)}
         gains = [f.gain_us_per_step for f in found.values() if f.gain_us_per_step is not None]
         return sum(gains) if gains else None

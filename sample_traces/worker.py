@@ -1,4 +1,4 @@
-"""One scenario, in the process that was started for it: compared, timed, recorded.
+"""Compares, times and records one scenario in a process of its own.
 
 A process of its own for each scenario, because they set torch's switches, compile, capture graphs,
 and may break the device for everything after them.
@@ -29,13 +29,13 @@ _COMPARED_STEPS = 3
 
 @dataclass(frozen=True)
 class Task:
-    """What the process is to do."""
+    """The task of the process."""
 
     scenario: str
     out: str
     """Folder for the traces."""
     result: str
-    """File for the result; written anew after each part, so that what is there can be used."""
+    """File for the result; rewritten after each part, so that finished parts can be used."""
     device: str
     quick: bool
     seconds: float
@@ -44,24 +44,24 @@ class Task:
 
 
 def main() -> None:
-    """Do the task that the command line holds as JSON."""
+    """Run the task given as JSON."""
     task = Task(**json.loads(sys.argv[1]))
     work(task, next(each for each in SCENARIOS if each.name == task.scenario))
 
 
 def work(task: Task, scenario: Scenario) -> None:
-    """Do it all, and write the result; an error is part of the result."""
+    """Run the scenario and write the result; an error is part of the result."""
     setting = setting_for(task.device, quick=task.quick)
     job = Job(task, scenario, setting)
     try:
         job.run()
-    except Exception as error:  # noqa: BLE001 - told in the result; the other scenarios go on
+    except Exception as error:  # noqa: BLE001 - part of the result; the other scenarios go on
         job.fail(error)
         traceback.print_exc()
 
 
 class Job:
-    """One scenario being worked on."""
+    """Runs one scenario."""
 
     def __init__(self, task: Task, scenario: Scenario, setting: Setting) -> None:
         self.task, self.scenario, self.setting = task, scenario, setting
@@ -89,7 +89,7 @@ class Job:
             self._measure_further(self.scenario)
 
     def fail(self, error: Exception) -> None:
-        """Keep what went wrong."""
+        """Note an error."""
         self.result["error"] = f"{type(error).__name__}: {error}"
         self._save()
 
@@ -107,7 +107,7 @@ class Job:
         self._save()
 
     def _compare(self) -> None:
-        """Note the first losses of each variant; from one seed they are to be the same."""
+        """Note the first losses of each variant, which should be equal."""
         for variant in self._built():
             torch.manual_seed(1)
             with variant.conditions(self.setting):
@@ -140,7 +140,7 @@ class Job:
         self._save()
 
     def _time(self) -> None:
-        """Time the variants in turns, so that what slows the machine slows them all."""
+        """Time the variants in turns, so that other load slows all of them."""
         built = self._built()
         left = max(self.end - time.monotonic(), 0)
         share = 0.2 if self.scenario.further else 0.6
@@ -175,7 +175,7 @@ class Job:
 
 
 def agree(losses: list[list[float]], tolerance: float | None) -> bool | None:
-    """Say whether the losses of all variants are those of the first, to a relative tolerance.
+    """Return whether the losses of all variants agree, to a relative tolerance.
 
     None where there is nothing to compare.
     """
@@ -190,7 +190,7 @@ def agree(losses: list[list[float]], tolerance: float | None) -> bool | None:
 
 
 def setting_for(device: str, *, quick: bool) -> Setting:
-    """Return where this process works, and at which sizes."""
+    """Return the device of this process, and its sizes."""
     if device == "cpu":
         # Steps this small are faster so, and do not wait for threads that others keep from running.
         torch.set_num_threads(1)
@@ -198,7 +198,7 @@ def setting_for(device: str, *, quick: bool) -> Setting:
 
 
 def place(device: torch.device) -> dict[str, Any]:
-    """Return what a result says of where and when it was measured."""
+    """Return the part of a result on where and when it was measured."""
     cuda = device.type == "cuda"
     return {
         "device": torch.cuda.get_device_name(device) if cuda else "CPU",

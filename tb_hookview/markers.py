@@ -1,7 +1,7 @@
-"""The names of the ranges that the recorder leaves in a trace, and how to read them back.
+"""Names of the marks that the recorder leaves in a trace, and how they are parsed.
 
-This file is the whole agreement between recorder and analyzer, so it imports nothing but the
-standard library. A mark reads, in any trace viewer, as
+Recorder and analyzer share only this file, so it imports nothing but the standard library. A mark
+reads, in any trace viewer, as
 
     blocks.0.attn (Attention) forward ~hv1
     blocks.0.attn (Attention) before backward ~hv1
@@ -10,11 +10,12 @@ standard library. A mark reads, in any trace viewer, as
     torch.nn.utils.clip_grads_with_norm_ (function) call ~hv1
 
 with "." in place of the path of a root that has no name of its own. The last kind is around a call
-of torch's that updates parameters, and names that in place of a module. The useful part comes first
-because viewers cut names off at the end; the tail tells our ranges from everyone else's and
-carries the version of the format. torch writes an invalid file for a name with a double quote and
-replaces a whole name by "unknown" for one byte outside printable ASCII, so whatever is not plainly
-safe is percent-encoded (UTF-8), and decoding gives the true name back.
+of torch's that updates parameters, and names that in place of a module.
+
+The useful part comes first because viewers cut names off at the end. The tail distinguishes our
+marks from other annotations and has the version of the format. torch writes an invalid file for a
+name with a double quote, and replaces a name with a byte outside printable ASCII by "unknown". So
+all other characters than known ones are percent-encoded (UTF-8), and decoding restores the name.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MANIFEST_KEY = "hookview_manifest"
 MarkKind = Literal["forward", "before backward", "after backward", "gradient", "call"]
 
 FUNCTION = "function"
-"""What stands in the place of the class in a call mark."""
+"""In the place of the class in a call mark."""
 
 _SAFE = "._-<>[]:,+*/=@#$&!^~|{}"
 _ROOT = "."
@@ -67,8 +68,8 @@ def encode(kind: MarkKind, path: str, module_class: str, parameter: str | None =
 def decode(name: str) -> Mark | None:
     """Return the mark a range name stands for, or None for a name that is not ours.
 
-    A mark of a later version than VERSION is returned as far as it has this version's shape; the
-    caller decides what to make of its `version`.
+    A mark of a later version than VERSION is returned if it has this version's shape; the caller
+    checks its `version`.
     """
     match = _PATTERN.fullmatch(name)
     if match is None:
@@ -84,21 +85,21 @@ def decode(name: str) -> Mark | None:
 
 
 def has_our_tail(name: str) -> bool:
-    """Say whether a range name ends as marks of every version do, whatever kind it is."""
+    """Whether a name ends as marks of every version do, whatever kind it is."""
     return _TAIL.search(name) is not None
 
 
 def encode_manifest(content: dict[str, Any]) -> str:
     """Return a manifest as JSON text that torch writes into the file unchanged.
 
-    torch spoils quotes and backslashes inside values, so strings are percent-encoded; keys are
-    ours and plain.
+    torch damages quotes and backslashes inside values, so strings are percent-encoded. Keys are
+    ours and need no encoding.
     """
     return json.dumps(_each_string(content, _escape_value), separators=(",", ":"))
 
 
 def decode_manifest(content: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest as it was before `encode_manifest`, given what stands in the file."""
+    """Return a manifest as it was before `encode_manifest`, given the file's."""
     decoded: dict[str, Any] = _each_string(content, unquote)
     return decoded
 
@@ -118,6 +119,6 @@ def _escape_value(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    # A path can never be ".", the root's sign, because torch forbids dots in a submodule's name;
-    # a root's own name is free text, so it is kept from being taken for the sign.
+    # No path is ".", the root's sign, because torch forbids dots in a submodule's name. A root's
+    # own name is free text, so one that equals the sign is encoded.
     return "%2E" if text == _ROOT else quote(text, safe=_SAFE)

@@ -66,7 +66,7 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
         return create_app(self._logdir)
 
     def _serve(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        # TensorBoard leaves the plugin's prefix in the path; the application is told that it is
+        # TensorBoard leaves the plugin's prefix in the path; the application knows that it is
         # mounted there instead, which also holds under --path_prefix.
         prefix = f"/data/plugin/{self.plugin_name}"
         mounted: dict[str, Any] = {

@@ -44,14 +44,14 @@ class Rows(int):
 
 
 def hookview(path: str) -> Work:
-    """The complete report as JSON; as in `analyze`, the second process starts before imports."""
-    from tb_hookview.trace import coworker
+    """The complete report as JSON; as in `analyze`, other processes start before imports."""
+    from tb_hookview.loading import Loader
+    from tb_hookview.trace import trace_file
 
-    coworker.prepare(Path(path))
-    from tb_hookview.loading import analyze
-
+    loader, file = Loader.from_environment(), trace_file(path)
+    loader.prepare(file)
     import_all("tb_hookview.trace", "tb_hookview.analysis")
-    return lambda: analyze(path).to_json()
+    return lambda: loader.report(file).to_json()
 
 
 def json_loads(path: str) -> Work:
@@ -104,7 +104,7 @@ def floor(path: str) -> Work:
 
 def stages(path: str) -> Work:
     """The way to our report, with the seconds spent in each stage."""
-    from tb_hookview.loading.cached import load
+    from tb_hookview.loading import load
     from tb_hookview.report.build import build_report
 
     import_all("tb_hookview.trace", "tb_hookview.analysis")

@@ -25,9 +25,9 @@ from tb_hookview.analysis.device.queue_length import QueueLength, queue_length
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import find_use
-from tb_hookview.report.tables.streams import SHORT_NS, find_pauses
+from tb_hookview.report.tables.streams import SHORT_NS, find_stream_gaps
 
 HEAD = ("trace", "figure", "HolisticTraceAnalysis", "hookview", "difference")
 LAUNCHES = (
@@ -98,7 +98,7 @@ def _figures(
         yield "communication overlapped by computation, %", theirs["overlap"], share, []
     streams = _streams(made, chosen)
     known = [mine for mine in streams if (made.device_events.launch[mine] >= 0).any()]
-    pauses = np.sum([find_pauses(made, mine) for mine in streams], axis=0) / 1000
+    pauses = np.sum([find_stream_gaps(made, mine) for mine in streams], axis=0) / 1000
     yield (
         "gaps of all streams: host / kernel / other, us",
         [sum(v for k, v in theirs["idle"].items() if k.endswith(f" {each}")) for each in PAUSES],

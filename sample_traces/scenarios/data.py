@@ -1,4 +1,4 @@
-"""How batches come to the GPU: pageable memory, tensors made on the host, a loader that is slow."""
+"""Moves batches to the GPU: from pageable memory, from host tensors, by a slow loader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STORED_SIDE = 128
 
 
 def _pageable_copy(setting: Setting, *, pinned: bool) -> Training:
-    """Batches that lie ready in memory, as a loader's pinning thread would leave them or not."""
+    """Yields batches from memory, pinned or not."""
     count, side = setting.pick(256, 4), setting.pick(224, 64)
     model = models.ConvNet(setting.pick(64, 8)).to(setting.device)
     batches = [

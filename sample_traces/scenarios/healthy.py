@@ -10,7 +10,7 @@ from sample_traces.scenario import Scenario, Setting, Training, Variant, endless
 
 
 class Normalize(nn.Module):
-    """Bytes (batch, 3, side, side) to numbers, on the device, where a byte came over the bus."""
+    """Converts bytes (batch, 3, side, side) to numbers, on the device."""
 
     def forward(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return floats of the same shape, channels last."""

@@ -12,7 +12,7 @@ from sample_traces.scenario import Expected, Scenario, Setting, Training, Varian
 class IndexedPatchDropout(nn.Module):
     """timm's PatchDropout by indexing flattened tokens where timm gathers.
 
-    Tokens are (batch, 1 + patches, width); the first, the class token, is kept. Draws the same
+    Tokens are (batch, 1 + patches, width); the first, the class token, stays. Draws the same
     random numbers as timm's and keeps the same patches.
     """
 
@@ -21,16 +21,16 @@ class IndexedPatchDropout(nn.Module):
         self.rate = rate
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (batch, 1 + kept, width)."""
+        """Return (batch, 1 + chosen patches, width)."""
         if not self.training:
             return tokens
         first, patches = tokens[:, :1], tokens[:, 1:]
         batch, length, width = patches.shape
-        kept = max(1, int(length * (1.0 - self.rate)))
+        count = max(1, int(length * (1.0 - self.rate)))
         order = torch.argsort(torch.randn(batch, length, device=tokens.device), dim=-1)
-        rows = torch.arange(batch, device=tokens.device)[:, None] * length + order[:, :kept]
+        rows = torch.arange(batch, device=tokens.device)[:, None] * length + order[:, :count]
         chosen = patches.reshape(batch * length, width)[rows.flatten()]
-        return torch.cat((first, chosen.view(batch, kept, width)), dim=1)
+        return torch.cat((first, chosen.view(batch, count, width)), dim=1)
 
 
 def _build(setting: Setting, *, indexed: bool) -> Training:

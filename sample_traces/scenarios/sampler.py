@@ -1,4 +1,4 @@
-"""Choosing K of N labelled samples: by torch.nonzero, whose result has any length, or fixed shapes.
+"""Chooses K of N labelled samples, by torch.nonzero or with fixed shapes.
 
 Both draw one random score for each sample and keep the labelled ones with the highest scores.
 """
@@ -27,7 +27,7 @@ _CHOSEN = 256
 def choose_nonzero(
     labels: torch.Tensor, scores: torch.Tensor, count: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Choose by positions, as many as there are: at most `count` of the samples with a label.
+    """Choose at most `count` of the samples with a label, by their positions.
 
     Labels (n,) are positive where a sample has one; scores (n,). Returns positions (m,) with
     m = min(count, labelled), and a mask (m,) that is all true.
@@ -128,7 +128,7 @@ def _grid(setting: Setting, seconds: float) -> Iterator[dict[str, Any]]:
 def _timed(setting: Setting, *, n: int, batch: int, compiled: bool, way: str) -> dict[str, Any]:
     choose: Choose = choose_nonzero if way == "nonzero" else choose_static
     if compiled:
-        if (batch, way) == (1, "nonzero"):  # each N anew: what was compiled for another is no use
+        if (batch, way) == (1, "nonzero"):  # each N again: code compiled for another is no use
             torch.compiler.reset()
         # One length that never changes, or any number of them.
         choose = torch.compile(choose, dynamic=False if way == "static" else None)

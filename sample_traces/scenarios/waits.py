@@ -13,7 +13,7 @@ _READ_EVERY = 50
 
 
 class Log:
-    """Losses of a training, checked to be finite, read from the device every so many steps."""
+    """Reads a training's losses from the device every N steps, and checks them."""
 
     def __init__(self, every: int) -> None:
         self.every = every

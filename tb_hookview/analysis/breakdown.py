@@ -1,16 +1,16 @@
-"""Steps taken apart as torch_tb_profiler does: each moment to the first category that holds it.
+"""Steps by torch_tb_profiler's categories: each moment has the first category that holds it.
 
     kernel > copy > set > communication > runtime > data loading > other host work > rest
 
-A step ends with the last device work that was launched in it, and begins no earlier than the step
+A step ends with the last device event that was launched in it, and begins no earlier than the step
 before it ended:
 
     host      |-- step 1 --|-- step 2 --|
-    device         |work of 1  |work of 2     |
+    device         |events of 1|events of 2   |
     here      |-- step 1 ------|-- step 2 ----|
 
-Last steps whose device work the trace does not hold, or holds far less of than of the step before,
-are left out: the profiler stopped before their work ran.
+Last steps with no device events in the trace, or far fewer than the step before, are left out: the
+profiler stopped before they ran.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, Intervals, Nanoseconds, StepIndex
 from tb_hookview.trace import EventCategory
 
 CATEGORIES = ("kernel", "copy", "set", "communication", "runtime", "data", "host", "other")
@@ -35,19 +35,19 @@ _WHOLE = 0.8
 
 
 class Breakdown(Struct, frozen=True):
-    """The first s steps of the analysis, those whose device work is in the trace."""
+    """The first s steps of the analysis, those whose device events are in the trace."""
 
-    window: Int
-    """Start and end with the device work that each launched, shape (s, 2), nanoseconds."""
-    time: Int
-    """Time by category, shape (s, len(CATEGORIES)), nanoseconds; rows sum to the window."""
+    window: Intervals
+    """Start and end of each with the device events that it launched, shape (s, 2)."""
+    time: Nanoseconds
+    """Time by category, shape (s, len(CATEGORIES)); rows sum to the window."""
 
 
 def find_breakdown(analysis: Analysis) -> Breakdown:
-    """Take every step apart."""
-    window, kept = device_steps(analysis)
-    window = window[:kept]
-    taken, covered = intervals.EMPTY, [np.zeros(kept, np.int64)]
+    """Measure the categories of every step."""
+    window, whole = device_steps(analysis)
+    window = window[:whole]
+    taken, covered = intervals.EMPTY, [np.zeros(whole, np.int64)]
     for claim in _claims(analysis):
         if len(claim):
             taken = intervals.normal(np.concatenate([taken, claim]))
@@ -56,30 +56,30 @@ def find_breakdown(analysis: Analysis) -> Breakdown:
     return Breakdown(window, np.asarray(np.diff(np.stack(covered, axis=1)), np.int64))
 
 
-def device_steps(analysis: Analysis) -> tuple[Int, int]:
-    """Windows of all steps with the device work launched in each, and how many of them are whole.
+def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
+    """Windows of all steps with the device events of each, and how many of them are whole.
 
-    Work is launched in the step that its call lies in as a whole. The first step begins no earlier
-    than the end of work that was launched before it and ended before its own work began.
+    A device event is launched in the step that its call lies in as a whole. The first step begins
+    no earlier than the end of those launched before it that ended before its own began.
     """
-    host, work = analysis.steps.window, analysis.device_events
+    host, device_events = analysis.steps.window, analysis.device_events
     step = _launching_step(analysis)
     launched = np.bincount(step[step >= 0], minlength=len(host))
     if not launched.any():
         return host, len(host)
     last = np.full(len(host), np.iinfo(np.int64).min)
-    np.maximum.at(last, step[step >= 0], work.end[step >= 0])
+    np.maximum.at(last, step[step >= 0], device_events.end[step >= 0])
     end = np.maximum.accumulate(np.maximum(host[:, 1], last))
     before = host[0, 0]
     if launched[0]:
-        earlier = (step < 0) & (work.end < work.start[step == 0].min())
-        before = max(before, work.end[earlier].max(initial=before))
+        earlier = (step < 0) & (device_events.end < device_events.start[step == 0].min())
+        before = max(before, device_events.end[earlier].max(initial=before))
     start = np.maximum(host[:, 0], np.concatenate([[before], end[:-1]]))
     return np.stack([start, np.maximum(end, start)], axis=1), _whole_steps(launched)
 
 
-def _launching_step(analysis: Analysis) -> Int:
-    """Index of the step in which each piece of work was launched, -1 for none, shape (d,)."""
+def _launching_step(analysis: Analysis) -> StepIndex:
+    """Step in which each device event was launched, -1 for none, shape (d,)."""
     launch, window = analysis.device_events.launch, analysis.steps.window
     start, end = (lookup(c, launch) for c in (analysis.call_tree.start, analysis.call_tree.end))
     step = np.searchsorted(window[:, 0], start, side="right") - 1
@@ -88,25 +88,25 @@ def _launching_step(analysis: Analysis) -> Int:
 
 
 def _whole_steps(launched: Int) -> int:
-    """How many steps remain when those at the end whose device work is missing are left out."""
+    """How many steps remain without those at the end whose device events are missing."""
     last = int(np.flatnonzero(launched)[-1])
     cut = last > 0 and launched[last - 1] * _WHOLE > launched[last]
     return last if cut else last + 1
 
 
-def _claims(analysis: Analysis) -> list[Int]:
-    """Intervals that each category lays claim to, in their order; they may overlap."""
-    work, host = analysis.device_events, analysis.host
-    kind = analysis.trace.events.kind[work.event]
+def _claims(analysis: Analysis) -> list[Intervals]:
+    """Intervals that each category claims, in their order; they may overlap."""
+    host = analysis.host
+    kind = analysis.trace.events.kind[analysis.device_events.event]
     collective = (analysis.kinds.kind == COMMUNICATION) & (kind == EventCategory.KERNEL)
-    says_so = _named_collectives(analysis)
+    named = _named_collectives(analysis)
     rest = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    rest &= ~says_so & (host.role != Role.DATA)
+    rest &= ~named & (host.role != Role.DATA)
     return [
-        _of_work(analysis, (kind == EventCategory.KERNEL) & ~collective),
-        _of_work(analysis, kind == EventCategory.COPY),
-        _of_work(analysis, kind == EventCategory.SET),
-        np.concatenate([_of_work(analysis, collective), _of_rows(analysis, says_so)]),
+        _of_events(analysis, (kind == EventCategory.KERNEL) & ~collective),
+        _of_events(analysis, kind == EventCategory.COPY),
+        _of_events(analysis, kind == EventCategory.SET),
+        np.concatenate([_of_events(analysis, collective), _of_rows(analysis, named)]),
         _of_rows(analysis, host.kind == EventCategory.RUNTIME),
         _of_rows(analysis, host.role == Role.DATA),
         _of_rows(analysis, rest),
@@ -120,14 +120,13 @@ def _named_collectives(analysis: Analysis) -> Bool:
     return np.asarray(named[analysis.host.string] & (analysis.host.kind != EventCategory.RUNTIME))
 
 
-def _of_work(analysis: Analysis, wanted: Bool) -> Int:
-    return np.stack(
-        [analysis.device_events.start[wanted], analysis.device_events.end[wanted]], axis=1
-    )
+def _of_events(analysis: Analysis, wanted: Bool) -> Intervals:
+    device_events = analysis.device_events
+    return np.stack([device_events.start[wanted], device_events.end[wanted]], axis=1)
 
 
-def _of_rows(analysis: Analysis, wanted: Bool) -> Int:
-    """The rows wanted, but not those that lie within another one and so add no time."""
+def _of_rows(analysis: Analysis, wanted: Bool) -> Intervals:
+    """Intervals of the wanted rows that are not within another one."""
     call_tree, rows = analysis.call_tree, np.flatnonzero(wanted)
     parent = call_tree.parent[rows]
     around = (parent >= 0) & wanted[parent]

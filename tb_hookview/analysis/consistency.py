@@ -1,4 +1,4 @@
-"""Where a trace contradicts itself: counted and shown, never guessed away."""
+"""Where a trace contradicts itself: counted and reported."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tb_hookview.analysis.modules.marks import marked_modules
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
-LONGEST_PAUSE_NS = 3600 * 10**9
-"""No step rests so long; what a profiler records is over within minutes."""
+LONGEST_BREAK_NS = 3600 * 10**9
+"""No step is idle for longer; what a profiler records is over within minutes."""
 
 _BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
 
 
 def external_id_conflicts(host: HostRows) -> int:
-    """Calls whose `External id` names another operator than those around them on their thread.
+    """Count calls whose `External id` is not that of an operator around them.
 
     Between late 2021 and early 2024 the field held the call's own correlation id, and collides
     with operators' ids by chance: a file in which most calls do so is not checked, nor any single
@@ -39,19 +39,19 @@ def external_id_conflicts(host: HostRows) -> int:
 
 
 def clock_jumps(trace: Trace, begin: int, end: int) -> int:
-    """Times at which nothing happened for `LONGEST_PAUSE_NS`, between two bounds in nanoseconds."""
-    if end - begin < LONGEST_PAUSE_NS:
+    """Count spans of `LONGEST_BREAK_NS` and more without an event, between two bounds."""
+    if end - begin < LONGEST_BREAK_NS:
         return 0
     events = trace.events
     inside = (events.start >= begin) & (events.end <= end)
     order = np.argsort(events.start[inside], kind="stable")
     start, stop = events.start[inside][order], events.end[inside][order]
-    pauses = start[1:] - np.maximum.accumulate(stop)[:-1]
-    return int(np.count_nonzero(pauses >= LONGEST_PAUSE_NS))
+    breaks = start[1:] - np.maximum.accumulate(stop)[:-1]
+    return int(np.count_nonzero(breaks >= LONGEST_BREAK_NS))
 
 
 def unusable_marks(host: HostRows, modules: Modules) -> dict[str, int]:
-    """Marks of the recorder that say nothing, or perhaps not all, by what is wrong with them."""
+    """Count the recorder's marks that cannot be used, wholly or in part, by what is wrong."""
     marks = np.flatnonzero(isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
     unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
     before = np.count_nonzero(host.role == Role.BEFORE_MARK)
@@ -68,7 +68,7 @@ def unusable_marks(host: HostRows, modules: Modules) -> dict[str, int]:
 
 
 def _later_marks(host: HostRows) -> int:
-    """Marks of a known kind and a later version, which are taken for what they look like."""
+    """Count marks of a known kind and a later version, which are read as of our version."""
     strings = host.string[isin(host.role, [int(role) for role in MARK_ROLES])]
     distinct, count = np.unique(strings, return_counts=True)
     decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
@@ -82,8 +82,8 @@ def _later_manifest(host: HostRows) -> int:
     return int(version is not None and version > markers.VERSION)
 
 
-def _named_around(call_tree: CallTree, identified: Int, rows: Int, wanted: Int) -> Int:
-    """Whether any row around each of the given rows bears the wanted id."""
+def _named_around(call_tree: CallTree, identified: Int, rows: TreeRow, wanted: Int) -> Bool:
+    """Whether any row around each of the given rows has the wanted id."""
     found = np.zeros(len(rows), bool)
     around = call_tree.parent[rows]
     while (around >= 0).any():

@@ -1,4 +1,4 @@
-"""The part of an analysis that a report speaks of: the whole trace, or some of its steps."""
+"""The part of an analysis that a report is about: the whole trace, or some of its steps."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Nanoseconds
 from tb_hookview.errors import NotFoundError
 
 
 class Selection(Struct, frozen=True, dict=True):
-    """Masks over the rows of an analysis; work counts where its launch lies in a chosen step."""
+    """Masks over the rows of an analysis; a device event is in the step of its launch."""
 
     analysis: Analysis
     chosen: tuple[int, ...] | None
-    """Indices of steps; None for the whole trace, what lies outside all steps included."""
+    """Indices of steps; None for the whole trace, including what is outside all steps."""
 
-    def times(self, time: Int) -> Bool:
+    def times(self, time: Nanoseconds) -> Bool:
         """Which moments are in the selection."""
         if self.chosen is None:
             return np.ones(len(time), bool)
@@ -30,7 +30,7 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def rows(self) -> Bool:
-        """Forest rows, by their start."""
+        """Rows of the call tree, by their start."""
         return self.times(self.analysis.call_tree.start)
 
     @cached_property
@@ -40,14 +40,14 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def work(self) -> Bool:
-        """Device work, by the start of its launch (its own start where no launch is known)."""
-        work, call_tree = self.analysis.device_events, self.analysis.call_tree
-        moment = np.where(work.launch >= 0, lookup(call_tree.start, work.launch), work.start)
-        return self.times(moment)
+        """Device events, by the start of their launch (by their own where it is unknown)."""
+        device_events, call_tree = self.analysis.device_events, self.analysis.call_tree
+        launched = lookup(call_tree.start, device_events.launch)
+        return self.times(np.where(device_events.launch >= 0, launched, device_events.start))
 
     @cached_property
     def syncs(self) -> Bool:
-        """Waits, by their start."""
+        """Syncs, by their start."""
         return self.times(self.analysis.syncs.start)
 
     @property

@@ -1,4 +1,4 @@
-"""What each thread of the host is for."""
+"""Role of each thread of the host: forward, backward, data or other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DATA_NAMES = ("pt_data_worker", "pt_data_pin")
 
 
 def thread_role(analysis: Analysis, thread: int) -> str:
-    """What a thread was for, told by all of the trace: as `schema.Thread.role`."""
+    """`schema.Thread.role` of a thread, by all of the trace."""
     first, end = np.searchsorted(analysis.call_tree.thread, [thread, thread + 1])
     phases = set(unique(analysis.phases.row[first:end]).tolist())
     if thread in analysis.steps.thread or Phase.FORWARD in phases:

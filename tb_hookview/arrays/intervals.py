@@ -1,38 +1,38 @@
 """Algebra of sets of time. A set is an array of shape (n, 2): start and end, nanoseconds.
 
-A *normal* set is sorted, its intervals disjoint and not empty; `normal` makes one of any array,
-all else takes and returns normal sets.
+A *normal* set is sorted, its intervals disjoint and not empty: a `TimeSet`. `normal` makes one of
+any intervals, all else takes and returns normal sets.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Intervals, Nanoseconds, TimeSet
 
-EMPTY: Int = np.zeros((0, 2), np.int64)
+EMPTY: TimeSet = np.zeros((0, 2), np.int64)
 _LEFT, _RIGHT = 1, 2
 
 
-def of(start: Int, end: Int) -> Int:
+def of(start: Nanoseconds, end: Nanoseconds) -> TimeSet:
     """Normal set of the intervals [start, end)."""
     return _joined(start, end)
 
 
-def normal(intervals: Int) -> Int:
+def normal(intervals: Intervals) -> TimeSet:
     """Union of any intervals, sorted and disjoint; touching ones are joined."""
     return _joined(intervals[:, 0], intervals[:, 1])
 
 
-def _joined(start: Int, end: Int) -> Int:
+def _joined(start: Nanoseconds, end: Nanoseconds) -> TimeSet:
     some = end > start
     if not some.all():
         start, end = start[some], end[some]
     if not len(start):
         return EMPTY
     if (start[1:] < start[:-1]).any():
-        # Of those that start together the furthest end counts, in whatever order; stable sorting is
-        # the quicker where stretches are in order already.
+        # Of those that start together the furthest end counts, in whatever order. Stable sorting is
+        # faster where runs of them are in order already.
         order = np.argsort(start, kind="stable")
         start, end = start[order], end[order]
     reach = np.maximum.accumulate(end)
@@ -41,32 +41,32 @@ def _joined(start: Int, end: Int) -> Int:
     return np.stack([start[first], reach[last]], axis=1)
 
 
-def length(intervals: Int) -> int:
+def length(intervals: TimeSet) -> int:
     """Total time covered, nanoseconds."""
     return int((intervals[:, 1] - intervals[:, 0]).sum())
 
 
-def intersect(left: Int, right: Int) -> Int:
+def intersect(left: TimeSet, right: TimeSet) -> TimeSet:
     """Time in both sets."""
     return _where(left, right, _LEFT + _RIGHT)
 
 
-def subtract(left: Int, right: Int) -> Int:
+def subtract(left: TimeSet, right: TimeSet) -> TimeSet:
     """Time in `left` and not in `right`."""
     return _where(left, right, _LEFT) if len(left) and len(right) else left
 
 
-def complement(intervals: Int, within: Int) -> Int:
+def complement(intervals: TimeSet, within: Intervals) -> TimeSet:
     """Time of the single interval `within` (shape (1, 2)) that the set does not cover."""
     return subtract(normal(within), intervals)
 
 
-def lengths_within(intervals: Int, windows: Int) -> Int:
+def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     """Time covered inside each window; windows of shape (w, 2) may overlap. Shape (w,)."""
     return _covered_until(intervals, windows[:, 1]) - _covered_until(intervals, windows[:, 0])
 
 
-def _covered_until(intervals: Int, time: Int) -> Int:
+def _covered_until(intervals: TimeSet, time: Nanoseconds) -> Nanoseconds:
     if not len(intervals):
         return np.zeros(len(time), np.int64)
     sizes = intervals[:, 1] - intervals[:, 0]
@@ -77,8 +77,8 @@ def _covered_until(intervals: Int, time: Int) -> Int:
     return np.where(place > 0, before[last] + partial, 0)
 
 
-def _where(left: Int, right: Int, wanted: int) -> Int:
-    """Time in the sets that are wanted, and in no other: the sum of `_LEFT` and `_RIGHT`."""
+def _where(left: TimeSet, right: TimeSet, wanted: int) -> TimeSet:
+    """Time in exactly the wanted sets, given as the sum of `_LEFT` and `_RIGHT`."""
     if not len(left) or not len(right):
         return EMPTY
     times = np.concatenate([left[:, 0], right[:, 0], left[:, 1], right[:, 1]])

@@ -1,6 +1,6 @@
-"""Joins of columns, and sets of what they hold.
+"""Joins of columns, and sets of their values.
 
-The one behind every link in a trace: of the rows with this key, the last one up to a moment.
+Every link in a trace is an as-of join: of the rows with a key, the last one up to a moment.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 
 Number = TypeVar("Number", bound=np.integer[Any])
 
 _FEW = 8
-"""Values that are looked for one by one."""
+"""Values that are compared one by one."""
 _DENSE = 4
 """Possible values for each row of a column up to which a table of them beats sorting the rows."""
 
 
-def asof(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
-    """For each query the last row of equal key that starts no later; -1 where there is none.
+def asof(key: Int, time: Nanoseconds, query_key: Int, query_time: Nanoseconds) -> Int:
+    """For each query the last row of equal key that starts no later; -1 for none.
 
     Args:
         key, time: rows to choose from, shape (n,). Of rows with equal key and time the later wins.
@@ -33,7 +33,7 @@ def asof(key: Int, time: Int, query_key: Int, query_time: Int) -> Int:
     """
     count = len(key)
     keys = np.concatenate([key, query_key]).astype(np.int64)
-    # Sorting is stable: of what is alike, rows stand before queries, as they do here.
+    # Sorting is stable: of equal key and time, rows come before queries, as they do here.
     order = np.lexsort((np.concatenate([time, query_time]), _narrow(keys)))
     is_query = order >= count
     latest = np.maximum.accumulate(np.where(is_query, -1, np.arange(len(order))))
@@ -60,7 +60,7 @@ def unique(column: NDArray[Number]) -> NDArray[Number]:
 
 
 def unique_inverse(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
-    """Each value of a column once, in ascending order, and of each row which of these it holds."""
+    """Each value of a column once, in ascending order, and the index of each row's value."""
     if (table := _occurring(column, len(column))) is None:
         return np.unique(column, return_inverse=True)
     low, held = table
@@ -69,9 +69,9 @@ def unique_inverse(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
 
 
 def isin(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
-    """Say of each whole number of a column whether it is one of some; any shape, and the same out.
+    """Whether each whole number of a column is one of some values; of the column's shape.
 
-    `np.isin` does so too, and is several times slower where values are few.
+    `np.isin` does so too, and is several times slower for few values.
     """
     if len(values) <= _FEW:
         found = np.zeros(column.shape, bool)
@@ -90,10 +90,7 @@ def isin(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
 
 
 def median(values: Int) -> float:
-    """The value in the middle of one or more, or midway between the two that are.
-
-    `np.median` imports `numpy.ma`.
-    """
+    """Median of one or more values. `np.median` imports `numpy.ma`."""
     ordered, half = np.sort(values), len(values) // 2
     return (float(ordered[half]) + float(ordered[-1 - half])) / 2
 
@@ -104,7 +101,7 @@ def union(first: Int, second: Int) -> Int:
 
 
 def setdiff(first: Int, second: Int) -> Int:
-    """Each value of the first column that is not in the second once, in ascending order."""
+    """Each value of the first column that is not in the second, once, in ascending order."""
     values = unique(first)
     return values[~isin(values, second)]
 
@@ -112,7 +109,7 @@ def setdiff(first: Int, second: Int) -> Int:
 def _occurring(column: NDArray[Any], rows: int) -> tuple[int, Bool] | None:
     """Least value of a column, and which of the values from there on occur in it.
 
-    None where these are so many more than the rows at hand that sorting is quicker.
+    None where these are more than `_DENSE` times the rows, so that sorting is faster.
     """
     if column.ndim != 1 or not len(column):
         return None
@@ -125,31 +122,31 @@ def _occurring(column: NDArray[Any], rows: int) -> tuple[int, Bool] | None:
 
 
 def _narrow(keys: Int) -> NDArray[Any]:
-    """The same order in 16 bits, which are sorted in a third of the time, where these hold it."""
+    """The same order in 16 bits if they hold it: these are sorted in a third of the time."""
     low = int(keys.min(initial=0))
     return _above(keys, low).astype(np.uint16) if keys.max(initial=0) - low < 1 << 16 else keys
 
 
 def _above(column: NDArray[Any], low: int) -> Int:
-    """How far above a number each value is; eight bits do not hold every difference of theirs."""
+    """Each value less a number; in 64 bits, as 8 do not hold every difference."""
     above: Int = np.subtract(column, low, dtype=np.int64)
     return above
 
 
 def dense_rank(*columns: Int) -> Int:
-    """A number for each row, counted from 0: equal where rows are alike in every column."""
+    """Rank of each row, counted from 0: equal where rows are equal in every column."""
     order = np.lexsort(columns)
-    unlike = np.zeros(len(order), bool)
+    differs = np.zeros(len(order), bool)
     for column in columns:
         ordered = column[order]
-        unlike[1:] |= ordered[1:] != ordered[:-1]
+        differs[1:] |= ordered[1:] != ordered[:-1]
     number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(unlike)
+    number[order] = np.cumsum(differs)
     return number
 
 
 def first_index(key: Int, query: Int) -> Int:
-    """Index of the first row whose key equals each query; -1 where there is none."""
+    """Index of the first row whose key equals each query; -1 for none."""
     if not len(key):
         return np.full(len(query), -1, np.int64)
     order = np.argsort(key, kind="stable")

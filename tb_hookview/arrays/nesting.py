@@ -5,13 +5,13 @@ The rows of all threads are put in one order, by thread, start, then longer firs
     thread 0   |------- a -------|  |- d -|        order    a  b  c  d
                |- b -|  |- c -|                    parent  -1  0  0 -1
 
-A parent always stands before its children, and the rows below it stand together behind it. So a
-question about ancestors is answered for all rows at once: by following parents in doubling jumps,
-or, where few rows are asked for, by filling in the stretch of rows below each of these.
+A parent always comes before its children, and the rows below it follow it without a gap. So the
+ancestors of all rows are found at once: by following parents in doubling jumps, or, for few wanted
+rows, by filling in the rows below each of these.
 
 Traces round times, and some rows really straddle the end of the one around them. A row is a child
-of the innermost row still open when it starts, even if it outlasts it; but an overlap within the
-coarsest resolution traces have (1 us) is rounding, and makes neighbours, not parent and child.
+of the innermost row still open when it starts, even if it outlasts it. But an overlap within the
+coarsest resolution of traces (1 us) is rounding, and makes neighbours, not parent and child.
 """
 
 from __future__ import annotations
@@ -24,68 +24,69 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import asof
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, ThreadIndex, TreeRow
 
 ROUNDING_NS = 1000
 """Resolution of the coarsest traces (whole microseconds, torch 1.8 to 2.2)."""
 _FEW = 8
-"""Filling stretches is the quicker way where fewer rows than one in so many are asked for."""
+"""Filling in is faster where fewer rows than one in this number are wanted."""
 
 
 class CallTree(Struct, frozen=True, dict=True):
-    """Nested host rows; arrays of shape (n,) in forest order, positions index into them."""
+    """Nested host rows, shape (n,): by thread, start, then longer first."""
 
-    event: Int
-    """Row of `Events` that stands at each position."""
-    parent: Int
-    """Position of the innermost row around it, -1 at the top."""
-    start: Int
-    end: Int
-    thread: Int
+    event: EventRow
+    parent: TreeRow
+    """Innermost row around each, -1 at the top."""
+    start: Nanoseconds
+    end: Nanoseconds
+    thread: ThreadIndex
 
     def __len__(self) -> int:
         return len(self.event)
 
     @property
-    def duration(self) -> Int:
-        """Nanoseconds."""
+    def duration(self) -> Nanoseconds:
+        """End less start."""
         return self.end - self.start
 
     @cached_property
-    def behind(self) -> Int:
-        """Position behind the last row below each: those of a subtree stand together."""
+    def subtree_end(self) -> TreeRow:
+        """Row after the last one below each: those of a subtree are consecutive."""
         return subtree_ends(self.parent)
 
-    def nearest(self, wanted: Bool) -> Int:
-        """Innermost wanted row around each row, the row itself included; -1 where there is none."""
+    def nearest(self, wanted: Bool) -> TreeRow:
+        """Innermost wanted row around each row, the row itself included; -1 for none."""
         rows = np.flatnonzero(wanted)
         if len(rows) * _FEW > len(self):
             return nearest(self.parent, wanted)
-        return _filled(rows, self.behind[rows], len(self))
+        return _filled(rows, self.subtree_end[rows], len(self))
 
     def inside(self, wanted: Bool) -> Bool:
-        """Rows that are, or lie in, one of the wanted rows."""
+        """Rows that are, or are below, one of the wanted rows."""
         rows = np.flatnonzero(wanted)
         if not len(rows):
             return np.zeros(len(self), bool)
-        opened = -np.bincount(self.behind[rows], minlength=len(self) + 1)
+        opened = -np.bincount(self.subtree_end[rows], minlength=len(self) + 1)
         opened[rows] += 1
         return np.asarray(np.cumsum(opened[:-1]) > 0)
 
-    def nearest_above(self, wanted: Bool) -> Int:
-        """Innermost wanted row strictly around each row; -1 where there is none."""
+    def nearest_above(self, wanted: Bool) -> TreeRow:
+        """Innermost wanted row strictly around each row; -1 for none."""
         found, rows = self.nearest(wanted), np.flatnonzero(wanted)
         found[rows] = lookup(found, self.parent[rows])
         return found
 
 
-def build(event: Int, thread: NDArray[Any], start: Int, duration: Int) -> CallTree:
+def build(
+    event: EventRow, thread: NDArray[Any], start: Nanoseconds, duration: Nanoseconds
+) -> CallTree:
     """Nest rows by thread and time.
 
     Args:
-        event: what each row is, ascending; `CallTree.event` of it. All of shape (n,).
+        event: `CallTree.event` of each row, ascending. All are of shape (n,).
         thread: index of its thread.
-        start, duration: nanoseconds.
+        start, duration: times of each row.
     """
     thread = thread.astype(np.int64)
     order = _in_order(thread, start, duration)
@@ -93,10 +94,10 @@ def build(event: Int, thread: NDArray[Any], start: Int, duration: Int) -> CallTr
     return CallTree(event[order], enclosing(thread, start, end), start, end, thread)
 
 
-def _in_order(thread: Int, start: Int, duration: Int) -> Int:
-    """Rows by thread, start, then longer first.
+def _in_order(thread: ThreadIndex, start: Nanoseconds, duration: Nanoseconds) -> Int:
+    """Sort rows by thread, start, then longer first.
 
-    Files are nearly in order of start and few rows start together, so only these are sorted by
+    Files are nearly in order of start and few rows start together. So only these are sorted by
     their durations, which are in no order at all.
     """
     order = np.lexsort((start, thread))
@@ -108,10 +109,10 @@ def _in_order(thread: Int, start: Int, duration: Int) -> Int:
     return order
 
 
-def enclosing(thread: Int, start: Int, end: Int) -> Int:
-    """Position of the parent of each row, given rows in forest order; -1 for none.
+def enclosing(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds) -> TreeRow:
+    """Parent of each row, given rows in the order of a call tree; -1 for none.
 
-    Every row begins with its predecessor as candidate and passes over one that is closed to that
+    Every row begins with its predecessor as candidate. From one that is closed it goes on to that
     one's own candidate: whatever lies between was closed even earlier.
     """
     candidate = np.arange(-1, len(start) - 1, dtype=np.int64)
@@ -121,7 +122,7 @@ def enclosing(thread: Int, start: Int, end: Int) -> Int:
         now = candidate[active]
         ends = end[now]
         overlap = ends - start[active]
-        near = np.flatnonzero(overlap <= ROUNDING_NS)  # asked first, as most rows are not
+        near = np.flatnonzero(overlap <= ROUNDING_NS)  # compared first, as most rows are not
         closed = near[(overlap[near] <= 0) | (end[active[near]] > ends[near])]
         active, passed = active[closed], candidate[now[closed]]
         candidate[active] = passed
@@ -129,8 +130,8 @@ def enclosing(thread: Int, start: Int, end: Int) -> Int:
     return candidate
 
 
-def nearest(parent: Int, wanted: Bool) -> Int:
-    """Innermost wanted row around each row, the row itself included; -1 where there is none."""
+def nearest(parent: TreeRow, wanted: Bool) -> TreeRow:
+    """Innermost wanted row around each row, the row itself included; -1 for none."""
     if not wanted.any():
         return np.full(len(parent), -1, np.int64)
     hop = np.where(wanted, np.arange(len(parent)), parent)
@@ -142,8 +143,8 @@ def nearest(parent: Int, wanted: Bool) -> Int:
     return hop
 
 
-def subtree_ends(parent: Int) -> Int:
-    """Position behind the last row below each, for rows in forest order."""
+def subtree_ends(parent: TreeRow) -> TreeRow:
+    """Row after the last one below each, for rows in the order of a call tree."""
     order = np.argsort(parent, kind="stable")
     sibling = np.full(len(parent), -1, np.int64)
     pairs = parent[order[1:]] == parent[order[:-1]]
@@ -152,14 +153,14 @@ def subtree_ends(parent: Int) -> Int:
     return np.where(last >= 0, sibling[last], len(parent)) if len(parent) else sibling
 
 
-def _filled(rows: Int, behind: Int, size: int) -> Int:
-    """Innermost of some rows around each of `size` rows; each is around those up to `behind`.
+def _filled(rows: TreeRow, ends: TreeRow, size: int) -> TreeRow:
+    """Innermost of some rows around each of `size` rows; each is around the rows before its end.
 
-    The bounds of their stretches are walked through in order. Where one ends, the row to go on with
-    is the last that was opened at the depth then reached.
+    The bounds of these subtrees are walked through in order. Where one ends, the innermost row is
+    the last that was opened at the depth then reached.
     """
-    bound, opens = np.concatenate([behind, rows]), np.repeat([0, 1], [len(rows), len(rows)])
-    order = np.argsort(bound * 2 + opens)  # what ends goes before what begins at the same place
+    bound, opens = np.concatenate([ends, rows]), np.repeat([0, 1], [len(rows), len(rows)])
+    order = np.argsort(bound * 2 + opens)  # an end goes before a beginning at the same row
     bound, opens = bound[order], opens[order]
     depth = np.cumsum(opens * 2 - 1)
     by_depth = np.argsort(depth, kind="stable")
@@ -171,27 +172,27 @@ def _filled(rows: Int, behind: Int, size: int) -> Int:
     return np.repeat(np.concatenate([[-1], innermost]), lengths)
 
 
-def nearest_above(parent: Int, wanted: Bool) -> Int:
-    """Innermost wanted row strictly around each row; -1 where there is none."""
+def nearest_above(parent: TreeRow, wanted: Bool) -> TreeRow:
+    """Innermost wanted row strictly around each row; -1 for none."""
     return lookup(nearest(parent, wanted), parent)
 
 
-def lookup(column: Int, position: Int) -> Int:
-    """`column[position]`, and -1 where the position is -1."""
+def lookup(column: Int, index: Int) -> Int:
+    """`column[index]`, and -1 where the index is -1."""
     if not len(column):
-        return np.full(len(position), -1, np.int64)
-    found = column[position]
+        return np.full(len(index), -1, np.int64)
+    found = column[index]
     if found.dtype == np.bool_:
         found = found.astype(np.int64)
-    found[position < 0] = -1
+    found[index < 0] = -1
     return found
 
 
-def self_time(start: Int, end: Int, parent: Int) -> Int:
-    """Duration of each row less the time its direct children take of it, nanoseconds.
+def self_time(start: Nanoseconds, end: Nanoseconds, parent: TreeRow) -> Nanoseconds:
+    """Duration of each row less that of its direct children.
 
-    `parent` may skip rows (a forest of some of the rows); a child counts only up to its parent's
-    end, and children that overlap by rounding leave no less than nothing.
+    `parent` may skip rows (a tree of some of the rows). A child counts only up to its parent's end.
+    No self time is below 0, though children may overlap by rounding.
     """
     child = np.flatnonzero(parent >= 0)
     above = parent[child]
@@ -200,8 +201,8 @@ def self_time(start: Int, end: Int, parent: Int) -> Int:
     return np.asarray(np.maximum(end - start - inner, 0))
 
 
-def innermost_at(call_tree: CallTree, thread: Int, time: Int) -> Int:
-    """Innermost row open on a thread at a moment; -1 where there is none. Queries of shape (q,)."""
+def innermost_at(call_tree: CallTree, thread: ThreadIndex, time: Nanoseconds) -> TreeRow:
+    """Innermost row open on a thread at each moment, -1 for none; queries of shape (q,)."""
     found = asof(call_tree.thread, call_tree.start, thread, time)
     active = np.flatnonzero(found >= 0)
     while len(active):

@@ -1,4 +1,4 @@
-"""What was worked out of a file, kept on disk: bytes by kind, file and version of this program.
+"""What was computed from a file, cached on disk: bytes by kind, file and version of this program.
 
 Nothing here may fail its caller: whatever cannot be read or written is a miss, and a line in the
 log at debug level.
@@ -8,19 +8,20 @@ from tb_hookview.cache.background import later
 from tb_hookview.cache.entries import Cache, Usage
 from tb_hookview.cache.location import OFF, VARIABLE, opened
 from tb_hookview.cache.program import program
-from tb_hookview.cache.source import Source, about
-from tb_hookview.cache.state import FileState, file_state
+from tb_hookview.cache.source import Source, source_of
+from tb_hookview.cache.state import File, FileState, file_state
 
 __all__ = [
     "OFF",
     "VARIABLE",
     "Cache",
+    "File",
     "FileState",
     "Source",
     "Usage",
-    "about",
     "file_state",
     "later",
     "opened",
     "program",
+    "source_of",
 ]

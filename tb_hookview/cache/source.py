@@ -1,56 +1,50 @@
-"""Entries about files as they are now."""
+"""Entries about a file as it is now."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tb_hookview.cache.entries import Cache
 from tb_hookview.cache.fingerprint import fingerprint, fingerprint_now
-from tb_hookview.cache.location import opened
+from tb_hookview.cache.state import File
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Source:
-    """One state of some files, and what is kept about it."""
+    """One state of a file, and what is cached about it."""
 
     cache: Cache
-    paths: tuple[Path, ...]
-    prints: tuple[str, ...]
-    """Fingerprint of each file."""
+    file: File
+    fingerprint: str
 
     def get(self, kind: str, *key: str) -> memoryview | None:
-        """Return what is kept under a key, as `Cache.get`."""
-        return self.cache.get(kind, *self.prints, *key)
+        """Return what is cached under a key, as `Cache.get`."""
+        return self.cache.get(kind, self.fingerprint, *key)
 
     def put(self, kind: str, parts: Sequence[bytes | memoryview], *key: str) -> bool:
-        """Keep something, unless a file became another meanwhile: it may be of that one.
+        """Cache something, unless the file changed meanwhile: it may be of that one.
 
         Returns:
-            Whether it is kept.
+            Whether it is cached.
 
         Raises:
             OSError: it cannot be written.
         """
-        if tuple(map(fingerprint_now, self.paths)) != self.prints:
-            _log.debug("%s changed while it was read; not kept", ", ".join(map(str, self.paths)))
+        if fingerprint_now(self.file) != self.fingerprint:
+            _log.debug("%s changed while it was read; not cached", self.file)
             return False
-        return self.cache.put(kind, parts, *self.prints, *key)
+        return self.cache.put(kind, parts, self.fingerprint, *key)
 
     def drop(self, kind: str, *key: str) -> None:
-        """Remove what is kept under a key."""
-        self.cache.drop(kind, *self.prints, *key)
+        """Remove what is cached under a key."""
+        self.cache.drop(kind, self.fingerprint, *key)
 
 
-def about(*paths: Path) -> Source | None:
-    """Return what is kept about files; None where caching is off, or one cannot be told apart."""
-    cache = opened()
-    if cache is None:
-        return None
-    prints = [fingerprint(path) for path in paths]
-    known = tuple(each for each in prints if each is not None)
-    return Source(cache, paths, known) if len(known) == len(paths) else None
+def source_of(file: File, cache: Cache | None) -> Source | None:
+    """Return what is cached about a file; None where caching is off, or it has no fingerprint."""
+    found = fingerprint(file) if cache else None
+    return Source(cache, file, found) if cache and found else None

@@ -1,26 +1,53 @@
-"""What tells one state of a file from another, without its content being looked at."""
+"""What changes when the content of a file does, without its content being looked at."""
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 
 class FileState(NamedTuple):
-    """As the file system tells it."""
+    """As the file system has it."""
 
     size: int
     modified_ns: int
     changed_ns: int
-    """Tells a file put in another's place with that one's time of writing."""
+    """Differs where a file was put in another's place with that one's time of writing."""
     inode: int
 
 
+class File(Protocol):
+    """Bytes that have a state. Equal ones are the same file."""
+
+    def __hash__(self) -> int:
+        """Return the same for equal ones."""
+
+    def open(self) -> BinaryIO:
+        """Open it for reading.
+
+        Raises:
+            HookviewError, OSError: it cannot be read.
+        """
+
+    def state(self) -> FileState:
+        """Return its state.
+
+        Raises:
+            OSError: it is gone, or can be read only once.
+        """
+
+
 def file_state(path: Path) -> FileState:
-    """Return the state that a file is in.
+    """Return the state that a file on this machine is in.
 
     Raises:
-        OSError: it is gone.
+        OSError: it is gone, or not an ordinary file: a pipe can be read only once.
     """
-    status = path.stat()
+    try:
+        status = path.stat()
+    except ValueError as error:  # a path with a zero byte
+        raise FileNotFoundError(str(error)) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(f"{path}: not an ordinary file")
     return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)

@@ -1,4 +1,4 @@
-"""`hookview cache`: what is kept on disk of traces that were read."""
+"""`hookview cache`: what is cached on disk of traces that were read."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ BAD_INPUT = 2
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-@click.group("cache", invoke_without_command=True, short_help="What is kept of traces read before.")
+@click.group("cache", invoke_without_command=True, short_help="What is cached of traces.")
 @click.pass_context
 def cache(context: click.Context) -> None:
-    """Tell where columns and reports of traces are kept, how many, and up to which size.
+    """Show where columns and reports of traces are cached, how many, and up to which size.
 
     HOOKVIEW_CACHE names the folder, or turns caching off with "off"; HOOKVIEW_CACHE_LIMIT is the
-    most that is kept, such as 500M (4G if not given). The least recently used go first.
+    most that is cached, such as 500M (4G if not given). The least recently used go first.
     """
     if context.invoked_subcommand is None:
-        kept = _opened()
-        used = kept.usage()
-        click.echo(f"folder   {printable(str(kept.folder))}")
+        cached = _opened()
+        used = cached.usage()
+        click.echo(f"folder   {printable(str(cached.folder))}")
         click.echo(f"entries  {used.entries:,}")
         click.echo(f"size     {_size(used.bytes)}")
-        click.echo(f"limit    {_size(kept.limit)}")
+        click.echo(f"limit    {_size(cached.limit)}")
 
 
-@cache.command(short_help="Remove all that is kept.")
+@cache.command(short_help="Remove all that is cached.")
 def clear() -> None:
     """Remove all entries; other files in the folder stay."""
     removed = _opened().clear()
@@ -54,24 +54,24 @@ def fill(paths: tuple[str, ...], workers: int | None) -> None:
     """Read every trace that a PATH is or holds, so that looking at it later is quick.
 
     A trace that cannot be read is a line on standard error, and the exit code is 2; the others are
-    kept all the same.
+    cached all the same.
     """
-    from tb_hookview.cli.filling import filled
-    from tb_hookview.trace.coworker import cores
+    from tb_hookview.cli.filling import fill as fill_all
+    from tb_hookview.workers.count import cores
 
-    kept = _opened()
+    cached = _opened()
     found, problems = _traces(paths)
     added = 0
     with progress() as show:
-        for number, outcome in enumerate(filled(found, kept.folder, workers or cores())):
+        for number, outcome in enumerate(fill_all(found, cached.folder, workers or cores())):
             if show:
                 show("reading", (number + 1) / len(found))
             problems += [outcome.problem] if outcome.problem else []
             added += outcome.added
     for problem in problems:
         click.echo(f"hookview: {printable(problem)}", err=True)
-    click.echo(f"{plural(len(found), 'trace')}, {added} read and kept")
-    click.echo(f"the cache holds {_size(kept.usage().bytes)} of at most {_size(kept.limit)}")
+    click.echo(f"{plural(len(found), 'trace')}, {added} read and cached")
+    click.echo(f"the cache holds {_size(cached.usage().bytes)} of at most {_size(cached.limit)}")
     click.get_current_context().exit(BAD_INPUT if problems else 0)
 
 

@@ -1,4 +1,4 @@
-"""`hookview demo`: record a small training run and look at it."""
+"""Records a small training run and opens it: `hookview demo`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tb_hookview.errors import UsageError
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="TensorBoard's port (0: any free one); from 6006 on the first that is free if not given.",
+    help="TensorBoard's port; 0 for any free one.  [default: the first free one from 6006]",
 )
 def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
     """Record a small training run, summarize it, open it in TensorBoard."""
@@ -44,14 +44,14 @@ def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
 
 
 def _require_free(port: int) -> None:
-    # Before the training, not after it.
+    # Checked before the training, not after it.
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             reason = f"port {port} cannot be used ({error.strerror})"
-            raise UsageError(f"{reason}; choose another with --port, or none") from error
+            raise UsageError(f"{reason}; choose another with --port, or leave it out") from error
 
 
 def _record(logdir: Path) -> Path:
@@ -70,7 +70,7 @@ def _record(logdir: Path) -> Path:
 def _serve(logdir: Path, port: int | None) -> None:
     served = logdir.resolve().parent
     _add_samples(served)
-    # So that the address is the last thing to be said; torch-tb-profiler tells of every run.
+    # So that the address is printed last; torch-tb-profiler logs every run.
     os.environ.setdefault("TORCH_PROFILER_LOG_LEVEL", "WARNING")
     from tensorboard import program
 
@@ -89,7 +89,7 @@ def _serve(logdir: Path, port: int | None) -> None:
 
 
 def _add_samples(served: Path) -> None:
-    # TensorBoard serves one folder, and what lies outside it is not looked at, links included.
+    # TensorBoard serves one folder and follows no links out of it.
     samples = Path(tb_hookview.__file__).resolve().parents[1] / "sample_traces"
     target = served / samples.name
     if samples != target:

@@ -11,20 +11,29 @@ from tb_hookview.cli.terminal import progress
 from tb_hookview.cli.text import printable
 
 
-@click.command(short_help="Write a trace for Perfetto, or its tables as Parquet or CSV.")
+@click.command(
+    short_help="Write a trace for Perfetto, or its tables as Parquet, CSV, JSON or Arrow."
+)
 @click.argument("path")
 @click.option(
     "-o",
     "--out",
     required=True,
     type=click.Path(path_type=Path),
-    help="What to make: a file for perfetto, a folder for parquet and csv.",
+    help="What to make: a Perfetto trace, the file of one table, or a folder of tables.",
 )
 @click.option(
     "--format",
     "wanted",
-    type=click.Choice(["perfetto", "parquet", "csv"]),
-    help="By default what OUT ends in: .pftrace, .perfetto-trace, .parquet or .csv.",
+    type=click.Choice(["perfetto", "parquet", "csv", "json", "arrow"]),
+    help="By default what OUT ends in: .pftrace, .parquet, .csv, .json or .arrow.",
+)
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="NAME",
+    help="A table, such as syncs or device_events; may be repeated. All by default.",
 )
 @click.option("--force", is_flag=True, help="Replace files that are there already.")
 @worker_option
@@ -33,14 +42,15 @@ def export(
     path: str,
     out: Path,
     wanted: str | None,
+    tables: tuple[str, ...],
     force: bool,
     worker: str | None,
     steps: tuple[str, ...],
 ) -> None:
     """Write the trace PATH, or the newest one in the folder PATH, with its attribution.
 
-    A Perfetto trace opens at https://ui.perfetto.dev. Parquet and CSV are folders with one file a
-    table, and the whole report as JSON.
+    A Perfetto trace opens at https://ui.perfetto.dev. With one --table, OUT is a file that
+    pandas and other tools read; else a folder with one file per table, and the report as JSON.
     """
     from tb_hookview.export import export as write
 
@@ -49,6 +59,7 @@ def export(
             path,
             out,
             form=wanted,
+            tables=tables or None,
             worker=worker,
             steps=steps or None,
             force=force,

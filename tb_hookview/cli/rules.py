@@ -1,4 +1,4 @@
-"""`hookview rules`: which causes of lost time are looked for."""
+"""`hookview rules`: which causes of lost time a trace is checked for."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tb_hookview.rules.engine.rule import Rule
 
 
-@click.command(short_help="List the rules behind findings.")
+@click.command(short_help="List the rules that findings come from.")
 @click.argument("rule_id", metavar="[ID]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON instead.")
 def rules(rule_id: str | None, as_json: bool) -> None:
-    """List every rule that a trace is held against, or print the rule ID in full."""
+    """List every rule that a trace is checked with, or print the rule ID in full."""
     from tb_hookview.rules.catalogue import RULES
 
     chosen = [rule for rule in RULES if rule_id in (None, rule.id)]
@@ -56,8 +56,8 @@ def _described(rule: Rule) -> RenderableType:
     from rich.text import Text
 
     sentences = Table.grid("", "", padding=(0, 2))
-    sentences.add_row("matches", rule.matches)
-    sentences.add_row("remedy", rule.fix)
+    sentences.add_row("matches", rule.description)
+    sentences.add_row("fix", rule.fix)
     sentences.add_row("reference", rule.reference)
     if not rule.visible:
         sentences.add_row("", "No trace shows this: it appears as advice under other findings.")

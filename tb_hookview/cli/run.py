@@ -1,4 +1,4 @@
-"""`hookview run`: record the training of a script that is not edited."""
+"""Records the training of a script that is not edited: `hookview run`."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def _parse_ranks(
     default=2,
     show_default=True,
     type=click.IntRange(1),
-    help="Steps before it; after the first the model is known.",
+    help="Steps before the recording, at least one to find the model.",
 )
 @click.option(
     "--warmup",
     default=1,
     show_default=True,
     type=click.IntRange(1),
-    help="Steps recorded and dropped, in which the profiler itself gets warm.",
+    help="Steps recorded and discarded, while the profiler warms up.",
 )
 @click.option(
     "--active", default=3, show_default=True, type=click.IntRange(1), help="Steps to record."
@@ -70,21 +70,21 @@ def _parse_ranks(
     default=1,
     show_default=True,
     type=click.IntRange(0),
-    help="How often, one file each; 0: until the script ends.",
+    help="Number of recordings, one file each; 0: until the script ends.",
 )
 @click.option(
     "--markers",
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "forward", "module"]),
-    help="What to leave in the trace.",
+    help="Which marks to leave in the trace.",
 )
 @click.option("--depth", metavar="N", type=click.IntRange(0), help="Mark N levels of modules.")
 @click.option(
     "--ranks",
     metavar="N,...",
     callback=_parse_ranks,
-    help="Ranks that record, as in 0,8; all if not given.",
+    help="Ranks that record, such as 0,8.  [default: all]",
 )
 @click.option("--with-stack", is_flag=True, help="Record Python stacks.")
 @click.option("--with-shapes", is_flag=True, help="Record the shapes of inputs.")
@@ -96,8 +96,8 @@ def run(
     """Run SCRIPT as python would, and record some steps of its training.
 
     The first model that an optimizer trains is wrapped, and its losses; a step is a call of that
-    optimizer's step. What is done is said on standard error. Options come before SCRIPT, all that
-    follows is the script's own.
+    optimizer's step. Messages go to standard error. Options come before SCRIPT; everything after it
+    is passed to the script.
     """
     if importlib.util.find_spec("torch") is None:
         raise UsageError(
@@ -122,9 +122,9 @@ def _run_to_its_end(
     arguments: tuple[str, ...],
     end: Callable[[], None],
 ) -> None:
-    """Run the script; leave with the exit code, and what is said of an error, that it would have.
+    """Run the script; exit with its own exit code and traceback.
 
-    The errors of the script are none of this command's, whatever their kind.
+    No error of the script is handled as one of this command, whatever its type.
     """
     try:
         start(script, arguments)
@@ -133,21 +133,21 @@ def _run_to_its_end(
     except SystemExit:
         end()
         raise
-    except BaseException as error:  # noqa: BLE001 - all that the interpreter would be left with
+    except BaseException as error:  # noqa: BLE001 - all that the interpreter itself would handle
         end()
-        _die_of(error)
+        _exit_with(error)
     else:
         end()
 
 
-def _die_of(error: BaseException) -> NoReturn:
+def _exit_with(error: BaseException) -> NoReturn:
     error.__traceback__ = own_traceback(error)
     sys.excepthook(type(error), error, error.__traceback__)
     sys.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)
 
 
 class _Recording:
-    """The recorder, which there is once the script has imported torch."""
+    """Creates the recorder once the script has imported torch."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self._plan = plan
@@ -160,11 +160,11 @@ class _Recording:
 
             self._recorder = TrainingRecorder(Plan(**self._plan), say=_say)
             self._recorder.begin()
-        except Exception as fault:  # noqa: BLE001 - the script's import of torch must not fail of it
+        except Exception as fault:  # noqa: BLE001 - the script's import of torch must not fail
             _say(f"nothing is recorded: {type(fault).__name__}: {fault}")
 
     def end(self) -> None:
-        if os.getpid() != self._process:  # a copy that the script forked
+        if os.getpid() != self._process:  # a process that the script forked
             return
         if self._recorder is not None:
             self._recorder.end()

@@ -1,4 +1,4 @@
-"""A script or a module run as `__main__`, the way `python` itself runs it."""
+"""Runs a script or a module as `__main__`, as `python` itself does."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tb_hookview.errors import UsageError
 
 
 class CannotRunError(UsageError):
-    """There is no such script or module."""
+    """The script or module does not exist or cannot be run."""
 
 
 def run_script(path: str, arguments: Sequence[str]) -> None:
-    """Run a script as `python path arguments` does; what it raises comes through.
+    """Run a script as `python path arguments` does; its exceptions propagate.
 
     Raises:
         CannotRunError: it cannot be read.
@@ -44,7 +44,7 @@ def run_script(path: str, arguments: Sequence[str]) -> None:
 
 
 def run_module(name: str, arguments: Sequence[str]) -> None:
-    """Run a module as `python -m name arguments` does; what it raises comes through.
+    """Run a module as `python -m name arguments` does; its exceptions propagate.
 
     Raises:
         CannotRunError: there is no such module, or it is a package without a `__main__`.
@@ -56,7 +56,7 @@ def run_module(name: str, arguments: Sequence[str]) -> None:
         spec = _find(f"{name}.__main__")
     code = spec and getattr(spec.loader, "get_code", lambda _: None)(spec.name)
     if spec is None or code is None:
-        raise CannotRunError(f"{name}: no such module, or none that can be run with -m")
+        raise CannotRunError(f"{name}: no such module, or it cannot be run with -m")
     main = ModuleType("__main__")
     main.__dict__.update(
         __file__=spec.origin,
@@ -81,17 +81,17 @@ def _find(name: str) -> ModuleSpec | None:
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             return None
-        raise  # a package above it needs a module that is not there
+        raise  # a parent package imports a module that is missing
 
 
 def _put_first(folder: str) -> None:
-    # With python -P the first entry is none of the interpreter's own making.
+    # With python -P the interpreter has not added the first entry.
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder
 
 
 def own_traceback(error: BaseException) -> TracebackType | None:
-    """Return an error's traceback from the first frame that is the script's on."""
+    """Return an error's traceback from the script's first frame on."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_globals.get("__name__") in _STARTERS:
         traceback = traceback.tb_next
@@ -103,10 +103,10 @@ _STARTERS = {__name__, "tb_hookview.cli.run", "importlib.util", "importlib._boot
 
 
 class AfterImport(MetaPathFinder):
-    """Calls a function once a module has been imported, by whoever imports it first.
+    """Calls a function once a module has been imported, whoever imports it first.
 
-    To import it beforehand would be too early: what a script sets in the environment before it
-    imports torch (OMP_NUM_THREADS, say) has to have its effect.
+    Importing it beforehand would be too early: what a script sets in the environment before it
+    imports torch (`OMP_NUM_THREADS`, for example) must have its effect.
     """
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
@@ -114,7 +114,7 @@ class AfterImport(MetaPathFinder):
         self._then = then
 
     def install(self) -> None:
-        """Begin to wait for it; one that is there already counts as imported now."""
+        """Wait for the import; call the function at once if the module is loaded."""
         if self._name in sys.modules:
             self._then()
         else:
@@ -123,7 +123,7 @@ class AfterImport(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find the module as the other finders do; have its loader call the function."""
+        """Find the module as the other finders do, with a loader that calls the function."""
         if name != self._name:
             return None
         others = (finder for finder in list(sys.meta_path) if finder is not self)

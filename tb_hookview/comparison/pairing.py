@@ -40,9 +40,9 @@ def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]
 def pair_modules(base: Sequence[Module], other: Sequence[Module]) -> list[RowPair]:
     """Match modules: by path and class, by class and order, by the end of the path, by path.
 
-    Only labels of Python stacks (`Linear_3`) are matched by order: their numbers are counted anew
-    in every process. Of paths the longest end counts that names one module on each side, so that a
-    model is found again below `DistributedDataParallel` or in another model.
+    Only labels of Python stacks (`Linear_3`) are matched by order: their numbers begin at 0 in
+    every process. Of paths the longest end counts that names one module on each side, so that a
+    model is matched below `DistributedDataParallel` or in another model, too.
     """
     depth = max((len(_parts(module.path)) for module in [*base, *other]), default=0)
     ends = [_by_end(length) for length in range(depth, 0, -1)]
@@ -69,7 +69,9 @@ def _by_end(length: int) -> Keys[Module]:
     def keys(modules: Sequence[Module]) -> list[Hashable | None]:
         ends = [None if _is_label(m) else _parts(m.path)[-length:] for m in modules]
         return [
-            (module.module_class, end) if end and len(end) == length and _tells(end) else None
+            (module.module_class, end)
+            if end and len(end) == length and _names_module(end)
+            else None
             for module, end in zip(modules, ends, strict=True)
         ]
 
@@ -86,7 +88,7 @@ def same_place(base: Module, other: Module) -> bool:
     return labels or _parts(base.path) == _parts(other.path)
 
 
-def _tells(end: tuple[str, ...]) -> bool:
+def _names_module(end: tuple[str, ...]) -> bool:
     """Whether the end of a path says anything: the place in a list alone does not."""
     return not all(part.isdigit() for part in end)
 

@@ -1,39 +1,33 @@
-"""A trace and its report as files for other tools: Perfetto, Parquet, CSV."""
+"""A trace and its report as files for other tools: Perfetto, Parquet, CSV, JSON, Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
-from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
-from tb_hookview.export import csv_files, parquet_files
 from tb_hookview.export.counting import Counter
 from tb_hookview.export.destination import check, new_file, new_folder
-from tb_hookview.export.event_rows import event_rows
-from tb_hookview.export.tables import Batch, Table, events_table, report_tables
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.progress import Progress, silent
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
+from tb_hookview.tables.catalogue import CATALOGUE, entry
+from tb_hookview.tables.outlets.arrow import require
+from tb_hookview.tables.outlets.files import FORMS
 
-FORMATS = ("perfetto", "parquet", "csv")
+PERFETTO = "perfetto"
+FORMATS = (PERFETTO, *FORMS)
 _SUFFIXES = {
-    ".pftrace": "perfetto",
-    ".perfetto-trace": "perfetto",
-    ".parquet": "parquet",
-    ".csv": "csv",
+    ".pftrace": PERFETTO,
+    ".perfetto-trace": PERFETTO,
+    **{f".{form}": form for form in FORMS},
 }
+_WITH_PYARROW = ("parquet", "arrow")
 
 __all__ = ["FORMATS", "export", "format_of"]
-
-
-class _TableWriter(Protocol):
-    def __enter__(self) -> _TableWriter: ...
-    def __exit__(self, *_: object) -> None: ...
-    def write(self, batch: Batch) -> None: ...
 
 
 def format_of(out: Path) -> str:
@@ -54,6 +48,7 @@ def export(
     out: Path,
     *,
     form: str | None = None,
+    tables: Sequence[str] | None = None,
     worker: str | None = None,
     steps: Sequence[str] | None = None,
     force: bool = False,
@@ -63,8 +58,9 @@ def export(
 
     Args:
         path: a trace file, or a folder of them, as `analyze` takes it.
-        out: the Perfetto trace, or the folder of tables, to make.
+        out: what to make: a Perfetto trace, one table's file, or a folder of tables.
         form: one of `FORMATS`; by default what the name of `out` ends in.
+        tables: names of tables; one makes `out` a file, several or none (all) make it a folder.
         worker: as for `analyze`.
         steps: as for `analyze`; rows of other steps are left out.
         force: replace what is there.
@@ -81,48 +77,46 @@ def export(
     """
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
-    wanted = form or format_of(out)
-    if wanted not in FORMATS:
-        raise UsageError(f"no format {wanted!r}; there are {', '.join(FORMATS)}")
-    if wanted == "parquet":
-        parquet_files.require_pyarrow()
-    check(out, folder=wanted != "perfetto", force=force)
+    wanted, names = form or format_of(out), list(dict.fromkeys(tables or ()))
+    _check_wanted(wanted, names)
+    one_file = wanted == PERFETTO or len(names) == 1
+    check(out, folder=not one_file, force=force)
     chosen = choose_trace(Path(path), worker)
     if out.exists() and chosen.path.exists() and out.samefile(chosen.path):
         raise UsageError(f"{out}: is the trace itself; name another file")
     say = progress or silent
     analysis = load(chosen.path, say)
     report = build_report(analysis, steps).with_warnings(chosen.warnings)
-    selection = select(analysis, steps)
-    if wanted == "perfetto":
+    if wanted == PERFETTO:
         from tb_hookview.export.trace_file import write_perfetto
 
         with new_file(out) as partial:
-            write_perfetto(partial, selection, report, say)
+            write_perfetto(partial, select(analysis, steps), report, say)
+    elif one_file:
+        with new_file(out) as partial:
+            _write_tables({names[0]: partial}, wanted, report, say)
     else:
         with new_folder(out) as partial:
-            _write_tables(partial, wanted, selection, report, say)
+            (partial / "report.json").write_bytes(report.to_bytes())
+            files = {name: partial / f"{name}.{wanted}" for name in names or CATALOGUE}
+            _write_tables(files, wanted, report, say)
     return chosen.path
 
 
-def _write_tables(
-    folder: Path, wanted: str, selection: Selection, report: Report, progress: Progress
-) -> None:
-    (folder / "report.json").write_bytes(report.to_bytes())
-    suffix, writer = _WRITERS[wanted]
-    tables = [
-        *report_tables(report),
-        events_table(selection.analysis, event_rows(selection)),
-    ]
-    counter = Counter("writing", sum(table.rows for table in tables), progress)
-    for table in tables:
-        with writer(folder / f"{table.name}{suffix}", table) as file:
-            for batch in table.batches():
-                file.write(batch)
-                counter.add(len(next(iter(batch.values()))))
+def _check_wanted(form: str, names: Sequence[str]) -> None:
+    """Say at once what cannot be made."""
+    if form not in FORMATS:
+        raise UsageError(f"no format {form!r}; there are {', '.join(FORMATS)}")
+    if form == PERFETTO and names:
+        raise UsageError("a Perfetto trace holds no tables; leave --table out")
+    for name in names:
+        entry(name)
+    if form in _WITH_PYARROW:
+        require()
 
 
-_WRITERS: dict[str, tuple[str, Callable[[Path, Table], _TableWriter]]] = {
-    "parquet": (parquet_files.SUFFIX, parquet_files.ParquetWriter),
-    "csv": (csv_files.SUFFIX, csv_files.CsvWriter),
-}
+def _write_tables(files: Mapping[str, Path], form: str, report: Report, progress: Progress) -> None:
+    found = report.tables()
+    counter = Counter("writing", sum(len(found[name]) for name in files), progress)
+    for name, path in files.items():
+        found[name].write(path, form, counter.add)

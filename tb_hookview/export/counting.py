@@ -6,7 +6,7 @@ from tb_hookview.progress import Progress
 
 
 class Counter:
-    """Tells progress as a share of the rows expected; a few more than expected do no harm."""
+    """Reports progress as a share of the rows expected; a few more than expected do no harm."""
 
     def __init__(self, stage: str, expected: int, progress: Progress) -> None:
         self._stage, self._expected, self._progress = stage, max(expected, 1), progress

@@ -62,7 +62,7 @@ def new_folder(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def _partial(out: Path) -> Iterator[Path]:
-    """A path beside `out` that is gone at the end, whatever happened."""
+    """A path next to `out` that is gone at the end, whatever happened."""
     partial = out.parent / f".{out.name}.{os.getpid()}.part"
     try:
         yield partial

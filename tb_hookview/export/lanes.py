@@ -96,7 +96,7 @@ def _phase_slices(times: list[Int], arguments: Iterable[tuple[str, Value]]) -> l
 
 
 def _forward(selection: Selection) -> dict[int, list[Slice]]:
-    """Calls of modules outside the backward pass, by thread; the forest's order nests them."""
+    """Calls of modules outside the backward pass, by thread; the call tree's order nests them."""
     analysis = selection.analysis
     call_tree, ranges, modules = analysis.call_tree, analysis.module_calls, analysis.modules
     rows = np.flatnonzero((ranges.module >= 0) & (analysis.row_node < 0) & selection.rows)

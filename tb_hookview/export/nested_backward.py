@@ -5,26 +5,25 @@
                [--- 1 -----][-0-]   [--1-]
                [    ][     ][   ]   [    ][?]
 
-A module's slice lasts from the first to the last of nodes that follow each other within its part of
-the tree. It ends where a node of another part, or of no module, comes between, and where forward,
-optimizer or data time or a step's bound lies between: these are two backward passes.
+`analysis/backward_spans.py` says where a module's slice ends.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.backward_spans import find_backward_spans, other_pass_between
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup, nearest_above
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Int
 from tb_hookview.export.packets import Slice
-from tb_hookview.schema import Phase
 
 MODULE, NODE, RECOMPUTE = "hookview.backward", "hookview.node", "hookview.recompute"
 
@@ -39,20 +38,64 @@ def backward_slices(selection: Selection) -> dict[int, list[Slice]]:
     analysis = selection.analysis
     rows = _rows(selection)
     above = lookup(_numbering(analysis, rows), _around(analysis, rows))
-    wrapping = _Wrapping(analysis, _describe(selection, rows))
-    fresh = _fresh(analysis, rows, above)
-    for number, (row, parent) in enumerate(zip(rows.tolist(), above.tolist(), strict=True)):
-        wrapping.add(number, row, parent, bool(fresh[number]))
-    wrapping.close_all()
-    return {
-        thread: [piece for _, piece in sorted(found, key=_nesting)]
-        for thread, found in wrapping.found.items()
-    }
+    owner = np.where(
+        isin(rows, analysis.nodes.row),
+        lookup(analysis.attribution.node_module, analysis.row_node[rows]),
+        -1,
+    )
+    base = _bases(above.tolist(), lookup(analysis.modules.depth, owner).tolist())
+    depth = base + lookup(analysis.modules.depth, owner) + 1
+    found: dict[int, list[_Placed]] = {}
+    threads = analysis.call_tree.thread[rows].tolist()
+    for number, piece in enumerate(_describe(selection, rows)):
+        placed = _Placed(piece.start, -piece.end, int(depth[number]), 2 * number + 1, piece)
+        found.setdefault(threads[number], []).append(placed)
+    for first, placed in _module_slices(analysis, rows, above, owner, base):
+        found[threads[first]].append(placed)
+    return {thread: [each.piece for each in sorted(f)] for thread, f in found.items()}
 
 
-def _nesting(found: tuple[int, Slice]) -> tuple[int, int, int]:
-    depth, piece = found
-    return piece.start, -piece.end, depth
+class _Placed(NamedTuple):
+    """A slice with what it is sorted by."""
+
+    start: int
+    end: int
+    """Below 0: the longer goes first."""
+    depth: int
+    order: int
+    """Of slices of equal bounds and depth, that of the earlier row goes first."""
+    piece: Slice
+
+
+def _bases(above: list[int], depth: list[int]) -> Int:
+    """Slices around each row and its modules: those around the row above it, and that row."""
+    base: list[int] = []
+    for parent in above:
+        base.append(base[parent] + depth[parent] + 2 if parent >= 0 else 0)
+    return np.array(base, np.int64)
+
+
+def _module_slices(
+    analysis: Analysis, rows: Int, above: Int, owner: Int, base: Int
+) -> Iterator[tuple[int, _Placed]]:
+    """Slices of modules, each with the number of its first row."""
+    call_tree, modules = analysis.call_tree, analysis.modules
+    # Rows within one row of a thread are wrapped by themselves.
+    order = np.lexsort((np.arange(len(rows)), above, call_tree.thread[rows]))
+    start, end = call_tree.start[rows[order]], call_tree.end[rows[order]]
+    before = np.minimum(np.concatenate([start[:1], end[:-1]]), start)
+    breaks = other_pass_between(analysis, before, start)
+    group = np.stack([call_tree.thread[rows[order]], above[order]])
+    breaks[1:] |= (group[:, 1:] != group[:, :-1]).any(axis=0)
+    spans = find_backward_spans(modules, owner[order], start, end, breaks)
+    for span in range(len(spans.start)):
+        first, module = int(order[spans.first[span]]), int(spans.module[span])
+        path = modules.path[module]
+        arguments = (("module", path), ("class", modules.module_class[module]))
+        begin, until = int(spans.start[span]), int(spans.end[span])
+        piece = Slice(begin, until, module_label(path), MODULE, arguments)
+        depth = int(base[first] + spans.level[span])
+        yield first, _Placed(begin, -until, depth, 2 * first, piece)
 
 
 def _rows(selection: Selection) -> Int:
@@ -73,87 +116,6 @@ def _around(analysis: Analysis, rows: Int) -> Int:
     wanted = np.zeros(len(analysis.call_tree), bool)
     wanted[rows] = True
     return nearest_above(analysis.call_tree.parent, wanted)[rows]
-
-
-def _fresh(analysis: Analysis, rows: Int, above: Int) -> Bool:
-    """Which rows begin anew: time of another kind lies between them and the one before."""
-    call_tree = analysis.call_tree
-    order = np.lexsort((np.arange(len(rows)), above, call_tree.thread[rows]))
-    end = np.full(len(rows), -1, np.int64)
-    end[order[1:]] = call_tree.end[rows][order[:-1]]
-    start = call_tree.start[rows]
-    gaps = np.stack([np.minimum(end, start), start], axis=1)
-    others = (Phase.FORWARD, Phase.OPTIMIZER, Phase.DATA)
-    between = intervals.normal(np.concatenate([analysis.phases.time[p] for p in others]))
-    steps = analysis.steps.at(start) != analysis.steps.at(gaps[:, 0])
-    return np.asarray((intervals.lengths_within(between, gaps) > 0) | steps)
-
-
-@dataclass
-class _Run:
-    """A module's slice that may still grow; times in nanoseconds."""
-
-    module: int
-    start: int
-    end: int
-
-
-class _Wrapping:
-    """Takes rows in forest order and wraps those of one module that follow each other."""
-
-    def __init__(self, analysis: Analysis, described: list[Slice]) -> None:
-        self._analysis = analysis
-        self._described = described
-        self._open: dict[tuple[int, int], list[_Run]] = {}
-        self._depth: list[int] = []
-        self.found: dict[int, list[tuple[int, Slice]]] = {}
-
-    def add(self, number: int, row: int, parent: int, fresh: bool) -> None:
-        """Take the next row; `parent` is the number of the row around it, -1 for none."""
-        piece = self._described[number]
-        thread = int(self._analysis.call_tree.thread[row])
-        chain = self._chain(row) if piece.category == NODE else []
-        runs = self._open.setdefault((thread, parent), [])
-        base = self._depth[parent] + 1 if parent >= 0 else 0
-        kept = 0 if fresh else _common([run.module for run in runs], chain)
-        self._close(thread, runs, kept, base)
-        runs += [_Run(module, piece.start, piece.end) for module in chain[kept:]]
-        for run in runs:
-            run.end = max(run.end, piece.end)
-        self._depth.append(base + len(runs))
-        self.found.setdefault(thread, []).append((self._depth[-1], piece))
-
-    def close_all(self) -> None:
-        """End all that is open."""
-        for (thread, parent), runs in self._open.items():
-            self._close(thread, runs, 0, self._depth[parent] + 1 if parent >= 0 else 0)
-
-    def _close(self, thread: int, runs: list[_Run], kept: int, base: int) -> None:
-        modules = self._analysis.modules
-        for depth, run in enumerate(runs[kept:], start=base + kept):
-            path = modules.path[run.module]
-            arguments = (("module", path), ("class", modules.module_class[run.module]))
-            piece = Slice(run.start, run.end, module_label(path), MODULE, arguments)
-            self.found[thread].append((depth, piece))
-        del runs[kept:]
-
-    def _chain(self, row: int) -> list[int]:
-        """Modules from the root down to the one that owns a node."""
-        node = int(self._analysis.row_node[row])
-        module = int(self._analysis.attribution.node_module[node])
-        chain = []
-        while module >= 0:
-            chain.append(module)
-            module = int(self._analysis.modules.parent[module])
-        return chain[::-1]
-
-
-def _common(left: list[int], right: list[int]) -> int:
-    """Length of the common beginning."""
-    return next(
-        (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),
-        min(len(left), len(right)),
-    )
 
 
 def _describe(selection: Selection, rows: Int) -> list[Slice]:

@@ -2,7 +2,7 @@
 
 A slice is two packets, its begin and its end, and the viewer pairs them as a stack does: on one
 track, slices must nest. Rows of a trace may cross. Each track therefore has as many lanes as it
-needs: the first is the track itself, the others are tracks beside it. A slice goes to the lane
+needs: the first is the track itself, the others are tracks next to it. A slice goes to the lane
 whose innermost open slice holds it and began last, else to an empty one; never to the first where
 it crosses others that stay there.
 """
@@ -87,7 +87,7 @@ class PacketWriter:
     def slices(
         self,
         track: int,
-        beside: Callable[[], int],
+        overflow: Callable[[], int],
         slices: Iterable[Slice],
         leaves: Iterable[bool],
     ) -> None:
@@ -95,7 +95,7 @@ class PacketWriter:
 
         Args:
             track: the track.
-            beside: makes a track for slices that leave it.
+            overflow: makes a track for slices that leave it.
             slices: by start, then longest first.
             leaves: of each slice, what `nesting.leaving` says of it.
         """
@@ -105,7 +105,7 @@ class PacketWriter:
                 self._close(lane, piece.start)
             found = _fitting(lanes[1:] if outside else lanes, piece)
             if found is None:
-                found = _Lane(beside())
+                found = _Lane(overflow())
                 lanes.append(found)
             found.running.append((piece.start, piece.end))
             self._begin(found.track, piece)

@@ -14,10 +14,10 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
-from tb_hookview.export.event_rows import EventRows
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
 from tb_hookview.schema import KINDS, Phase
+from tb_hookview.tables.events.event_rows import EventRows
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.columns.trace import Thread
 from tb_hookview.trace.format.vocabulary import DEVICE_WORK
@@ -43,13 +43,13 @@ def write_threads(writer: PacketWriter, analysis: Analysis, rows: EventRows) -> 
         mine = chosen[bounds[index] : bounds[index + 1]]
         if len(mine):
             track = tracks.of_thread(index)
-            beside = partial(writer.track, track, name=f"{_label(place)}, rows that cross others")
+            overflow = partial(writer.track, track, name=f"{_label(place)}, rows that cross others")
             spans = zip(events.start[mine], events.end[mine], strict=True)
-            writer.slices(track, beside, _slices(analysis, rows, mine, flows), leaving(spans))
+            writer.slices(track, overflow, _slices(analysis, rows, mine, flows), leaving(spans))
 
 
 def thread_label(analysis: Analysis, index: int) -> str:
-    """Name of a thread as its track bears it."""
+    """Name of a thread's track."""
     return _label(analysis.trace.threads[index])
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.export.counting import Counter
-from tb_hookview.export.event_rows import event_rows
 from tb_hookview.export.lanes import write_lanes
 from tb_hookview.export.packets import PacketWriter
 from tb_hookview.export.threads import write_threads
 from tb_hookview.progress import Progress
 from tb_hookview.report.result import Report
+from tb_hookview.tables.events.event_rows import event_rows
 
 
 def write_perfetto(path: Path, selection: Selection, report: Report, progress: Progress) -> None:

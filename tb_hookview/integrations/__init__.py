@@ -1,1 +1,1 @@
-"""Callbacks for training libraries; import the module that is named as the library is."""
+"""Callbacks for training libraries, each in the module that is named after its library."""

@@ -1,4 +1,4 @@
-"""Record a training of Lightning's Trainer.
+"""Records a training of Lightning's Trainer.
 
 from tb_hookview.integrations.lightning import HookviewCallback
 
@@ -36,8 +36,8 @@ def _installed() -> list[ModuleType]:
 _PACKAGES = _installed()
 
 
-# The two packages have a Callback each and take no other's. One that is of both can be given to
-# either's Trainer; the second package takes a tenth of a second to load.
+# Each package's Trainer takes only its own Callback; a class that derives from both fits either.
+# The second package takes a tenth of a second to load.
 class HookviewCallback(
     RecordingCallback,
     *(package.Callback for package in _PACKAGES),  # type: ignore[misc]
@@ -50,10 +50,10 @@ class HookviewCallback(
     """
 
     def setup(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
-        """Refuse a Trainer that has torch's profiler record for itself.
+        """Refuse a Trainer that records with torch's profiler itself.
 
         Raises:
-            UsageError: it does.
+            UsageError: the Trainer has Lightning's `PyTorchProfiler`.
         """
         of_torch = tuple(package.profilers.PyTorchProfiler for package in _PACKAGES)
         if stage == "fit" and isinstance(trainer.profiler, of_torch):
@@ -63,25 +63,25 @@ class HookviewCallback(
             )
 
     def on_train_start(self, trainer: Any, pl_module: nn.Module) -> None:
-        """Wrap and begin.
+        """Wrap the model and start recording.
 
         Raises:
-            UsageError: an option of `wrap` cannot be meant.
+            UsageError: an option of `wrap` has a wrong value.
         """
         self._recording.start(pl_module)
 
     def on_train_batch_end(self, *_: Any) -> None:
-        """Go on to the profiler's next step."""
+        """Advance the profiler by one step."""
         self._recording.step()
 
     def on_train_end(self, trainer: Any, pl_module: nn.Module) -> None:
-        """Write and unwrap."""
+        """Write the recording and unwrap the module."""
         self._recording.stop()
 
     def on_exception(self, trainer: Any, pl_module: nn.Module, exception: BaseException) -> None:
-        """Write what there is and unwrap."""
+        """Write what was recorded and unwrap the module."""
         self._recording.stop()
 
     def teardown(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
-        """Do the same where Lightning ended the training in another way."""
+        """Write and unwrap where Lightning ended the training in another way."""
         self._recording.stop()

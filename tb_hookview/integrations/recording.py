@@ -1,4 +1,4 @@
-"""One training run being recorded: what the callbacks of all libraries have in common."""
+"""Records one training run, for the callbacks of all libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TWO_PROFILERS = "two profilers cannot record at once (torch loses a recording, o
 
 
 class Recording:
-    """Wraps a model and records its training from `start` to `stop`, as often as it is asked to."""
+    """Wraps a model and records its training from `start` to `stop`, any number of times."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Recording:
         wrap_options: dict[str, Any],
         profiler_options: dict[str, Any],
     ) -> None:
-        """Keep what to do; nothing is wrapped or recorded yet.
+        """Check the options; nothing is wrapped or recorded yet.
 
         Args:
             logdir: folder for the traces.
@@ -47,10 +47,10 @@ class Recording:
     def start(self, model: nn.Module) -> None:
         """Wrap the model, unless its user did, and start the profiler.
 
-        Where a profiler of someone else's is recording, warn and do nothing.
+        Where another profiler is recording, warn and do nothing.
 
         Raises:
-            UsageError: an option of `wrap` cannot be meant.
+            UsageError: an option of `wrap` has a wrong value.
         """
         global _running
         if _running is not None:
@@ -60,7 +60,7 @@ class Recording:
                 "did its training end with an exception?"
             )
         if torch.autograd._profiler_enabled():  # type: ignore[attr-defined]
-            _warn(f"this training is not recorded, a profiler is at work already; {TWO_PROFILERS}")
+            _warn(f"this training is not recorded, as a profiler runs already; {TWO_PROFILERS}")
             return
         with ExitStack() as undo:
             if roots.find(model) is None:
@@ -71,12 +71,12 @@ class Recording:
         _running = self
 
     def step(self) -> None:
-        """Tell the profiler that a step of the training is over."""
+        """Advance the profiler by one step."""
         if self._profiler is not None:
             self._profiler.step()
 
     def stop(self) -> None:
-        """Write what was recorded and leave the model as it was; do nothing where that is done."""
+        """Write what was recorded and unwrap the model, once."""
         global _running
         if _running is self:
             _running = None
@@ -85,7 +85,7 @@ class Recording:
 
 
 class RecordingCallback:
-    """What the callbacks of all libraries can be told."""
+    """Base of all callbacks; takes the options of `wrap` and `profile`."""
 
     def __init__(
         self,
@@ -97,14 +97,14 @@ class RecordingCallback:
         markers: str = "auto",
         **profiler_options: Any,
     ) -> None:
-        """Keep the options for every training to come.
+        """Check the options, for every training that follows.
 
         Args:
             logdir: folder for the traces, made if missing.
-            include: as in `wrap`, like the three that follow.
-            exclude: see there.
-            depth: see there.
-            markers: see there.
+            include: as in `wrap`.
+            exclude: as in `wrap`.
+            depth: as in `wrap`.
+            markers: as in `wrap`.
             **profiler_options: every keyword of `profile`. Without `schedule` the third, fourth
                 and fifth step are recorded; with None, everything.
 
@@ -128,6 +128,6 @@ def _third_to_fifth() -> Callable[[int], torch.profiler.ProfilerAction]:
 _running: Recording | None = None
 """The recording that was started and not stopped.
 
-Not every library tells its callbacks of an exception, so one may be left from a training that
-failed; the next one would find torch's profiler taken.
+Not every library calls its callbacks after an exception, so one may be left from a training that
+failed, and torch's profiler with it.
 """

@@ -1,4 +1,4 @@
-"""Record a training of the Trainer of transformers.
+"""Records a training of the Trainer of transformers.
 
 from tb_hookview.integrations.transformers import HookviewCallback
 
@@ -22,29 +22,29 @@ class HookviewCallback(RecordingCallback, TrainerCallback):
     A step of the schedule is a step of the optimizer, all the batches whose gradients it
     accumulates included. A model that is wrapped already stays wrapped, under its own options.
 
-    The Trainer does not tell its callbacks of an exception. As a context manager the callback
-    learns of it; otherwise call `stop`, or else the recording ends when the next one begins.
+    The Trainer does not call its callbacks after an exception. Use the callback as a context
+    manager, or call `stop`; otherwise the recording ends when the next one begins.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Wrap and begin.
+        """Wrap the model and start recording.
 
         Raises:
-            UsageError: an option of `wrap` cannot be meant.
+            UsageError: an option of `wrap` has a wrong value.
         """
         model: nn.Module = given["model"]
         self._recording.start(model)
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Go on to the profiler's next step."""
+        """Advance the profiler by one step."""
         self._recording.step()
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
-        """Write and unwrap."""
+        """Write the recording and unwrap the model."""
         self.stop()
 
     def stop(self) -> None:
-        """Write what was recorded and unwrap; does nothing where that is done."""
+        """Write what was recorded and unwrap the model, once."""
         self._recording.stop()
 
     def __enter__(self) -> HookviewCallback:

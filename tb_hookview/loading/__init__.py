@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tb_hookview.errors import UsageError
-from tb_hookview.loading import cached_report
 from tb_hookview.loading.choose import choose_trace
-from tb_hookview.progress import Progress
+from tb_hookview.loading.loader import Loader
+from tb_hookview.progress import Count, Progress, uncounted
 from tb_hookview.report.result import Report
+from tb_hookview.trace.source.file import trace_file
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
 
-__all__ = ["analyze"]
+__all__ = ["Loader", "analyze", "load"]
 
 
 def analyze(
@@ -25,7 +26,7 @@ def analyze(
     steps: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Read a trace and say what it holds.
+    """Read a trace and report on it.
 
     Args:
         path: a trace file, or a folder of them; of a folder the newest trace (of `worker`, where
@@ -42,10 +43,15 @@ def analyze(
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
 
-    def read(path: Path) -> Analysis:
-        from tb_hookview.loading.cached import load
-
-        return load(path, progress)
-
     chosen = choose_trace(Path(path), worker)
-    return cached_report.report(chosen.path, steps, read).with_warnings(chosen.warnings)
+    loader = Loader.from_environment()
+    return loader.report(chosen.file, steps, progress).with_warnings(chosen.warnings)
+
+
+def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
+    """Analyze a trace file, as `Loader.analysis`.
+
+    Raises:
+        TraceError: the file cannot be read, or is no trace.
+    """
+    return Loader.from_environment().analysis(trace_file(path), progress, count)

@@ -9,13 +9,19 @@ from msgspec import Struct
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.schema import TraceWarning
 from tb_hookview.trace import find_runs
+from tb_hookview.trace.source.file import LocalFile, TraceFile
 
 
 class Choice(Struct, frozen=True):
-    """The trace to read, and what to say about those beside it."""
+    """The trace to read, and what to say about those next to it."""
 
     path: Path
     warnings: tuple[TraceWarning, ...] = ()
+
+    @property
+    def file(self) -> TraceFile:
+        """The trace itself."""
+        return LocalFile(self.path)
 
 
 def choose_trace(path: Path, worker: str | None = None) -> Choice:

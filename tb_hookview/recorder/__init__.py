@@ -1,4 +1,4 @@
-"""The recorder: hooks that make a trace tell which module each part of it belongs to."""
+"""Records training with hooks that name the module of each part of a trace."""
 
 from __future__ import annotations
 

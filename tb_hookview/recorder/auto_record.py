@@ -1,4 +1,4 @@
-"""Recording a training from outside: what `hookview run` does to a script that is not edited."""
+"""Records the training of a script that is not edited, for `hookview run`."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from tb_hookview.recorder.wrapping import unwrap, wrap
 
 @dataclass(frozen=True)
 class Plan:
-    """What to record. Steps are calls of the first optimizer's `step`."""
+    """Holds what to record; a step is a call of the first optimizer's `step`."""
 
     logdir: Path
     wait: int = 2
-    """Steps that pass by first, at least the one after which the model is known."""
+    """Steps before it; at least one, after which the model is known."""
     warmup: int = 1
-    """Steps that are recorded and dropped, at least one."""
+    """Steps that are recorded and discarded, at least one."""
     active: int = 3
     repeat: int = 1
-    """Recordings; 0 is no end of them."""
+    """Number of recordings; 0 for unlimited."""
     markers: str = "auto"
     depth: int | None = None
     ranks: frozenset[int] | None = None
@@ -59,10 +59,10 @@ class Plan:
 
 
 class TrainingRecorder:
-    """Wraps the first model that is trained in this process, and records some steps of it.
+    """Wraps the first model that this process trains, and records some of its steps.
 
-    Whatever is wrong with it, training goes on. Only the main thread is watched, and no process
-    that is forked from this one.
+    Its faults never stop the training. It watches only the main thread, and no process that is
+    forked from this one.
     """
 
     def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
@@ -70,10 +70,10 @@ class TrainingRecorder:
 
         Args:
             plan: what to record.
-            say: called with a line for the user now and then.
+            say: called with each line for the user.
         """
         self._plan = plan
-        self._tell = say
+        self._print = say
         self._process = os.getpid()
         self._undo = ExitStack()
         self._over = False
@@ -86,7 +86,7 @@ class TrainingRecorder:
         self._profiler: Profile | None = None
 
     def begin(self) -> None:
-        """Watch optimizers and profilers that are made from now on."""
+        """Watch the optimizers and profilers that are created from now on."""
         _replace(self._undo, Optimizer, "profile_hook_step", self._watched)
         profilers = (
             autograd_profiler.profile,
@@ -94,14 +94,14 @@ class TrainingRecorder:
             autograd_profiler.emit_itt,
         )
         for kind in profilers:
-            _replace(self._undo, kind, "__enter__", self._after_giving_way)
-        _replace(self._undo, torch.profiler.profile, "prepare_trace", self._after_giving_way)
+            _replace(self._undo, kind, "__enter__", self._giving_way_first)
+        _replace(self._undo, torch.profiler.profile, "prepare_trace", self._giving_way_first)
 
     def end(self) -> None:
-        """Write what is being recorded, take everything off again and say what came of it."""
+        """Write what is being recorded, remove all hooks and report the outcome."""
         ended_early = not self._over
         self._guarded(self._finish)
-        if not self._speaks():
+        if not self._reports():
             return
         folder = self._plan.logdir
         if self._profiler is not None and self._profiler.written:
@@ -121,26 +121,26 @@ class TrainingRecorder:
         )
 
     def _watched(self, hook: Callable[..., Any]) -> Callable[..., Any]:
-        """Have every optimizer class that torch prepares tell of its steps.
+        """Notice the steps of every optimizer class that torch prepares.
 
-        Not by torch's hooks on optimizer steps: they are called inside of a range of torch's
-        profiler, which then must neither stop nor start.
+        torch's own hooks on optimizer steps will not do: they are called inside a range of torch's
+        profiler, which must neither stop nor start there.
         """
 
         def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-            return self._announced(hook(func))
+            return self._noticing(hook(func))
 
         return staticmethod(profile_hook_step)
 
-    def _announced(self, step: Callable[..., Any]) -> Callable[..., Any]:
+    def _noticing(self, step: Callable[..., Any]) -> Callable[..., Any]:
         # In a compiled region that breaks at a step, what the step calls would be compiled.
         # This loads the compiler, and so does torch whenever an optimizer is made.
         watches = torch.compiler.disable(self._watches)  # type: ignore[no-untyped-call]
         advance = torch.compiler.disable(self._advance)  # type: ignore[no-untyped-call]
 
         @functools.wraps(step)
-        def announced(*args: Any, **kwargs: Any) -> Any:
-            # Of optimizers that call each other the outermost counts.
+        def noticed(*args: Any, **kwargs: Any) -> Any:
+            # Where optimizers call each other, the outermost counts.
             if is_compiling() or self._over or self._stepping or not watches():
                 return step(*args, **kwargs)
             self._stepping = True
@@ -151,10 +151,10 @@ class TrainingRecorder:
             self._guarded(advance, args[0])
             return result
 
-        return announced
+        return noticed
 
     def _watches(self) -> bool:
-        """Whether this is a place where the profiler can be started and stopped."""
+        """Return whether the profiler can be started and stopped here."""
         return (
             threading.current_thread() is threading.main_thread()
             and os.getpid() == self._process
@@ -165,8 +165,8 @@ class TrainingRecorder:
             )
         )
 
-    def _after_giving_way(self, start: Callable[..., Any]) -> Callable[..., Any]:
-        """Have the profilers of the script go first; torch allows one at a time."""
+    def _giving_way_first(self, start: Callable[..., Any]) -> Callable[..., Any]:
+        """Stop our recording before a profiler of the script starts; torch allows one."""
 
         @functools.wraps(start)
         def started(profiler: Any, *args: Any, **kwargs: Any) -> Any:
@@ -179,10 +179,10 @@ class TrainingRecorder:
 
     def _give_way(self) -> None:
         self._finish()
-        if self._speaks():
+        if self._reports():
             self._say(
                 "the script uses torch's profiler itself, and torch allows one at a time; "
-                "nothing more is recorded here (call hookview.wrap(model) in the script instead)"
+                "this recording has ended (call hookview.wrap(model) in the script instead)"
             )
 
     def _advance(self, optimizer: Optimizer) -> None:
@@ -216,42 +216,42 @@ class TrainingRecorder:
             plan.logdir,
             plan.ranks,
             schedule=schedule,
-            on_trace_ready=self._tell_of_file,
+            on_trace_ready=self._report_file,
             with_stack=plan.with_stack,
             record_shapes=plan.with_shapes,
         )
         # Step 0 is the one that has just been taken.
         self._profiler.start()
-        if self._speaks():
+        if self._reports():
             again = "" if plan.repeat == 1 else f", again every {plan.cycle} steps"
             kind = type(optimizer).__name__
             self._say(f"recording steps {plan.first} to {plan.cycle} of {kind}{again}")
 
-    def _tell_of_file(self, _: torch.profiler.profile) -> None:
+    def _report_file(self, _: torch.profiler.profile) -> None:
         if self._profiler is not None and self._profiler.written:
             self._say(f"wrote {self._profiler.written[-1]}")
 
     def _wrap_trained(self, optimizer: Optimizer) -> None:
-        tops = _outermost_modules()
-        trained = _holders_of(optimizer, tops)
+        outermost = _outermost_modules()
+        trained = _holders_of(optimizer, outermost)
         for module in trained:
             self._wrap(_within_parallel(module))
-        if not trained and not self._wrapped and self._speaks():
+        if not trained and not self._wrapped and self._reports():
             kind = type(optimizer).__name__
             self._say(f"no module holds what {kind} trains; the recording has no module names")
         if trained and not self._probes:
-            self._probes = [_Probe(module) for module in tops if _may_be_loss(module)]
+            self._probes = [_Probe(module) for module in outermost if _may_be_loss(module)]
 
     def _wrap_losses(self) -> None:
         probes, self._probes = self._probes, []
-        for loss in [probe.take_off() for probe in probes]:
+        for loss in [probe.remove() for probe in probes]:
             if loss is not None and self._wrapped:
                 self._wrap(loss)
 
     def _wrap(self, module: nn.Module) -> None:
         plan = self._plan
-        name = next(walk(module, "")).class_name  # of what was compiled, where that is the case
-        if roots.find(module) is not None:  # by the script itself, which is to keep it
+        name = next(walk(module, "")).class_name  # for compiled modules the original's
+        if roots.find(module) is not None:  # wrapped by the script itself
             return
         try:
             wrap(module, depth=plan.depth, markers=plan.markers)
@@ -259,19 +259,19 @@ class TrainingRecorder:
             self._say(f"{name} gets no marks: {error}")
             return
         self._wrapped.append(weakref.ref(module))
-        if not self._speaks():
+        if not self._reports():
             return
         size = sum(parameter.numel() for parameter in module.parameters())
         self._say(f"wrapped {name} ({_count(size)} parameters)" if size else f"wrapped {name}")
 
     def _finish(self) -> None:
-        """Stop the recording and take everything off."""
+        """Stop the recording and remove all hooks."""
         if self._over:
             return
         self._over = True
         self._undo.close()
         for probe in self._probes:
-            probe.take_off()
+            probe.remove()
         self._probes.clear()
         try:
             if self._profiler is not None:
@@ -290,17 +290,17 @@ class TrainingRecorder:
             if not self._over:
                 self._guarded(self._finish)
 
-    def _speaks(self) -> bool:
-        """Whether this process says what concerns all ranks."""
+    def _reports(self) -> bool:
+        """Return whether this process reports what concerns all ranks."""
         return (manifest.place()[0] or 0) == min(self._plan.ranks or {0})
 
     def _say(self, text: str) -> None:
         rank, _ = manifest.place()
-        self._tell(text if rank is None else f"rank {rank}: {text}")
+        self._print(text if rank is None else f"rank {rank}: {text}")
 
 
 class _Probe(Hook):
-    """Forward pre-hook on a module outside of the model: do gradients flow through it?"""
+    """Forward pre-hook that finds out whether gradients flow through a module."""
 
     __slots__ = ("_handle", "_module", "_seen")
 
@@ -310,12 +310,12 @@ class _Probe(Hook):
         self._handle = module.register_forward_pre_hook(self, with_kwargs=True)
 
     def __call__(self, _module: nn.Module, args: object, kwargs: object) -> None:
-        """Look at what the module is given."""
+        """Look at the module's inputs."""
         if not is_compiling():
             self._seen = self._seen or _requires_grad([args, kwargs])
 
-    def take_off(self) -> nn.Module | None:
-        """Stop looking; return the module if it was given something that needs a gradient."""
+    def remove(self) -> nn.Module | None:
+        """Remove the hook; return the module if an input required a gradient."""
         self._handle.remove()
         return self._module() if self._seen else None
 
@@ -323,7 +323,7 @@ class _Probe(Hook):
 def _replace(
     undo: ExitStack, owner: type, name: str, around: Callable[[Callable[..., Any]], Any]
 ) -> None:
-    """Put something around a function of a class of torch's, until undone."""
+    """Wrap a function of a class of torch's, until undone."""
     home = next(base for base in owner.__mro__ if name in base.__dict__)
     original = home.__dict__[name]
     setattr(home, name, around(getattr(home, name)))
@@ -332,7 +332,7 @@ def _replace(
 
 def _outermost_modules() -> list[nn.Module]:
     """Return the modules alive that are not part of another one."""
-    # Not isinstance: it asks proxies for their class, and some then load what they stand for.
+    # Not isinstance: it asks proxies for their class, and some then load their target.
     found = [thing for thing in gc.get_objects() if issubclass(type(thing), nn.Module)]
     whole: list[nn.Module] = [module for module in found if "_modules" in module.__dict__]
     inside = {id(child) for module in whole for child in module._modules.values()}
@@ -340,16 +340,16 @@ def _outermost_modules() -> list[nn.Module]:
 
 
 def _holders_of(optimizer: Optimizer, modules: list[nn.Module]) -> list[nn.Module]:
-    """Return the modules that hold what an optimizer trains, the one that holds most first."""
+    """Return the modules with an optimizer's parameters, the one with the most first."""
     trained = {id(p): p.numel() for group in optimizer.param_groups for p in group["params"]}
     held = [(sum(trained.get(id(p), 0) for p in m.parameters()), m) for m in modules]
     ranked = [module for size, module in sorted(held, key=lambda pair: -pair[0]) if size]
-    # The compiler's graphs hold the parameters too, and are no one's model.
+    # The compiler's graphs hold the parameters too, and are not the user's model.
     return [m for m in ranked if not isinstance(m, GraphModule)] or ranked
 
 
 def _within_parallel(module: nn.Module) -> nn.Module:
-    """Return the model inside of data parallelism, whose paths are those that the user knows."""
+    """Return the model inside data parallelism, whose paths the user knows."""
     while isinstance(module, DistributedDataParallel | DataParallel):
         module = module.module
     return module

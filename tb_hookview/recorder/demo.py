@@ -1,4 +1,4 @@
-"""A small training run to look at: a vision transformer with patch dropout, recorded."""
+"""Records a small training run: a vision transformer with patch dropout."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def record_demo(
         logdir: folder for the trace, made if missing.
         steps: steps to record, at least one; two more run before them.
         device: where to train; CUDA if there is one, else the CPU, by default.
-        say: called with a line of progress now and then.
+        say: called with each line of progress.
 
     Returns:
         The trace file.
 
     Raises:
-        UsageError: an argument cannot be meant.
+        UsageError: an argument has a wrong value.
         HookviewError: no trace could be written.
     """
     if steps < 1:
@@ -112,7 +112,7 @@ def _deterministic(device: torch.device) -> Iterator[None]:
 
 
 class VisionTransformer(nn.Module):
-    """Images (batch, 3, 64, 64) to class scores (batch, 10), half of the patches left out."""
+    """Maps images (batch, 3, 64, 64) to scores (batch, 10), dropping half the patches."""
 
     def __init__(self, width: int = 128, depth: int = 4, heads: int = 4, patch: int = 8) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class VisionTransformer(nn.Module):
         self.head = nn.Linear(width, _CLASSES)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Classify."""
+        """Return the class scores."""
         tokens = self.patch_drop(self.patch_embed(images) + self.pos_embed)
         tokens = torch.cat([self.cls_token.expand(len(tokens), -1, -1), tokens], dim=1)
         scores: torch.Tensor = self.head(self.norm(self.blocks(tokens))[:, 0])
@@ -133,7 +133,7 @@ class VisionTransformer(nn.Module):
 
 
 class PatchEmbed(nn.Module):
-    """Images to one token per patch."""
+    """Maps images to one token per patch."""
 
     def __init__(self, width: int, patch: int) -> None:
         super().__init__()
@@ -153,17 +153,17 @@ class PatchDropout(nn.Module):
         self.rate = rate
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (batch, kept, width)."""
+        """Return (batch, 1 or more tokens, width)."""
         if not self.training:
             return tokens
         batch, length, width = tokens.shape
-        kept = max(1, int(length * (1 - self.rate)))
+        count = max(1, int(length * (1 - self.rate)))
         order = torch.randn(batch, length, device=tokens.device).argsort(dim=-1)
-        return tokens.gather(1, order[:, :kept, None].expand(-1, -1, width))
+        return tokens.gather(1, order[:, :count, None].expand(-1, -1, width))
 
 
 class Block(nn.Module):
-    """Attention and a two-layer perceptron, each normalised first and added to its input."""
+    """Adds attention and a two-layer perceptron to its input, each on normalized tokens."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class Block(nn.Module):
         self.mlp = Mlp(width)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Keep the shape."""
+        """Return tokens of the same shape."""
         tokens = tokens + self.attn(self.norm1(tokens))
         result: torch.Tensor = tokens + self.mlp(self.norm2(tokens))
         return result
@@ -190,7 +190,7 @@ class Attention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Keep the shape."""
+        """Return tokens of the same shape."""
         batch, length, width = tokens.shape
         split = self.qkv(tokens).reshape(batch, length, 3, self.heads, width // self.heads)
         query, key, value = split.permute(2, 0, 3, 1, 4).unbind(0)
@@ -211,6 +211,6 @@ class Mlp(nn.Module):
         self.drop = nn.Dropout(0.1)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Keep the shape."""
+        """Return tokens of the same shape."""
         result: torch.Tensor = self.drop(self.fc2(self.act(self.fc1(tokens))))
         return result

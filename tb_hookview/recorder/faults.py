@@ -1,4 +1,4 @@
-"""The recorder's own faults: one warning per process, never an error in the training loop."""
+"""Reports the recorder's own faults by one warning per process, never by an error."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ _log = logging.getLogger(__name__)
 _warned = False
 
 MARKS = "the recorded trace may lack marks"
-"""What most faults cost."""
+"""The consequence of most faults."""
 
 LOST = "this recording is lost"
 
 
-def report(doing: str, fault: Exception, costs: str = MARKS) -> None:
-    """Warn about the first fault of the process; later ones go to the log only.
+def report(doing: str, fault: Exception, consequence: str = MARKS) -> None:
+    """Warn about the first fault of the process, and log later ones.
 
     Args:
         doing: what failed, a phrase such as "marking a forward call".
         fault: the exception that was caught.
-        costs: what the user goes without, a phrase.
+        consequence: what the user loses, a phrase.
 
     Raises:
-        Exception: `fault` itself where it is none of ours: a handler for signals raised it, and
-            happened to run while our code did. It is meant for the training script.
+        Exception: `fault` itself where a signal handler raised it while our code ran. It is meant
+            for the training script.
     """
     if _is_from_signal_handler(fault):
         try:
             raise fault
-        finally:  # or it would be kept by its own traceback, and open ranges with it
+        finally:  # or its own traceback would keep it alive, and open ranges with it
             del fault
     message = (
         f"tb_hookview: {doing} failed ({type(fault).__name__}: {fault}); "
-        f"training is not affected, {costs}"
+        f"training is not affected, {consequence}"
     )
     warn(message, fault)
 
 
 def warn(message: str, fault: Exception | None = None) -> None:
-    """Warn, if nobody has been warned in this process; else leave it to the log.
+    """Warn, if this process has had no warning of ours; else log.
 
     Args:
         message: the whole line.
@@ -63,7 +63,7 @@ def warn(message: str, fault: Exception | None = None) -> None:
 
 
 def _is_from_signal_handler(fault: BaseException) -> bool:
-    """Say whether a Python signal handler raised this: it runs between any two lines of ours."""
+    """Return whether a Python signal handler, which may interrupt our code, raised this."""
     codes = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     trace = fault.__traceback__
     while trace is not None:
@@ -74,7 +74,7 @@ def _is_from_signal_handler(fault: BaseException) -> bool:
 
 
 def _code(handler: object) -> CodeType | None:
-    """Return the code that runs as a handler is called; None for what is not Python."""
+    """Return the code of a signal handler; None where it is not Python."""
     while isinstance(handler, functools.partial):
         handler = handler.func
     for function in (handler, getattr(handler, "__func__", None), type(handler).__call__):

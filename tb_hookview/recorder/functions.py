@@ -1,9 +1,9 @@
-"""Ranges around the calls of torch's that scale and clip gradients; torch names none of them.
+"""Leaves ranges around torch's gradient scaling and clipping, which torch does not name.
 
-A script has usually imported what it calls (`from torch.nn.utils import clip_grad_norm_`), so to
-replace a name would not reach it. Methods are replaced on their class. The clipping functions all
-are `torch.no_grad` around an inner function, and that inner one is what is replaced: every
-reference to the outer one, which stays the object it was, leads there.
+A script has usually imported what it calls (`from torch.nn.utils import clip_grad_norm_`), so
+replacing the name in torch's module would not reach the script. Methods are replaced on their
+class. Each clipping function is `torch.no_grad` around an inner function. That inner one is
+replaced, and the outer one stays the same object, so every reference to it reaches ours.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tb_hookview.recorder.hooks import CallMarks, OpenCalls, TimedCallMarks
 
 _SCALER = {
     "unscale_": "unscale_",
-    # The part of `step` that may wait for the device. `step` itself warns on behalf of its caller,
-    # who would be us.
+    # The part of `step` that may wait for the device. `step` itself attributes its warnings to its
+    # caller, which would be our function.
     "_maybe_opt_step": "step",
     "update": "update",
 }
@@ -35,7 +35,10 @@ _CLIPPING = {
     "_clip_grads_with_norm_": "clip_grads_with_norm_",
     "clip_grad_value_": "clip_grad_value_",
 }
-_CLIPPING_OF_OLD = {"clip_grad_norm_": "clip_grad_norm_", "clip_grad_value_": "clip_grad_value_"}
+_OLD_CLIPPING = {
+    "clip_grad_norm_": "clip_grad_norm_",
+    "clip_grad_value_": "clip_grad_value_",
+}
 """Before torch 2.6 clipping by norm was all in one function."""
 
 Place = tuple[type | CellType, str]
@@ -43,13 +46,13 @@ Place = tuple[type | CellType, str]
 
 
 def attach(open_calls: OpenCalls, costs: Costs) -> list[Handle]:
-    """Have each call of these functions leave a range, until the handles are removed.
+    """Replace these functions by ones that leave a range, until the handles are removed.
 
-    What this version of torch does not have, and what compiled code knows, is left alone.
+    Functions that this version of torch lacks, or that compiled code calls, are skipped.
 
     Args:
-        open_calls: where to note calls that are under way.
-        costs: where to note what the ranges cost.
+        open_calls: the calls of each thread.
+        costs: samples of what the ranges cost.
     """
     places = [*_scaler_methods(), *_clipping_functions(clip_grad)]
     handles = (_attach(place, name, open_calls, costs) for place, name in places)
@@ -68,10 +71,10 @@ def _attach(place: Place, name: str, open_calls: OpenCalls, costs: Costs) -> Han
 
 
 class Handle:
-    """One marked function; taking it off puts back what was there."""
+    """One marked function; `remove` restores the original."""
 
     def __init__(self, owner: type | CellType, attribute: str, marks: CallMarks) -> None:
-        """Put a marked function in the place of what the attribute holds."""
+        """Replace the function that the attribute holds by a marked one."""
         self.recording = True
         self._owner = owner
         self._attribute = attribute
@@ -80,10 +83,10 @@ class Handle:
         setattr(owner, attribute, self._marked)
 
     def remove(self) -> None:
-        """Restore the attribute; where that would do harm, have the call pass through.
+        """Restore the attribute, or only stop marking where that could do harm.
 
-        It would where someone has put another function around ours meanwhile, and where code was
-        compiled meanwhile that relies on ours.
+        It could where someone has wrapped another function around ours meanwhile, and where code
+        was compiled meanwhile that calls ours.
         """
         self.recording = False
         unchanged = getattr(self._owner, self._attribute) is self._marked
@@ -106,10 +109,10 @@ def _marked(original: Callable[..., Any], marks: CallMarks, handle: Handle) -> C
 
 
 def _known_to_compiler(function: Callable[..., Any]) -> bool:
-    """Say whether code was compiled that calls this function.
+    """Return whether code was compiled that calls this function.
 
-    The compiler guards such code: it compiles again once another function stands in the place. It
-    keeps a weak reference to what it guards, and hardly anybody else has one to a function.
+    The compiler guards such code and compiles it again once the function is replaced. It holds a
+    weak reference to what it guards, and hardly anything else has one to a function.
     """
     return weakref.getweakrefcount(function) > 0
 
@@ -124,7 +127,7 @@ def _scaler_methods() -> Iterator[tuple[Place, str]]:
 
 def _clipping_functions(module: object) -> Iterator[tuple[Place, str]]:
     """Yield the cell that holds the inner function, with the outer one's public name."""
-    table = _CLIPPING if hasattr(module, "_get_total_norm") else _CLIPPING_OF_OLD
+    table = _CLIPPING if hasattr(module, "_get_total_norm") else _OLD_CLIPPING
     for attribute, name in table.items():
         function = getattr(module, attribute, None)
         if function is not None and function.__code__.co_freevars == ("func",):

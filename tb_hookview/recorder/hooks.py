@@ -80,7 +80,7 @@ class OpenCalls(threading.local):
 
 
 class CallMarks:
-    """Marks each call of a module or function by a range, and notes its autograd nodes."""
+    """Marks each call of a module by a range, and notes its autograd nodes."""
 
     __slots__ = ("backward", "name", "open")
 
@@ -226,7 +226,7 @@ compiler does not look at it, and torch leaves it out when it copies or pickles 
 
 
 class MarkedCall(Hook):
-    """Runs a module's call inside a range, in the place of the call that was in its SLOT."""
+    """Runs a module's call inside a range; replaces the call in its SLOT."""
 
     __slots__ = ("_is_unusual", "_marks", "_module", "call")
 

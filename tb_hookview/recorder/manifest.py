@@ -35,7 +35,7 @@ def describe(
     Args:
         assigned: every module that is recorded.
         attached: by root, how many calls, gradients and backwards leave marks, under the keys
-            "calls", "gradients" and "backward"; what is not there counts as 0.
+            "calls", "gradients" and "backward"; a missing key counts as 0.
     """
     rank, world_size = place()
     return {
@@ -195,7 +195,7 @@ def _importable(file: str) -> str:
 
 
 def _absolute(entry: str) -> Path | None:
-    """Return a folder's whole path; None where it begins at a working directory that is gone."""
+    """Return a folder's whole path; None where the working directory is gone."""
     try:
         return Path(entry).absolute()
     except OSError:

@@ -39,9 +39,8 @@ def profile(
     """Return a torch profiler that records wrapped modules and writes its traces into a folder.
 
     Use it as a context manager. Each recording (each cycle of the schedule, or the whole block
-    where there is none) becomes one file, `<worker>.<time>.pt.trace.json.gz`; worker is host and
-    process, with the rank in front in a distributed run. A file that cannot be written is a
-    warning.
+    without one) becomes one file, `<worker>.<time>.pt.trace.json.gz`; worker is host and process,
+    with the rank in front in a distributed run. A file that cannot be written is a warning.
 
     Which rank this process has is looked up when the first recording is about to be prepared, so
     the process group may be made inside the block; a run that is not distributed has rank 0. On a
@@ -147,7 +146,7 @@ class Profile(torch.profiler.profile):
         return None
 
     def backward_marks(self) -> list[Mark]:
-        """Return the marks on the backward pass, which torch's own file lacks."""
+        """Return the marks on the backward pass, which `profile` adds to torch's file."""
         marks: list[Mark] = []
         results = self.profiler and self.profiler.kineto_results
         if results and self._finished:
@@ -225,13 +224,13 @@ def _write(profiler: Profile, logdir: Path) -> Path:
 
 
 def _reserve(logdir: Path) -> tuple[Path, Path]:
-    """Return a name for a trace that nobody else uses, and the file to write it to until whole.
+    """Return a new path for a trace, and the partial file to write it to.
 
-    Host and process may be those of another container that writes into the same folder.
+    Another container that writes into the same folder may have the same host name and process id.
     """
     while True:
         path = logdir / f"{_worker()}.{time.time_ns()}.pt.trace.json.gz"
-        # A name that no reader of the folder takes for a trace.
+        # Readers of the folder do not take this name for a trace.
         partial = path.with_name(f".{path.name}.partial")
         try:
             partial.touch(exist_ok=False)
@@ -243,14 +242,14 @@ def _reserve(logdir: Path) -> tuple[Path, Path]:
 
 
 def _require_recorded(profiler: Profile) -> None:
-    """Raise RuntimeError where torch has nothing to write, which crashes the process."""
+    """Raise RuntimeError where torch has nothing to write: writing would crash the process."""
     results: Any = profiler.profiler and profiler.profiler.kineto_results
     if results is None or not results.trace_start_ns():
         raise RuntimeError("another profiler ended this recording")
 
 
 def _require_whole(trace: Path) -> None:
-    """Raise OSError for a file that torch could not write, or finish; it only logs that itself."""
+    """Raise OSError for a file that torch could not finish; torch only logs that."""
     size = trace.stat().st_size if trace.exists() else 0
     if size:
         with trace.open("rb") as file:
@@ -268,11 +267,11 @@ def _worker() -> str:
     return f"rank{rank:0{len(str(world_size - 1))}d}_{worker}"
 
 
-def _quietly(doing: str, action: Callable[[], None], costs: str = faults.MARKS) -> None:
+def _quietly(doing: str, action: Callable[[], None], consequence: str = faults.MARKS) -> None:
     try:
         action()
     except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-        faults.report(doing, fault, costs)
+        faults.report(doing, fault, consequence)
 
 
 _under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
@@ -280,13 +279,13 @@ _under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
 
 
 def _end_at_exit() -> None:
-    """Stop and write what still records as the interpreter exits, where torch would crash."""
+    """Stop and write what still records at exit, where torch would crash."""
     for profiler in list(_under_way):
         _quietly("ending a recording at exit", profiler.stop, faults.LOST)
 
 
 def _leave_to_parent() -> None:
-    """In a process that was forked: the recording is its parent's to end and to write."""
+    """Stop recording in a forked process: its parent ends and writes the recording."""
     for profiler in list(_under_way):
         profiler.stand_by()
     _under_way.clear()

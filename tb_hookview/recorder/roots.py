@@ -1,4 +1,4 @@
-"""Registers the wrapped roots that are alive, and gives each module a path of its own."""
+"""Registers the wrapped roots that are alive, and gives each module a path."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def remove(module: nn.Module) -> None:
 
 
 def alive() -> list[tuple[Root, nn.Module]]:
-    """Return the roots that still exist, a root before those inside it, else in wrapping order."""
+    """Return the roots that exist, outer before inner, else in wrapping order."""
     entries = [(root, root.module()) for root in list(_roots.values())]
     roots = [(root, module) for root, module in entries if module is not None]
     inside = {
@@ -106,7 +106,7 @@ def choose_path(module: nn.Module, name: str | None) -> str:
     """Return a path for a root under which no module of another root lies.
 
     Raises:
-        UsageError: the name that the user gave is no such path.
+        UsageError: the user's name gives two modules the same path.
     """
     earlier = find(module)
     if name is None and earlier is not None and not earlier.named:

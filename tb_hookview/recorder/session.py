@@ -79,7 +79,7 @@ class Session:
         self._guard(self._describe, assigned)
 
     def manifest(self) -> str:
-        """Return the manifest of the recording so far as JSON text, "" where there is none."""
+        """Return the manifest of the recording so far as JSON, "" without one."""
         if not self._manifest:
             return ""
         cost_us = self._costs.medians()
@@ -264,7 +264,7 @@ def renew() -> None:
 
 
 def current_manifest() -> str:
-    """Return the manifest of the recording in progress as JSON text, "" where there is none."""
+    """Return the manifest of the recording in progress as JSON, "" without one."""
     session = _session
     return "" if session is None else session.manifest()
 

@@ -1,4 +1,4 @@
-"""The modules of a wrapped root in `named_modules()` order, each under the path its marks carry."""
+"""Walks the modules of a wrapped root in `named_modules()` order, with their paths."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def walk(root: nn.Module, path: str) -> Iterator[Node]:
     """Yield every module once, parents before children.
 
     Names are those of `named_modules()`, with the root's own path in front and without the
-    `_orig_mod` that `torch.compile` puts between a compiled module and what it holds. What lies
-    inside a compiled or scripted region is out of reach: a hook there would be traced or refused.
+    `_orig_mod` that `torch.compile` puts between a compiled module and its parts. Modules inside a
+    compiled or scripted region are out of reach: a hook there would be traced or refused.
     """
     seen: set[int] = set()
     pending = [(path, root, 0, True)]

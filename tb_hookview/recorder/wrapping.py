@@ -27,7 +27,7 @@ def wrap(
     depth: int | None = None,
     markers: str = "auto",
 ) -> M:
-    """Mark a module and all below it in every trace that is recorded from now on.
+    """Mark a module and all below it in every trace recorded from now on.
 
     What the module computes does not change. While no profiler records, the only hook is one on the
     module itself. Wrapping again changes the options and nothing else.

@@ -27,7 +27,6 @@ from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
-from tb_hookview.report.tables.keys import first_events
 from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
@@ -36,6 +35,7 @@ from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
+from tb_hookview.tables.events.keys import first_events
 
 
 def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
@@ -70,7 +70,8 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
             devices=device_rows(selection, breakdown),
             streams=stream_rows(selection),
             threads=thread_rows(selection),
-        )
+        ),
+        lambda: selection,
     )
 
 
@@ -145,7 +146,7 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
 
 
 def _by_kind(selection: Selection) -> list[int]:
-    """Time of the selected device work by kind, nanoseconds."""
+    """Time of the selected device events by kind, nanoseconds."""
     analysis = selection.analysis
     total = np.zeros(len(KINDS), np.int64)
     np.add.at(
@@ -155,12 +156,12 @@ def _by_kind(selection: Selection) -> list[int]:
 
 
 def _device_us(selection: Selection, wanted: Any) -> float:
-    """Time of some of the selected device work."""
+    """Time of some of the selected device events."""
     return microseconds(selection.analysis.device_events.duration[selection.work & wanted].sum())
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Device time of the work launched in a phase; None where the trace cannot tell."""
+    """Device time of what was launched in a phase; None where launches are unknown."""
     analysis = selection.analysis
     if not analysis.launches_known:
         return None
@@ -214,7 +215,7 @@ def _idle(times: dict[Cause, Nanoseconds], step: int) -> schema.Idle:
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:
-    """Autograd nodes by name, dearest first."""
+    """Autograd nodes by name, most expensive first."""
     analysis = selection.analysis
     nodes, trace, owners = analysis.nodes, analysis.trace, analysis.device_attribution
     if not len(nodes):

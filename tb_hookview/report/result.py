@@ -2,82 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tb_hookview import schema
+from tb_hookview.errors import UsageError
 from tb_hookview.schema import ReportData
+from tb_hookview.tables.catalogue import CATALOGUE, entry, event_table, report_table
 from tb_hookview.tables.notebook import report_html
 from tb_hookview.tables.table import Table
 
+if TYPE_CHECKING:
+    from tb_hookview.analysis.selection import Selection
+
 
 class Report:
-    """What a trace says: tables that convert to pandas and polars, and the whole as JSON."""
+    """What a trace says: tables that convert to data frames, and the whole as JSON."""
 
-    def __init__(self, data: ReportData) -> None:
+    def __init__(self, data: ReportData, load: Callable[[], Selection] | None = None) -> None:
+        """Make a report.
+
+        Args:
+            data: its rows.
+            load: returns what it was made of, for the tables at event level.
+        """
         self.data = data
+        self._load = load
+
+    def tables(self) -> dict[str, Table[Any]]:
+        """All tables by name; those at event level are computed when they are first used."""
+        selection = cache(self._selection)
+        return {name: self._table(name, selection) for name in CATALOGUE}
+
+    def table(self, name: str) -> Table[Any]:
+        """One table.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        return self._table(name, self._selection)
+
+    def _table(self, name: str, selection: Callable[[], Selection]) -> Table[Any]:
+        computed = entry(name).computed
+        return event_table(name, selection) if computed else report_table(name, self.data)
+
+    def _selection(self) -> Selection:
+        if self._load is None:
+            raise UsageError("this report was made without its trace; analyze the trace again")
+        return self._load()
 
     @property
     def modules(self) -> Table[schema.Module]:
         """Modules, parents before children."""
-        return Table(schema.Module, self.data.modules)
+        return self.table("modules")
 
     @property
     def syncs(self) -> Table[schema.Sync]:
-        """Waits of the host, by start."""
-        return Table(schema.Sync, self.data.syncs)
+        """Times the host waited for a device, by start."""
+        return self.table("syncs")
 
     @property
     def allocations(self) -> Table[schema.Allocation]:
-        """Calls that take or give back memory, by name, dearest first."""
-        return Table(schema.Allocation, self.data.allocations)
+        """Calls that take or give back memory, by name, most expensive first."""
+        return self.table("allocations")
 
     @property
     def findings(self) -> Table[schema.Finding]:
-        """What costs time and could be changed, dearest first."""
-        return Table(schema.Finding, self.data.findings)
+        """What costs time and could be changed, most expensive first."""
+        return self.table("findings")
 
     @property
     def kernels(self) -> Table[schema.Kernel]:
-        """Device work by name, dearest first."""
-        return Table(schema.Kernel, self.data.kernels)
+        """Kernels, copies and sets by name, most expensive first."""
+        return self.table("kernels")
 
     @property
     def operators(self) -> Table[schema.Operator]:
         """Operators and annotations by name."""
-        return Table(schema.Operator, self.data.operators)
+        return self.table("operators")
 
     @property
     def breakdown(self) -> Table[schema.Breakdown]:
         """Steps by torch_tb_profiler's categories."""
-        return Table(schema.Breakdown, self.data.breakdown)
+        return self.table("breakdown")
 
     @property
     def devices(self) -> Table[schema.DeviceUse]:
         """What each device did with its time."""
-        return Table(schema.DeviceUse, self.data.devices)
+        return self.table("devices")
 
     @property
     def streams(self) -> Table[schema.Stream]:
-        """Streams: work, pauses, queue."""
-        return Table(schema.Stream, self.data.streams)
+        """Streams: device events, idle time between them, queue."""
+        return self.table("streams")
 
     @property
     def threads(self) -> Table[schema.Thread]:
         """Threads of the host, busiest first."""
-        return Table(schema.Thread, self.data.threads)
+        return self.table("threads")
 
     @property
     def nodes(self) -> Table[schema.Node]:
         """Autograd nodes by name."""
-        return Table(schema.Node, self.data.nodes)
+        return self.table("nodes")
 
     @property
     def steps(self) -> Table[schema.Step]:
         """Steps, by start."""
-        return Table(schema.Step, self.data.steps)
+        return self.table("steps")
 
     def with_warnings(self, warnings: Sequence[schema.TraceWarning]) -> Report:
         """The same report with more to say about its source."""
@@ -86,7 +122,19 @@ class Report:
         trace = msgspec.structs.replace(
             self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
         )
-        return Report(msgspec.structs.replace(self.data, trace=trace))
+        return Report(msgspec.structs.replace(self.data, trace=trace), self._load)
+
+    def loaded_by(self, load: Callable[[], Selection]) -> Report:
+        """The same report without hold on an analysis: `load` returns it when it is needed."""
+        return Report(self.data, load)
+
+    def __repr__(self) -> str:
+        """Summarize in one line."""
+        data = self.data
+        return (
+            f"<Report of {data.trace.path}: {len(data.steps)} steps, {len(data.modules)} modules, "
+            f"{len(data.syncs)} syncs, {len(data.findings)} findings>"
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows of the report."""
@@ -102,5 +150,5 @@ class Report:
 
 
 def path_as_text(path: str | Path) -> str:
-    """A path as the report tells it: a file's name may be no text."""
+    """A path as the report gives it: a file's name may not be text."""
     return str(path).encode("utf-8", "replace").decode()

@@ -1,14 +1,14 @@
 """All rules, in order of priority.
 
 A sync is explained, and a gap of the device charged, by the first rule that claims it: syncs, then
-data loading, data movement, memory, host, launches.
+data loading, data movement, memory, host, launches. Rules that no trace can show come last.
 """
 
 from __future__ import annotations
 
+from tb_hookview.rules.advice import ADVICE
 from tb_hookview.rules.compile import eager_compile_candidate, recompile_graph_break
 from tb_hookview.rules.data import (
-    cpu_preprocess_format,
     create_on_cpu_then_move,
     device_layout_copies,
     h2d_many_small,
@@ -16,34 +16,28 @@ from tb_hookview.rules.data import (
     h2d_not_overlapped,
     h2d_pageable_blocking,
     h2d_pinned_but_blocking,
-    host_copy_torch_tensor,
     loader_single_process,
     loader_wait,
     pin_memory_inline,
     step_outlier,
-    storage_io_bound,
 )
 from tb_hookview.rules.distributed import (
     comm_exposed,
     dataparallel_used,
     ddp_bucket_or_unused,
     ddp_non_nccl,
-    rank_straggler,
     sync_batchnorm,
 )
 from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
     debug_apis_on,
-    device_choice,
     graph_pause,
-    host_cpu_tuning,
     launch_queue_shallow,
 )
 from tb_hookview.rules.kernels import (
     attention_unfused,
     conv_bias_before_bn,
     conv_layout_transpose,
-    cudnn_autotune,
     gpu_low_utilization,
     index_put_sort_kernels,
     pointwise_unfused,
@@ -93,28 +87,22 @@ RULES: tuple[Rule, ...] = (
     sync_scalar_item.RULE,
     sync_d2h_copy.RULE,
     sync_explicit.RULE,
-    # data-loading
+    # data loading
     loader_single_process.RULE,
     loader_wait.RULE,
-    storage_io_bound.RULE,
-    cpu_preprocess_format.RULE,
-    # data-movement
+    # data movement
     create_on_cpu_then_move.RULE,
     h2d_many_small.RULE,
     h2d_pageable_blocking.RULE,
     h2d_pinned_but_blocking.RULE,
     h2d_nonblocking_unpinned.RULE,
     h2d_not_overlapped.RULE,
-    host_copy_torch_tensor.RULE,
     pin_memory_inline.RULE,
     sync_in_operator.RULE,
     # memory
     allocator_malloc_free_in_step.RULE,
     recompute_overhead.RULE,
     memory_near_limit_or_idle.RULE,
-    # host
-    host_cpu_tuning.RULE,
-    device_choice.RULE,
     # kernels, optimizer, precision, compile, distributed
     python_loop_over_batch.RULE,
     optimizer_single_tensor.RULE,
@@ -125,7 +113,6 @@ RULES: tuple[Rule, ...] = (
     tiny_kernels_launch_bound.RULE,
     attention_unfused.RULE,
     conv_layout_transpose.RULE,
-    cudnn_autotune.RULE,
     conv_bias_before_bn.RULE,
     index_put_sort_kernels.RULE,
     fp64_kernels.RULE,
@@ -140,9 +127,9 @@ RULES: tuple[Rule, ...] = (
     ddp_non_nccl.RULE,
     sync_batchnorm.RULE,
     comm_exposed.RULE,
-    rank_straggler.RULE,
     # what is left of the gaps
     step_outlier.RULE,
     launch_queue_shallow.RULE,
     gpu_low_utilization.RULE,
+    *ADVICE,
 )

@@ -41,9 +41,9 @@ class DeviceUse(Struct, frozen=True):
 
 
 class Stream(Struct, frozen=True):
-    """One stream of a device: its work, its pauses, and its queue of launched work.
+    """One stream of a device: its events, the gaps between them, and its queue of launched events.
 
-    A pause lies between the latest end so far and the next start. Another stream may have worked
+    A gap lies between the latest end so far and the next start. Another stream may have worked
     meanwhile: why the device as a whole idled is in `steps[].idle`.
     """
 
@@ -56,12 +56,12 @@ class Stream(Struct, frozen=True):
     busy_us: Us
     """Time in which any work ran."""
     host_us: Us | None
-    """Pauses before work that was launched after the pause began; null, as all below, without any
+    """Gaps before events that were launched after the gap began; null, as all below, without any
     launch."""
     kernel_us: Us | None
-    """Pauses shorter than 30 us before work that was launched before the pause began."""
+    """Gaps shorter than 30 us before events that were launched before the gap began."""
     other_us: Us | None
-    """The other pauses: longer ones, and those before work whose launch is not known."""
+    """The other gaps: longer ones, and those before events whose launch is not known."""
     queue_mean: MeanCount | None
     """Device events launched on the stream that have not begun, mean over time. One more with the
     start of each launch, one less with each start of work."""

@@ -8,7 +8,7 @@ from tb_hookview.schema.units import Bytes, Count, Us
 
 
 class Amount(Struct, frozen=True):
-    """Device work of one direction: with the modules below, and of the module alone."""
+    """Device work of one direction: including children, and of the module alone."""
 
     count: Count
     """Device events of the module and those below."""
@@ -45,7 +45,7 @@ class KernelUseOmitted(Struct, frozen=True):
 
 
 class NodeUse(Struct, frozen=True):
-    """Autograd nodes of one name: with the modules below, and of the module alone."""
+    """Autograd nodes of one name: including children, and of the module alone."""
 
     name: str
     count: Count

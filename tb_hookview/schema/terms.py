@@ -1,5 +1,4 @@
-"""The words in which a report speaks of work, apart from what tells them: who only reads a report
-needs no arithmetic."""
+"""Kinds of device work and phases, by the names that reports use."""
 
 from __future__ import annotations
 

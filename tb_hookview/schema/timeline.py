@@ -160,7 +160,7 @@ class EventDetail(EventSummary, frozen=True):
     no_module: str | None
     """Why the module is not known."""
     self_us: Us | None
-    """Of a host row: less the host rows inside. Of a phase: without the pauses."""
+    """Of a host row: less the host rows inside. Of a phase: without the gaps."""
     device_us: Us | None
     """Device work launched inside a host row or a module."""
     chain: list[ChainLink]

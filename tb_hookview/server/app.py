@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache as once
 from pathlib import Path
 
 from flask import Flask, Response, request
 
 import tb_hookview
-from tb_hookview.loading import cached_report
+from tb_hookview.loading import Loader
+from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.runs import LeftOut, Runs
-from tb_hookview.server import answers, cache, comparison, modules, page, timeline
+from tb_hookview.server import answers, cache, comparison, modules, page, tables, timeline
 from tb_hookview.server.selection import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
+from tb_hookview.trace import TraceFile
+from tb_hookview.trace.source.discovery import Listing
 
 
 def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> Flask:
@@ -25,30 +29,29 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
         hosts: the names a request may call this server by; None leaves that to whoever mounts it.
     """
     app = Flask("tb_hookview", static_folder=None)
-    store, listed = AnalysisStore(who=client_waits), RunList(logdir)
+    loader = once(Loader.from_environment)  # at the first question, which hears what is wrong
+    store = AnalysisStore(lambda *asked: loader().analysis(*asked), who=client_waits)
+    listed = RunList(logdir)
     answers.install(app, hosts)
-    cache.install(app, listed, cache.AnswerCache())
+    cache.install(app, listed)
     page.install(app)
     timeline.install(app, store, listed)
     modules.install(app, store, listed)
     comparison.install(app, store, listed)
 
+    def report_on(file: TraceFile, steps: list[str] | None) -> Report:
+        return loader().report(file, steps, analysis=lambda: store.get(file))
+
+    tables.install(app, store, report_on, listed)
+
     @app.get("/api/runs")
     def runs() -> Response:
-        found = listed.listing()
-        return answers.json(
-            Runs(
-                logdir="" if logdir is None else answers.as_text(str(logdir)),
-                version=tb_hookview.__version__,
-                runs=describe_runs(found.runs),
-                left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
-            )
-        )
+        return answers.json(_runs(logdir, listed.listing()))
 
     @app.get("/api/report")
     def report() -> Response:
-        path, steps = listed.choose(request.args).path, request.args.getlist("step") or None
-        return answers.json(cached_report.report(path, steps, store.get).data)
+        file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
+        return answers.json(report_on(file, steps).data)
 
     @app.get("/api/rules")
     def rules() -> Response:
@@ -56,6 +59,15 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
 
     @app.get("/api/progress")
     def progress() -> Response:
-        return answers.json(store.progress(select(listed.last(), request.args).path))
+        return answers.json(store.progress(select(listed.last(), request.args).file))
 
     return app
+
+
+def _runs(logdir: Path | None, found: Listing) -> Runs:
+    return Runs(
+        logdir="" if logdir is None else answers.as_text(str(logdir)),
+        version=tb_hookview.__version__,
+        runs=describe_runs(found.runs),
+        left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
+    )

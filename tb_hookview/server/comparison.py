@@ -32,6 +32,6 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
 
 def _side(store: AnalysisStore, listed: RunList, prefix: str) -> tuple[ReportData, list[str]]:
     """The report that the query asks for, and the names of all steps of its trace."""
-    analysis = store.get(listed.choose(request.args, prefix).path)
+    analysis = store.get(listed.choose(request.args, prefix).file)
     report = build_report(analysis, request.args.getlist(f"{prefix}step") or None)
     return report.data, list(analysis.steps.name)

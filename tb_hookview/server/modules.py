@@ -17,7 +17,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     """Give an application the routes below api/module."""
 
     def analysis() -> Analysis:
-        return store.get(listed.choose(request.args).path)
+        return store.get(listed.choose(request.args).file)
 
     @app.get("/api/module")
     def module() -> Response:

@@ -21,6 +21,7 @@ from tb_hookview.schema.json_schema import described
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import Progress, Runs
+from tb_hookview.schema.tables import TablePage
 from tb_hookview.schema.timeline import (
     EventDetail,
     SearchResult,
@@ -30,7 +31,10 @@ from tb_hookview.schema.timeline import (
 )
 from tb_hookview.schema.units import Us
 from tb_hookview.server.comparison import OTHER
+from tb_hookview.server.tables import ARROW, FURTHEST
 from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
+from tb_hookview.tables.catalogue import CATALOGUE
+from tb_hookview.tables.query import DEFAULT, MOST, OPERATORS
 
 _NAME = {"type": "string", "minLength": 1}
 _TIME = {"type": "number", "minimum": -LONGEST_US, "maximum": LONGEST_US}
@@ -73,6 +77,11 @@ def _trace(prefix: str = "") -> tuple[Parameter, ...]:
     )
 
 
+def _up_to(most: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 0, "maximum": most}
+
+
+_OPS = ", ".join(OPERATORS)
 _OF_TRACE = (404, 422, 503)
 _PAGE = Route("/index.html", "The page.", "text/html")
 
@@ -91,6 +100,22 @@ ROUTES = (
     Route("/api/report", "The report of one trace.", ReportData, (*_trace(), _STEP), _OF_TRACE),
     Route("/api/rules", "The rules that traces are checked against.", list[RuleInfo]),
     Route("/api/progress", "How far the reading of a trace is.", Progress, _trace(), (404, 422)),
+    Route(
+        "/api/table/{table}",
+        f"Some rows of a table; as {ARROW} where that is accepted.",
+        TablePage,
+        (
+            Parameter("table", "a table's name", {"enum": list(CATALOGUE)}, required=True),
+            *_trace(),
+            _STEP,
+            Parameter("sort", "a column, `-` before it for descending; may be repeated", _TEXTS),
+            Parameter("filter", f"column:op:value, op {_OPS}; may be repeated", _TEXTS),
+            Parameter("offset", "rows to leave out first", _up_to(FURTHEST)),
+            Parameter("limit", f"rows of the answer, {DEFAULT} without it", _up_to(MOST)),
+            Parameter("columns", "columns, with commas between; all of them without it", _TEXT),
+        ),
+        (*_OF_TRACE, 406),
+    ),
     Route(
         "/api/module",
         "One module.",
@@ -184,6 +209,7 @@ ROUTES = (
 _MEANS = {
     400: "A parameter is missing or wrong, or the host is not this server's.",
     404: "No run, worker, trace, step, module or event of that name.",
+    406: "Arrow alone is accepted, and pyarrow is not installed.",
     422: "The file cannot be read as a trace, or the log directory is not there.",
     500: "A fault of hookview.",
     503: "The reading was given up.",

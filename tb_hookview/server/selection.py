@@ -9,7 +9,7 @@ from typing import TypeVar
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.schema.runs import ListedRun, ListedTrace, ListedWorker
 from tb_hookview.server.answers import as_text
-from tb_hookview.trace.source.discovery import Listing, Run, TraceFile, is_offered, list_runs
+from tb_hookview.trace.source.discovery import Listing, Run, TraceEntry, is_offered, list_runs
 
 Named = TypeVar("Named")
 
@@ -32,12 +32,13 @@ class RunList:
         return found
 
     def last(self) -> list[Run]:
-        """Return what was found the last time, for questions that are asked often."""
+        """Return what was found the last time, for requests that come often."""
         return self.listing().runs if self._last is None else self._last
 
-    def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceFile:
-        """Return the trace that a query names, as `select`; looks at the file system only where
-        that may matter: for the newest trace, and for names not known yet.
+    def choose(self, query: Mapping[str, str], prefix: str = "") -> TraceEntry:
+        """Return the trace that a query names, as `select`.
+
+        Looks at the file system for the newest trace, and for names not known yet.
 
         Raises:
             UsageError, NotFoundError, TraceError: as `select` and `listing`.
@@ -49,7 +50,7 @@ class RunList:
                 pass
         return self._offered(select(self.listing().runs, query, prefix))
 
-    def _offered(self, trace: TraceFile) -> TraceFile:
+    def _offered(self, trace: TraceEntry) -> TraceEntry:
         if self._logdir is not None and not is_offered(self._logdir, trace.path):
             name = as_text(trace.path.name)
             raise NotFoundError(f"{name}: leads out of the log directory; load the list again")
@@ -73,7 +74,7 @@ def describe_runs(runs: Iterable[Run]) -> list[ListedRun]:
     ]
 
 
-def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> TraceFile:
+def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> TraceEntry:
     """Return the trace that `run`, `worker` and `trace` of a query name.
 
     Args:
@@ -83,7 +84,7 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
 
     Raises:
         UsageError: `run` or `worker` is missing.
-        NotFoundError: there is none of that name.
+        NotFoundError: there is no such run, worker or trace.
     """
     run = _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
     workers = {as_text(worker.name): worker for worker in run.workers}
@@ -94,7 +95,7 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
     return _named("trace", query[f"{prefix}trace"], traces)
 
 
-def _describe(trace: TraceFile) -> ListedTrace:
+def _describe(trace: TraceEntry) -> ListedTrace:
     return ListedTrace(
         id=as_text(trace.id),
         file=as_text(trace.path.name),

@@ -39,7 +39,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     """Add the timeline's routes to an application."""
 
     def asked() -> Timeline:
-        return store.derived(listed.choose(request.args).path, Timeline)
+        return store.derived(listed.choose(request.args).file, Timeline)
 
     def route(path: str, answer: Callable[[Timeline, Mapping[str, str]], Struct]) -> None:
         def view() -> Response:
@@ -63,7 +63,7 @@ def window(timeline: Timeline, query: Mapping[str, str]) -> TimelineWindow:
     """The blocks of a window.
 
     Raises:
-        UsageError: the window is none.
+        UsageError: the window is not valid.
         NotFoundError: there is no such lane.
     """
     start, end = span(query)
@@ -74,7 +74,7 @@ def event(timeline: Timeline, query: Mapping[str, str]) -> EventDetail:
     """One event.
 
     Raises:
-        UsageError: `id` is no number.
+        UsageError: `id` is not a number.
         NotFoundError: there is no such event.
     """
     number = query.get("id", "")
@@ -87,7 +87,7 @@ def find(timeline: Timeline, query: Mapping[str, str]) -> SearchResult:
     """The events with a text in their names.
 
     Raises:
-        UsageError: there is no text, or the window is none.
+        UsageError: there is no text, or the window is not valid.
         NotFoundError: there is no such lane.
     """
     text = query.get("q", "")
@@ -103,7 +103,7 @@ def selection(timeline: Timeline, query: Mapping[str, str]) -> WindowStatistics:
     """What happened in a window.
 
     Raises:
-        UsageError: the window is none.
+        UsageError: the window is not valid.
     """
     return statistics(timeline, *span(query))
 
@@ -112,7 +112,7 @@ def span(query: Mapping[str, str]) -> tuple[int, int]:
     """`start` and `end` of a query, in nanoseconds.
 
     Raises:
-        UsageError: one is missing or no time, or the end is not after the start.
+        UsageError: one is missing or not a time, or the end is not after the start.
     """
     start, end = (round(_time(query, key) * 1000) for key in ("start", "end"))
     if end <= start:

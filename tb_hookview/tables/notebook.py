@@ -28,16 +28,16 @@ _Column = tuple[str, Callable[[Any], Any]]
 
 
 def report_html(report: ReportData) -> str:
-    """Show the dearest modules, waits and findings of a report."""
+    """Show the most expensive modules, syncs and findings of a report."""
     parts = [_heading(report), _modules(report), _syncs(report), _findings(report)]
     return f"<div>{''.join(parts)}</div>"
 
 
-def columns_html(columns: Mapping[str, Sequence[Any]], of: str) -> str:
-    """Show the first rows of a table given by its columns."""
+def columns_html(columns: Mapping[str, Sequence[Any]], of: str, total: int) -> str:
+    """Show the first rows of a table given by its columns; `total` is how many it has."""
     rows = list(zip(*columns.values(), strict=True))
     picked: list[_Column] = [(name, itemgetter(at)) for at, name in enumerate(columns)]
-    return _table(f"{len(rows):,} {of}", picked, rows, TABLE_ROWS)
+    return _table(f"{total:,} {of}", picked, rows, TABLE_ROWS, total)
 
 
 def _heading(report: ReportData) -> str:
@@ -48,7 +48,7 @@ def _heading(report: ReportData) -> str:
         _counted(trace.events, "event"),
         f"{_counted(len(report.steps), 'step')} of {_duration(_mean_step(report))}",
         f"backward {_duration(backward)} on the {'device' if device else 'host'}",
-        f"{_counted(totals.sync_count, 'host wait')}, {_duration(totals.sync_blocked_us)}",
+        f"{_counted(totals.sync_count, 'sync')}, {_duration(totals.sync_blocked_us)}",
     ]
     return f"<div><strong>{_text(trace.path)}</strong><br>{_text(' · '.join(facts))}</div>"
 
@@ -81,11 +81,11 @@ def _modules(report: ReportData) -> str:
             "forward, total",
             lambda row: _Time(row.forward.device_us if device else row.forward.host_us),
         ),
-        ("waits", lambda row: row.sync.count),
+        ("syncs", lambda row: row.sync.count),
         ("host blocked", lambda row: _Time(row.sync.blocked_us)),
     ]
-    dearest = sorted(report.modules, key=own, reverse=True)
-    return _table("Modules, by their own backward", columns, dearest, ROWS)
+    expensive = sorted(report.modules, key=own, reverse=True)
+    return _table("Modules, by their own backward", columns, expensive, ROWS)
 
 
 def _syncs(report: ReportData) -> str:
@@ -99,7 +99,7 @@ def _syncs(report: ReportData) -> str:
         ("operator", lambda row: row.operator),
     ]
     longest: list[Sync] = sorted(report.syncs, key=lambda row: row.duration_us, reverse=True)
-    return _table("Waits of the host, the longest first", columns, longest, ROWS)
+    return _table("Syncs, longest first", columns, longest, ROWS)
 
 
 def _findings(report: ReportData) -> str:
@@ -109,15 +109,17 @@ def _findings(report: ReportData) -> str:
         ("severity", lambda row: row.severity),
         ("cost a step", lambda row: _Time(row.cost_us_per_step)),
         ("gain a step, at most", lambda row: _Time(row.gain_us_per_step)),
-        ("remedy", lambda row: row.fix),
+        ("fix", lambda row: row.fix),
     ]
     findings: list[Finding] = report.findings
-    return _table("Findings, the dearest first", columns, findings, ROWS)
+    return _table("Findings, most expensive first", columns, findings, ROWS)
 
 
-def _table(title: str, columns: Sequence[_Column], rows: Sequence[Any], most: int) -> str:
+def _table(
+    title: str, columns: Sequence[_Column], rows: Sequence[Any], most: int, total: int | None = None
+) -> str:
     shown = [[pick(row) for _, pick in columns] for row in rows[:most]]
-    left_out = len(rows) - len(shown)
+    left_out = (len(rows) if total is None else total) - len(shown)
     more = f" · {left_out:,} more" if left_out else ""
     first = shown[0] if shown else [None] * len(columns)
     head = "".join(_cell("th", name, of) for (name, _), of in zip(columns, first, strict=True))

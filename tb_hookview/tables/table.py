@@ -1,54 +1,117 @@
-"""Tables a user can take away: rows of a report as pandas or polars frames."""
+"""A table: typed rows, and the same as pandas, polars, Arrow, Parquet, CSV and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from tb_hookview.errors import UsageError
-from tb_hookview.tables.notebook import columns_html
+from tb_hookview.schema.fields import description
+from tb_hookview.tables.model.columns import Column, columns_of
+from tb_hookview.tables.model.rows import Rows
+from tb_hookview.tables.notebook import TABLE_ROWS, columns_html
+from tb_hookview.tables.outlets import arrow, files, frames
+from tb_hookview.tables.outlets.files import listed
 
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow
+
+    from tb_hookview.arrays.types import Int
+    from tb_hookview.tables.model.values import Arrays, Values
 
 Row = TypeVar("Row", bound=msgspec.Struct)
+BATCH = 20_000
+"""Rows of a batch: no more of them are Python's values at a time while a file is written."""
+KEY = "id"
 
 
 class Table(Sequence[Row], Generic[Row]):
-    """A sequence of typed rows that converts to data frames.
+    """A sequence of typed rows that converts to data frames and files.
 
-    Nested fields become columns named with a dot: `backward.device_us`.
+    Nested fields become columns named with a dot: `backward.device_us`. So do the keys of mappings
+    that hold a fixed set of them: `backward.by_kind.matrix`.
     """
 
-    def __init__(self, row_type: type[Row], rows: Sequence[Row]) -> None:
-        self._row_type = row_type
-        self._rows = rows
+    key = KEY
+
+    def __init__(
+        self, row_type: type[Row], rows: Sequence[Row] | Callable[[], Arrays], name: str = ""
+    ) -> None:
+        """Make a table.
+
+        Args:
+            row_type: type of the rows, which gives the columns.
+            rows: the rows, or what computes them as arrays when they are first needed.
+            name: of the table, as it is written into files.
+        """
+        self.row_type, self.name = row_type, name or row_type.__name__
+        self._given = rows
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Name, type, unit and definition of each column."""
+        return columns_of(self.row_type)
+
+    @cached_property
+    def _source(self) -> Rows[Row] | Arrays:
+        return self._given() if callable(self._given) else Rows(self._given, self.columns)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._source)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._rows[index]
+        places = range(len(self))[index]
+        return list(self._made(places)) if isinstance(places, range) else self._row(places)
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self._rows)
+        return self._made(range(len(self)))
+
+    def _made(self, places: range) -> Iterator[Row]:
+        """Rows at some places; computed ones are made here."""
+        if isinstance(self._source, Rows):
+            yield from (self._source.rows[place] for place in places)
+            return
+        names = self.row_type.__struct_fields__
+        for first in range(0, len(places), BATCH):
+            batch = self.take(names, places[first : first + BATCH])
+            for values in zip(*map(listed, batch.values()), strict=True):
+                yield self.row_type(*values)
+
+    def _row(self, place: int) -> Row:
+        return next(self._made(range(place, place + 1)))
 
     def __repr__(self) -> str:
-        return f"<Table of {len(self)} {self._row_type.__name__} rows>"
+        return f"<Table {self.name} of {self.row_type.__name__} rows>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows of the table."""
-        return columns_html(self.to_columns(), f"{self._row_type.__name__} rows")
+        names = [column.name for column in self.columns]
+        shown = self.take(names, range(min(TABLE_ROWS, len(self))))
+        lists = {name: listed(values) for name, values in shown.items()}
+        return columns_html(lists, f"{self.row_type.__name__} rows", len(self))
+
+    def take(self, names: Sequence[str], rows: Sequence[int] | Int) -> dict[str, Values]:
+        """Some columns of some rows, which a range or an array of their places gives."""
+        return self._source.take(names, rows)
+
+    def batches(self, size: int = BATCH) -> Iterator[dict[str, Values]]:
+        """All columns, some rows at a time."""
+        names = [column.name for column in self.columns]
+        for first in range(0, len(self), size):
+            yield self.take(names, range(first, min(first + size, len(self))))
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns by name, one value per row; None where the trace does not hold the number."""
-        names = list(_column_names(self._row_type))
-        flat = [_flatten(msgspec.to_builtins(row)) for row in self._rows]
-        return {name: [_value(row, name) for row in flat] for name in names}
+        columns: dict[str, list[Any]] = {column.name: [] for column in self.columns}
+        for batch in self.batches():
+            for name, values in batch.items():
+                columns[name] += listed(values)
+        return columns
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas frame.
@@ -56,65 +119,58 @@ class Table(Sequence[Row], Generic[Row]):
         Raises:
             UsageError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise UsageError("pandas is not installed; pip install pandas") from None
-
-        return pandas.DataFrame(self.to_columns())
+        return frames.to_pandas(self.columns, self._whole())
 
     def to_polars(self) -> polars.DataFrame:
         """The table as a polars frame.
 
         Raises:
-            UsageError: polars is not installed.
+            UsageError: polars or pyarrow is not installed.
         """
-        try:
-            import polars
-        except ImportError:
-            raise UsageError("polars is not installed; pip install 'tb-hookview[polars]'") from None
-        return polars.DataFrame(self.to_columns(), infer_schema_length=None, strict=False)
+        return frames.to_polars(self.to_arrow)
 
+    def to_arrow(self) -> pyarrow.Table:
+        """The table for Arrow, with unit and definition of each column as its metadata.
 
-def _column_names(row_type: Any, prefix: str = "") -> Iterator[str]:
-    """Names of the flattened columns, from the types alone, so that every trace gives the same."""
-    hints = get_type_hints(row_type, include_extras=True)
-    for field in msgspec.structs.fields(row_type):
-        parts, name = _parts(hints[field.name]), prefix + field.encode_name
-        inner = [part for part in parts if _is_struct(part)]
-        keys = [key for part in parts for key in _keys(part)]
-        if inner:
-            yield from _column_names(inner[0], f"{name}.")
-        elif keys:
-            yield from (f"{name}.{key}" for key in keys)
-        else:
-            yield name
+        Raises:
+            UsageError: pyarrow is not installed.
+        """
+        schema = arrow.schema(self.columns, self._facts)
+        batches = [arrow.batch(self.columns, schema, batch) for batch in self.batches()]
+        return arrow.require().Table.from_batches(batches, schema)
 
+    def to_json(self) -> str:
+        """The table as JSON: a list of rows, each by column."""
+        return files.json_rows(self._whole()).decode()
 
-def _parts(hint: Any) -> tuple[Any, ...]:
-    """What a field may be; a list of structs stays one column."""
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    def write(
+        self,
+        path: Path,
+        form: str,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Write the table as a file, some rows at a time.
 
+        Args:
+            path: the file.
+            form: one of `files.FORMS`.
+            progress: called with the number of rows written each time.
 
-def _keys(hint: Any) -> list[str]:
-    """Keys of a mapping that holds no others, and leaves out those whose value is 0."""
-    extras = [meta.extra for meta in getattr(hint, "__metadata__", ()) if meta.extra]
-    return [key for extra in extras for key in extra["keys"]]
+        Raises:
+            UsageError: pyarrow is needed and not installed.
+            OSError: the file cannot be written.
+        """
+        with files.FORMS[form](path, self.columns, self._facts) as file:
+            left = len(self)
+            for batch in self.batches():
+                file.write(batch)
+                progress(min(left, BATCH))
+                left -= BATCH
 
+    @property
+    def _facts(self) -> dict[str, str]:
+        """What a file says of the whole table."""
+        return {"table": self.name, "key": KEY, "description": description(self.row_type)}
 
-def _is_struct(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
-
-
-def _flatten(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for name, value in row.items():
-        result[prefix + name] = value
-        if isinstance(value, dict):
-            result |= _flatten(value, f"{prefix}{name}.")
-    return result
-
-
-def _value(row: dict[str, Any], name: str) -> Any:
-    left_out = 0.0 if isinstance(row.get(name.rpartition(".")[0]), dict) else None
-    return row.get(name, left_out)
+    def _whole(self) -> dict[str, Values]:
+        return self.take([column.name for column in self.columns], range(len(self)))

@@ -12,25 +12,30 @@ if TYPE_CHECKING:
     from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread, Trace
     from tb_hookview.trace.format.vocabulary import EventCategory
     from tb_hookview.trace.reader import read_trace
-    from tb_hookview.trace.source.discovery import Run, TraceFile, Worker, find_runs
+    from tb_hookview.trace.source.discovery import Run, TraceEntry, Worker, find_runs
+    from tb_hookview.trace.source.file import LocalFile, TraceFile, trace_file
 
 __all__ = [
     "EventCategory",
     "Events",
     "Flows",
+    "LocalFile",
     "Run",
     "StringTable",
     "Thread",
     "Trace",
+    "TraceEntry",
     "TraceFile",
     "Worker",
     "find_runs",
     "read_trace",
+    "trace_file",
 ]
 
 _HOMES = {
     **dict.fromkeys(("Events", "Flows", "StringTable", "Thread", "Trace"), "columns.trace"),
-    **dict.fromkeys(("Run", "TraceFile", "Worker", "find_runs"), "source.discovery"),
+    **dict.fromkeys(("Run", "TraceEntry", "Worker", "find_runs"), "source.discovery"),
+    **dict.fromkeys(("LocalFile", "TraceFile", "trace_file"), "source.file"),
     "EventCategory": "format.vocabulary",
     "read_trace": "reader",
 }

@@ -5,86 +5,125 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.trace.columns.builder import Builder
-from tb_hookview.trace.columns.part import Told
 from tb_hookview.trace.columns.trace import DeviceProperties, StringTable, Trace
-from tb_hookview.trace.coworker import Coworker, coworker_for
 from tb_hookview.trace.format.decode import Head
 from tb_hookview.trace.format.manifest import read_manifest
-from tb_hookview.trace.source import limits
+from tb_hookview.trace.shares import Decoded, Plan, share_out
 from tb_hookview.trace.source.damage import Damages
-from tb_hookview.trace.text.pieces import Piece, Root, Share, UncuttableError, cut, root_of, whole
+from tb_hookview.trace.source.file import TraceFile, trace_file
+from tb_hookview.trace.source.limits import Limits, limits_from_environment
+from tb_hookview.trace.text.pieces import Piece, Root, UncuttableError, cut, root_of, whole
+from tb_hookview.workers.errors import WorkerError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from tb_hookview.workers.pool import Workers
 
 _AGAIN = "record the run again"
+_SAID_EVERY_S = 0.1
+"""How often whoever waits for other processes says so, in seconds."""
 _RUNTIME_CALL = re.compile(r"(?P<runtime>cuda|hip|ze|ur)[A-Z]\w+")
 
 
 def read_trace(
-    path: str | Path, progress: Progress | None = None, count: Count = uncounted
+    path: str | Path | TraceFile,
+    progress: Progress | None = None,
+    count: Count = uncounted,
+    *,
+    limits: Limits | None = None,
+    workers: Workers | None = None,
 ) -> Trace:
     """Read a chrome trace of torch.profiler, plain or gzip, of any era.
 
     What `progress` or `count` raises ends the reading.
 
+    Args:
+        path: the file.
+        progress: called with the stage and the fraction of it done.
+        count: called with the number of events read so far.
+        limits: how much is read at most; as the environment says by default.
+        workers: other processes that decode shares of a large file.
+
     Raises:
         TraceError: the file cannot be read, or is no trace.
     """
-    say = progress or silent
+    file, say = trace_file(path), progress or silent
+    limits = limits or limits_from_environment()
     say("decoding", 0.0)
     try:
-        builder, root, damages = _read(Path(path), say, count)
+        builder, root, damages = _read(file, say, count, limits, workers)
     except UncuttableError:
-        builder, root, damages = _built(whole(Path(path)), count)
+        builder, root, damages = _built(whole(file, limits), count)
     if damages and not builder.event_count:
-        raise TraceError(path, f"damaged or cut off before any event: {damages.problem()}", _AGAIN)
+        reason = f"damaged or cut off before any event: {damages.problem()}"
+        raise TraceError(file.address, reason, _AGAIN)
     if not builder.any_phase and (builder.event_count or root.head is None):
         reason = "JSON, but no PyTorch trace: its events have no phase (`ph`)"
-        raise TraceError(path, reason, "name a file that torch.profiler wrote")
+        raise TraceError(file.address, reason, "name a file that torch.profiler wrote")
     say("columns", None)
-    return _trace(str(path), builder, root, damages)
+    return _trace(file.address, builder, root, damages)
 
 
-def _read(path: Path, say: Progress, count: Count) -> tuple[Builder, Root, Damages]:
-    with coworker_for(path) as helped:
-        if helped and (read := _read_together(path, *helped, say, count)):
-            return *read, Damages()
-    return _built(cut(path, say), count)
+def _read(
+    file: TraceFile, say: Progress, count: Count, limits: Limits, workers: Workers | None
+) -> tuple[Builder, Root, Damages]:
+    if workers:
+        plan = share_out(file, workers, limits)
+        try:
+            if plan.others and (read := _read_together(file, plan, say, count, limits)):
+                return *read, Damages()
+        finally:
+            for other in plan.others:
+                other.cancel()
+    return _built(cut(file, say, limits=limits), count)
 
 
 def _read_together(
-    path: Path, coworker: Coworker, first: int, blocks: int, say: Progress, count: Count
+    file: TraceFile, plan: Plan, say: Progress, count: Count, limits: Limits
 ) -> tuple[Builder, Root] | None:
-    """Decode the blocks before `first`, then take what the coworker made of the others.
+    """Decode our share, then take what other processes made of theirs.
 
-    None where any of the file is damaged, or the coworker failed.
+    None where any of the file is damaged, or a process failed.
     """
     builder, damages = Builder(), Damages()
 
     def say_own(stage: str, done: float | None) -> None:
-        say(stage, min(done or 0.0, first / blocks))
+        # All shares end together, so ours stands for all.
+        say(stage, min(1.0, (done or 0.0) / plan.fraction))
 
-    root = _add(cut(path, say_own, share=Share(0, first)), builder, damages, count)
-    if root:  # it is shorter than it looked
-        return None if damages else (builder, root)
-    own = builder.event_count
-    for message in () if damages else coworker.messages():
-        try:
-            told = msgspec.msgpack.decode(message, type=Told)
-        except msgspec.DecodeError:
+    pieces = cut(file, say_own, share=plan.own, limits=limits)
+    root = _add(pieces, builder, damages, count)
+    others = iter(plan.others)
+    while root is None and not damages:
+        decoded = _awaited(next(others), say)
+        if decoded is None:
             return None
-        say("decoding", min(1.0, (first + (blocks - first) * told.done) / blocks))
-        count(own + told.events)
-        if told.part:
-            builder.absorb(told.part)
-            limits.EVENTS.hold(path, builder.event_count)
-            return builder, root_of(told.head)
-    return None
+        builder.absorb(decoded.part)
+        limits.events.check(file.address, builder.event_count)
+        count(builder.event_count)
+        root = root_of(decoded.head) if decoded.is_last else None
+    return None if damages or root is None else (builder, root)
+
+
+def _awaited(other: Future[Decoded | None], say: Progress) -> Decoded | None:
+    """Wait for a share; None where its process failed. Whoever gave up says so in `say`."""
+    from concurrent.futures import CancelledError
+    from concurrent.futures import TimeoutError as NotYet
+
+    while True:
+        say("decoding", 1.0)
+        try:
+            return other.result(_SAID_EVERY_S)
+        except NotYet:
+            continue
+        except (WorkerError, CancelledError):
+            return None
 
 
 def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, Damages]:
@@ -97,7 +136,7 @@ def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, 
 def _add(
     parts: Iterable[Piece | Root], builder: Builder, damages: Damages, count: Count
 ) -> Root | None:
-    """Take events until the root comes, if it comes, and note what was mended of them."""
+    """Take events until the root comes, if it comes, and note what was repaired of them."""
     for part in parts:
         if isinstance(part, Root):
             damages.add(part.damages)

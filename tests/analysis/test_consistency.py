@@ -7,7 +7,7 @@ import pytest
 import shared_traces
 
 from tb_hookview.analysis.consistency import external_id_conflicts
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 
 
 def conflicts(folder: Path, picture: str) -> int:

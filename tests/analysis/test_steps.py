@@ -9,7 +9,7 @@ import pytest
 from tb_hookview import markers
 from tb_hookview.analysis.steps import Steps
 from tb_hookview.errors import NotFoundError
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -102,3 +102,39 @@ def test_without_steps_the_whole_trace_is_one(tmp_path: Path) -> None:
     made = load(grid.write(tmp_path / "t.json", grid.events("main ops [aten::mm]")))
     (step,) = build_report(made).data.steps
     assert step.name == "whole trace"
+
+
+@pytest.mark.parametrize(
+    ("launches", "counted"),
+    [
+        ("[launch corr=1] [launch corr=2] [launch corr=3]", [False, True, True]),
+        ("[launch corr=1] [launch corr=2]", [False, True, False]),
+        ("                [launch corr=2]", [False, True, False]),
+        ("                [launch corr=2] [launch corr=3]", [False, False, True]),
+        ("", [False, True, True]),
+    ],
+)
+def test_the_first_step_and_those_without_launches_do_not_count(
+    tmp_path: Path, launches: str, counted: list[bool]
+) -> None:
+    """Where no launch is known, a step counts in which the host did anything."""
+    picture = f"""
+    main notes [s1            ][s2            ][s3            ]
+    main ops   [aten::a      ] [aten::a      ] [aten::a      ]
+    main calls {launches}
+    gpu  kernel [k corr=1]      [k corr=2]      [k corr=3]
+    """
+    events = grid.events(picture, {**NAMES, "s3": "ProfilerStep#3"})
+    made = load(grid.write(tmp_path / "t.json", events))
+    assert made.steps.counted.tolist() == counted
+
+
+def test_the_times_of_a_step_add_up(tmp_path: Path) -> None:
+    made = analysis(tmp_path)
+    times = made.step_times
+    assert times.device_busy is not None
+    assert times.device_idle is not None
+    assert times.idle is not None
+    assert sum(times.phase).tolist() == times.duration.tolist()
+    assert (times.device_busy + times.device_idle).tolist() == times.duration.tolist()
+    assert sum(times.idle.values()).tolist() == times.device_idle.tolist()

@@ -60,7 +60,7 @@ def test_distinct(column: np.ndarray) -> None:
 
 
 @given(columns)
-def test_grouped_tells_each_row_its_value(column: np.ndarray) -> None:
+def test_unique_inverse_gives_each_row_its_value(column: np.ndarray) -> None:
     values, group = unique_inverse(column)
     assert values.tolist() == sorted(set(column.tolist()))
     assert values[group].tolist() == column.tolist()

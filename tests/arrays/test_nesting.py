@@ -68,7 +68,7 @@ intervals = st.lists(
 
 
 @given(intervals)
-def test_any_rows_form_a_forest(raw: list[tuple[int, int, int]]) -> None:
+def test_any_rows_form_a_call_tree(raw: list[tuple[int, int, int]]) -> None:
     """Whatever crosses what: a parent stands before its child, on its thread, open at its start."""
     rows = [(t, 5 * MICROSECOND * s, 5 * MICROSECOND * (s + d)) for t, s, d in raw]
     thread, start, end = columns(rows)
@@ -134,7 +134,7 @@ def test_questions_about_ancestors_against_walking_up(
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2))
-def test_rows_below_a_row_stand_together_behind_it(threads: list[list[Tree]]) -> None:
+def test_rows_below_a_row_follow_it_without_a_gap(threads: list[list[Tree]]) -> None:
     thread, start, end = columns(laid_out(threads))
     parent = nesting.enclosing(thread, start, end)
     last = np.arange(len(parent))
@@ -142,7 +142,7 @@ def test_rows_below_a_row_stand_together_behind_it(threads: list[list[Tree]]) ->
         if parent[row] >= 0:
             last[parent[row]] = max(last[parent[row]], last[row])
     call_tree = CallTree(np.arange(len(start)), parent, start, end, thread)
-    assert call_tree.behind.tolist() == (last + 1).tolist()
+    assert call_tree.subtree_end.tolist() == (last + 1).tolist()
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2), st.data())

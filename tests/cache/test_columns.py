@@ -12,9 +12,11 @@ import pytest
 from shared_traces import all_traces
 from support.same_trace import assert_same
 
-from tb_hookview.cache import Cache, Source, about
-from tb_hookview.loading import cached_columns as kept
-from tb_hookview.trace import Trace, read_trace
+from tb_hookview.cache import Cache, Source
+from tb_hookview.cache import source_of as cached_source
+from tb_hookview.cache.location import opened
+from tb_hookview.loading import columns
+from tb_hookview.trace import LocalFile, Trace, read_trace
 
 ODD: dict[str, Any] = {
     "no events": [],
@@ -34,15 +36,15 @@ ODD: dict[str, Any] = {
 
 
 def source_of(path: Path) -> Source:
-    source = about(path)
+    source = cached_source(LocalFile(path), opened())
     assert source is not None
     return source
 
 
 def there_and_back(path: Path) -> tuple[Trace, Trace]:
     trace, source = read_trace(path), source_of(path)
-    assert kept.keep(source, trace)
-    again = kept.recall(source, str(path))
+    assert columns.store(source, trace)
+    again = columns.load(source, str(path))
     assert again is not None
     return trace, again
 
@@ -103,8 +105,8 @@ def test_it_is_the_trace_of_the_path_asked_for(cache: Cache, tmp_path: Path) -> 
     one, other = tmp_path / "one.json", tmp_path / "other.json"
     for path in (one, other):
         path.write_text(json.dumps({"traceEvents": ODD["names of every kind"]}))
-    kept.keep(source_of(one), read_trace(one))
-    again = kept.recall(source_of(other), str(other))
+    columns.store(source_of(one), read_trace(one))
+    again = columns.load(source_of(other), str(other))
     assert again is not None
     assert again.path == str(other)
 
@@ -120,6 +122,6 @@ def test_content_that_is_no_trace_is_none_and_is_dropped(
     path = tmp_path / "odd.json"
     path.write_text(json.dumps({"traceEvents": []}))
     source = source_of(path)
-    source.put(kept.KIND, [content])
-    assert kept.recall(source, str(path)) is None
+    source.put(columns.KIND, [content])
+    assert columns.load(source, str(path)) is None
     assert cache.usage().entries == 0

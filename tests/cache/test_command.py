@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -15,8 +16,8 @@ from shared_traces import not_a_trace, shared_trace
 
 from tb_hookview.cache import Cache, program
 from tb_hookview.cli import filling
-from tb_hookview.loading import analyze
-from tb_hookview.loading import cached as kept
+from tb_hookview.loading import analyze, load
+from tb_hookview.trace import reader
 
 Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -81,17 +82,17 @@ def test_all_traces_are_read_and_the_bad_ones_told_of(
     (runs / "cut.json.gz").write_bytes((runs / "hta_cpu_only.json.gz").read_bytes()[:900])
     done = hookview("cache", "fill", runs, runs / "none", runs / "hta_cpu_only.json.gz")
     assert done.returncode == 2
-    assert "5 traces, 3 read and kept" in done.stdout
+    assert "5 traces, 3 read and cached" in done.stdout
     named = sorted(Path(line.split(":")[1].strip()).name for line in done.stderr.splitlines())
     assert named == ["cut.json.gz", "no_trace.json.gz", "none"]
     # Its columns too are kept of the one that is not small.
     assert sorted(path.suffix for path in cache.folder.iterdir()) == [".columns", *[".report"] * 3]
 
     program.cache_clear()  # somebody may be at work on the sources
-    monkeypatch.setattr(kept, "read_anew", None)
+    monkeypatch.setattr(reader, "read_trace", None)
     for name in ("hta_mi250_minitoy_training", "tracelens_h100_bert_small", "hta_cpu_only"):
         analyze(runs / f"{name}.json.gz")
-    kept.load(runs / "tracelens_h100_bert_small.json.gz")
+    load(runs / "tracelens_h100_bert_small.json.gz")
 
 
 @pytest.mark.slow
@@ -110,7 +111,7 @@ def test_a_trace_that_is_too_large_for_the_cache_is_told_of(
 ) -> None:
     done = hookview("cache", "fill", runs, HOOKVIEW_CACHE_LIMIT="50k")
     assert done.returncode == 2
-    assert re.fullmatch(r"hookview: .*tracelens_h100.*cannot be kept; .*\n", done.stderr)
+    assert re.fullmatch(r"hookview: .*tracelens_h100.*cannot be cached; .*\n", done.stderr)
 
 
 def test_a_cache_that_cannot_be_written_is_told_of(
@@ -120,7 +121,7 @@ def test_a_cache_that_cannot_be_written_is_told_of(
     done = hookview("cache", "fill", runs)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 3
-    assert all("cannot be kept (" in line for line in done.stderr.splitlines())
+    assert all("cannot be cached (" in line for line in done.stderr.splitlines())
 
 
 def test_names_that_are_no_text(hookview: Hookview, cache: Cache, runs: Path) -> None:
@@ -143,29 +144,25 @@ def test_nothing_is_imported_from_the_folder_of_the_traces(cache: Cache, runs: P
 
 
 DIES = """
-import os, signal, sys
-sys.path[:] = sys.argv[1:]
+import os, signal
 from tb_hookview.cli import filling
 
-real = filling._kept
-
-def kept(path):
+def fill_or_die(path):
     if "minitoy" in path.name:
         os.kill(os.getpid(), signal.SIGKILL)
-    return real(path)
-
-filling._kept = kept
-filling.work()
+    return filling.fill_one(path)
 """
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_worker_that_dies_takes_no_other_trace_along(
-    cache: Cache, runs: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+    cache: Cache, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
-    monkeypatch.setattr(filling, "_WORKER", DIES)
+    (tmp_path / "dying.py").write_text(DIES)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(filling, "fill_one", importlib.import_module("dying").fill_or_die)
     paths = [*sorted(runs.iterdir()), runs / "none.json"]
-    outcomes = list(filling.filled(paths, cache.folder, workers))
+    outcomes = list(filling.fill(paths, cache.folder, workers))
     assert sum(outcome.added for outcome in outcomes) == 2
     died, gone = sorted((outcome.problem for outcome in outcomes if outcome.problem), key=len)[::-1]
     assert "minitoy" in died
@@ -173,33 +170,12 @@ def test_a_worker_that_dies_takes_no_other_trace_along(
     assert "no such file" in gone
 
 
-STAYS = """
-import json, pathlib, signal, sys
-signal.signal(signal.SIGALRM, lambda *_: pathlib.Path(json.loads(line)).write_text("late"))
-signal.alarm(30)
-for number, line in enumerate(sys.stdin):
-    if number:
-        signal.pause()
-    print("[true]", flush=True)
-"""
-
-
-def test_a_worker_that_is_at_work_is_ended(
-    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(filling, "_WORKER", STAYS)
-    outcomes = filling.filled([tmp_path / "first", tmp_path / "second"], cache.folder, 1)
-    assert next(outcomes) == filling.Outcome(True)
-    outcomes.close()  # type: ignore[attr-defined]
-    assert not (tmp_path / "second").exists()
-
-
 @pytest.mark.skipif(
     not Path("/proc/self/task").exists(), reason="this system does not list the children of a task"
 )
 def test_who_stops_listening_leaves_no_process(cache: Cache, runs: Path) -> None:
     paths = sorted(runs.iterdir()) * 20
-    outcomes = filling.filled(paths, cache.folder, 2)
+    outcomes = filling.fill(paths, cache.folder, 2)
     next(outcomes)
     before = _children()
     outcomes.close()  # type: ignore[attr-defined]

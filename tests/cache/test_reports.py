@@ -15,12 +15,11 @@ import pytest
 from shared_traces import all_traces, shared_trace
 
 import tb_hookview as hookview
-from tb_hookview.cache import Cache
+from tb_hookview.cache import Cache, source_of
 from tb_hookview.errors import NotFoundError, TraceError
-from tb_hookview.loading import cached as kept
-from tb_hookview.loading import cached_columns as columns
-from tb_hookview.loading import cached_report as kept_report
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load, loader, reports
+from tb_hookview.report.build import build_report
+from tb_hookview.trace import LocalFile, reader
 
 Written = Callable[[], None]
 
@@ -29,13 +28,13 @@ Written = Callable[[], None]
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The traces that were read, one entry for each time."""
     made: list[object] = []
-    real = kept.read_anew
+    real = reader.read_trace
 
-    def counted(*args: object) -> object:
+    def counted(*args: object, **more: object) -> object:
         made.append(args)
-        return real(*args)  # type: ignore[arg-type]
+        return real(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(kept, "read_anew", counted)
+    monkeypatch.setattr(reader, "read_trace", counted)
     return made
 
 
@@ -61,12 +60,12 @@ def test_every_report_is_the_same(
     cache: Cache, written: Written, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     plain = uncached(monkeypatch, path)
-    monkeypatch.setattr(columns, "SMALLEST", 0)
+    monkeypatch.setattr(loader, "CACHED_FROM", 0)
     cold = hookview.analyze(path)
     written()
     warm = hookview.analyze(path)
     assert warm.data == cold.data
-    of_columns = kept.build_report(load(path))
+    of_columns = build_report(load(path))
     assert plain == cold.to_json() == warm.to_json() == of_columns.to_json()
 
 
@@ -137,15 +136,15 @@ def test_a_trace_replaced_while_it_is_read_is_not_taken_for_the_other(
     cache: Cache, written: Written, monkeypatch: pytest.MonkeyPatch, large: Path, stepped: Path
 ) -> None:
     first, second = (uncached(monkeypatch, path) for path in (large, stepped))
-    real = kept.read_anew
+    real = reader.read_trace
 
-    def replaced(path: Path, *rest: object) -> object:
-        found = real(path, *rest)  # type: ignore[arg-type]
-        shutil.copy(stepped, path)
+    def replaced(file: LocalFile, *rest: object, **more: object) -> object:
+        found = real(file, *rest, **more)  # type: ignore[arg-type]
+        shutil.copy(stepped, file.path)
         return found
 
     with monkeypatch.context() as context:
-        context.setattr(kept, "read_anew", replaced)
+        context.setattr(reader, "read_trace", replaced)
         assert hookview.analyze(large).to_json() == first
     written()
     assert cache.usage().entries == 0
@@ -194,7 +193,7 @@ def test_whatever_is_wrong_with_the_cache_the_report_is_right(
     damage(cache.folder)
     for _ in range(2):
         assert hookview.analyze(large).to_json() == plain
-        assert kept.build_report(load(large)).to_json() == plain
+        assert build_report(load(large)).to_json() == plain
         written()
     assert not [record for record in caplog.records if record.levelno > logging.DEBUG]
 
@@ -203,9 +202,9 @@ def test_whatever_is_wrong_with_the_cache_the_report_is_right(
 def test_a_report_that_is_none_is_made_anew(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, stepped: Path, content: bytes
 ) -> None:
-    source = kept.about(stepped)
+    source = source_of(LocalFile(stepped), cache)
     assert source is not None
-    source.put(kept_report.KIND, [content])
+    source.put(reports.KIND, [content])
     assert hookview.analyze(stepped).to_json() == uncached(monkeypatch, stepped)
 
 
@@ -229,7 +228,9 @@ print(*sorted({"numpy", "tb_hookview.trace.reader"} & set(sys.modules)))
 """
 
 
-def test_a_kept_report_is_told_without_numpy(cache: Cache, written: Written, stepped: Path) -> None:
+def test_a_cached_report_is_loaded_without_numpy(
+    cache: Cache, written: Written, stepped: Path
+) -> None:
     def loaded() -> list[str]:
         command = [sys.executable, "-c", WARM, str(stepped)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

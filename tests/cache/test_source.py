@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import tb_hookview
-from tb_hookview.cache import Cache, Source, about, fingerprint, later, program
+from tb_hookview.cache import Cache, Source, fingerprint, later, opened, program
+from tb_hookview.cache import source_of as cached_source
 from tb_hookview.cache.program import state_of
+from tb_hookview.trace import LocalFile
 
 
 @pytest.fixture
@@ -21,8 +23,8 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def source_of(*paths: Path) -> Source:
-    source = about(*paths)
+def source_of(path: Path) -> Source:
+    source = cached_source(LocalFile(path), opened())
     assert source is not None
     return source
 
@@ -55,16 +57,16 @@ def test_of_a_large_file_samples_size_and_time_count(
     path = tmp_path / "large.json"
     content = bytearray(fingerprint.STRIPE * 8)
     path.write_bytes(content)
-    before, first = path.stat(), fingerprint.fingerprint(path)
+    before, first = path.stat(), fingerprint.fingerprint(LocalFile(path))
     content[place] ^= 1
     path.write_bytes(content)
     set_times_of(path, before)
-    second = fingerprint.fingerprint(path)
+    second = fingerprint.fingerprint(LocalFile(path))
     os.utime(path, (1, 1))
-    third = fingerprint.fingerprint(path)
+    third = fingerprint.fingerprint(LocalFile(path))
     path.write_bytes(content + b"x")
     os.utime(path, (1, 1))
-    fourth = fingerprint.fingerprint(path)
+    fourth = fingerprint.fingerprint(LocalFile(path))
     assert len({first, second, third, fourth}) == 4
 
 
@@ -88,30 +90,17 @@ def test_a_file_replaced_while_it_was_read_is_not_kept(cache: Cache, path: Path)
     assert cache.usage().entries == 0
 
 
-def test_an_entry_about_two_files_hangs_on_both_and_their_order(
-    cache: Cache, path: Path, tmp_path: Path
-) -> None:
-    other = tmp_path / "other.json"
-    other.write_bytes(b"other")
-    source_of(path, other).put("kind", [b"kept"])
-    assert source_of(path, other).get("kind") == b"kept"
-    assert source_of(other, path).get("kind") is None
-    other.write_bytes(b"else")
-    assert source_of(path, other).get("kind") is None
-
-
 def test_what_is_no_ordinary_file_is_left_alone(cache: Cache, path: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)  # to open it would wait for a writer
-    assert about(pipe) is None
-    assert about(path, tmp_path) is None
-    assert about(tmp_path / "none") is None
-    assert about(Path("a\0b")) is None
+    for each in (pipe, tmp_path, tmp_path / "none", Path("a\0b")):
+        assert cached_source(LocalFile(each), cache) is None
 
 
 def test_off_is_off(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setenv("HOOKVIEW_CACHE", "off")
-    assert about(path) is None
+    assert opened() is None
+    assert cached_source(LocalFile(path), opened()) is None
 
 
 def test_a_job_that_fails_is_a_line_of_the_log(

@@ -1,4 +1,4 @@
-"""Findings in the summary: the dearest with their remedy, the others counted."""
+"""Findings in the summary: the most expensive with their fix, the others counted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tb_hookview
+from tb_hookview.rules.engine.text import format_us
 
 if TYPE_CHECKING:
     from conftest import Hookview
@@ -15,14 +16,14 @@ def test_a_finding_says_where_what_it_costs_and_what_to_do(
     hookview: Hookview, training: Path
 ) -> None:
     findings = tb_hookview.analyze(training).data.findings
-    dearest = findings[0]
-    assert dearest.cost_us_per_step
-    told = hookview("analyze", training).stdout.partition("Findings (per step)")[2]
-    words = " ".join(told.split())
-    for text in (dearest.title, dearest.where, dearest.severity, f"({dearest.rule})"):
+    first = findings[0]
+    assert first.cost_us_per_step
+    shown = hookview("analyze", training).stdout.partition("Findings (per step)")[2]
+    words = " ".join(shown.split())
+    for text in (first.title, first.where, first.severity, f"({first.rule})"):
         assert text in words
-    assert all(word in words for word in dearest.fix.split())
-    assert f"{dearest.cost_us_per_step:.1f} us" in words
+    assert all(word in words for word in first.fix.split())
+    assert f"idled {format_us(first.cost_us_per_step)} a step" in words
 
 
 def test_what_costs_nothing_is_counted(hookview: Hookview, annotated: Path) -> None:

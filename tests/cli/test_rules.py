@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from conftest import Hookview
 
 
-def test_every_rule_is_listed_with_its_remedy(hookview: Hookview) -> None:
+def test_every_rule_is_listed_with_its_fix(hookview: Hookview) -> None:
     done = hookview("rules")
     assert (done.returncode, done.stderr) == (0, "")
     words = " ".join(done.stdout.split())
     for rule in RULES:
         assert f"{rule.id} {rule.title}" in words
-        for text in (rule.matches, rule.fix, rule.reference):
+        for text in (rule.description, rule.fix, rule.reference):
             assert all(word in words for word in text.split())
 
 

@@ -15,7 +15,7 @@ from shared_traces import shared_trace
 import tb_hookview
 from tb_hookview import markers
 from tb_hookview.comparison.compare import compare
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Comparison, KernelsOmitted, Module, Pair, ReportData, own_syncs
 

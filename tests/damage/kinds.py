@@ -1,4 +1,4 @@
-"""The kinds of damage that single events meet, and what a report must make of each."""
+"""Kinds of damage to single events, and what the report must be for each."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ class Damage(NamedTuple):
     name: str
     damaged: Change
     sound: Change | None
-    code: str
-    """Of the warning that is expected."""
-    per_event: int = 1
-    """How often that counts for an event."""
+    codes: str
+    """Of the warnings that are expected, once for each event."""
 
 
 _NAME = re.compile(rb'("name"\s*:\s*")')
@@ -44,7 +42,7 @@ def _started(text: bytes) -> Change:
     return lambda event: _START.sub(lambda match: match[1] + text, event, count=1)
 
 
-def _telling(text: bytes) -> Change:
+def _argued(text: bytes) -> Change:
     """Put a member before the event's arguments."""
     return lambda event: _ARGUMENTS.sub(lambda match: match[1] + text + b", ", event, count=1)
 
@@ -86,37 +84,37 @@ LONG = b"x" * 300_000
 
 KINDS = (
     Damage("control-characters", _named(b"a\tb\x01\nc"), _named(b"a\\tb\\u0001\\nc"),
-         "control-characters", 3),
+         "control-characters"),
     Damage("backslashes", _named(b"D:\\lib\\torch\\new\\x.py"),
          _named(b"D:\\\\lib\\\\torch\\\\new\\\\x.py"), "backslashes"),
     Damage("quotes", _named(b'say "hi" to '), _named(b'say \\"hi\\" to '), "quotes"),
-    Damage("half-surrogate", _named(b"a\\ud800b"), _named(b"a\\ufffdb"), "bad-characters"),
+    Damage("half-surrogate", _named(b"a\\ud800b"), _named(b"a\\\\ud800b"), "backslashes"),
     Damage("invalid-utf-8", _named(b"a\xff\xfeb"), _named("a\ufffd\ufffdb".encode()),
-         "bad-characters", 2),
+         "bad-characters"),
     Damage("cut-utf-8", _named(b"a\xe2\x82b"), _named("a\ufffdb".encode()), "bad-characters"),
-    Damage("nan-argument", _telling(b'"x": NaN'), _telling(b'"x": null'), "bare-words"),
-    Damage("infinite-argument", _telling(b'"x": [-Infinity, inf]'), _telling(b'"x": [null, null]'),
-         "bare-words", 2),
-    Damage("bare-n/a", _telling(b'"x": N/A'), _telling(b'"x": null'), "bare-words"),
+    Damage("nan-argument", _argued(b'"x": NaN'), _argued(b'"x": null'), "bare-words"),
+    Damage("infinite-argument", _argued(b'"x": [-Infinity, inf]'), _argued(b'"x": [null, null]'),
+         "bare-words"),
+    Damage("bare-n/a", _argued(b'"x": N/A'), _argued(b'"x": null'), "bare-words"),
     Damage("nan-duration", _lasting(b"NaN"), _lasting(b"null"), "bare-words"),
     Damage("several-at-once", _named(b'\xff"D:\\x" \t'), _named('\ufffd\\"D:\\\\x\\" \\t'.encode()),
-         "backslashes"),
+         "bad-characters control-characters backslashes quotes"),
     Damage("missing-comma", _same, _same, "commas"),
     Damage("double-comma", _same, _same, "commas"),
     Damage("log-line", _same, _same, "lost-events"),
     Damage("time-as-text", _as_text, _same, ""),
     Damage("impossible-time", _started(b"1e300"), None, "no-timestamp"),
-    Damage("time-no-number", _started(b'"soon"'), None, "no-timestamp"),
-    Damage("nan-time", _started(b"NaN"), None, "no-timestamp"),
+    Damage("time-no-number", _started(b'"soon"'), None, "no-timestamp unexpected-type"),
+    Damage("nan-time", _started(b"NaN"), None, "bare-words no-timestamp unexpected-type"),
     Damage("negative-duration", _lasting(b"-5"), _lasting(b"0"), "negative-duration"),
     Damage("missing-duration", _lacking(b"dur"), _stated(b"dur", b"0"), "no-duration"),
     Damage("missing-name", _lacking(b"name"), _stated(b"name", b'""'), "no-name"),
     Damage("missing-thread", _lacking(b"tid"), _stated(b"tid", b'""'), "no-thread"),
     Damage("missing-category", _lacking(b"cat"), _stated(b"cat", b'""'), "unknown-category"),
     Damage("missing-phase", _lacking(b"ph"), None, "no-phase"),
-    Damage("number-out-of-range", _telling(b'"x": 1e999'), _telling(b'"x": 0'), ""),
+    Damage("number-out-of-range", _argued(b'"x": 1e999'), _argued(b'"x": 0'), ""),
     Damage("gigantic-name", _named(LONG), _named(LONG), ""),
-    Damage("nested-without-end", _telling(b'"x": ' + b"[" * 5000 + b"]" * 5000), None, "nested"),
+    Damage("nested-without-end", _argued(b'"x": ' + b"[" * 5000 + b"]" * 5000), None, "nested"),
     Damage("halved", _halved, None, "lost-events"),
     Damage("zeroed", _zeroed, None, "lost-events"),
     Damage("unclosed", _unclosed, None, "lost-events"),
@@ -129,6 +127,6 @@ BETWEEN = {
     "double-comma": b",,\n",
     "log-line": b',\n12:30:01 [W] kineto: "dropped" 5\n',
 }
-"""Damage behind an event: what stands there in place of the comma."""
-COUNTED = ("no-timestamp", "no-phase")
+"""Damage after an event: what stands there in place of the comma."""
+COUNTED = {"no-timestamp", "no-phase"}
 """Codes of events that the report counts, though nothing else of it knows them."""

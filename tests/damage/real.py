@@ -32,7 +32,7 @@ class Real:
     opening: bytes
     events: tuple[bytes, ...]
     gaps: tuple[bytes, ...]
-    """Comma and blanks behind each event but the last."""
+    """Comma and blanks after each event but the last."""
     rest: bytes
 
     def text(self) -> bytes:
@@ -52,12 +52,12 @@ class Real:
         return self.without(set(range(number, len(self.events))))
 
     def changed(self, events: dict[int, bytes]) -> Real:
-        """The same trace with some events in other words."""
+        """Return the same trace with other texts for some events."""
         new = tuple(events.get(number, text) for number, text in enumerate(self.events))
         return replace(self, events=new)
 
     def ends(self) -> list[int]:
-        """Offset behind each event."""
+        """Return the offset after each event."""
         found, at = [], len(self.opening)
         for event, gap in zip(self.events, (*self.gaps, b""), strict=True):
             found.append(at + len(event))

@@ -16,11 +16,11 @@ from tb_hookview.trace import read_trace
 
 STEP = 1000
 REPORTED = 40
-"""Of so many cuts one is reported on, too."""
+"""One of this many cuts is reported on, too."""
 
 
 def read(path: Path) -> int | None:
-    """How many events a file holds; None where it is refused."""
+    """Return how many events a file holds; None where reading raises."""
     try:
         return read_trace(path).event_count
     except TraceError:

@@ -31,24 +31,24 @@ def refusal(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("variable", "bound", "said"),
+    ("variable", "bound", "reason"),
     [
         ("HOOKVIEW_MAX_BYTES", "1000", "more than 1,000 bytes of JSON"),
         ("HOOKVIEW_MAX_EVENTS", "99", "more than 99 events"),
     ],
 )
 def test_the_message_names_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, bound: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, bound: str, reason: str
 ) -> None:
     path = written(tmp_path / "t.json", json.dumps({"traceEvents": [EVENT] * 100}))
     assert read_trace(path).event_count == 100
     monkeypatch.setenv(variable, bound)
     message = refusal(path)
-    assert said in message
+    assert reason in message
     assert f"set {variable} to allow more" in message
 
 
-def test_a_bomb_is_told_by_how_much_it_inflates(
+def test_a_bomb_is_found_by_how_much_it_inflates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "t.json.gz", '{"traceEvents": [' + " " * (8 * BLOCK))
@@ -73,7 +73,7 @@ def test_one_event_may_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "many", "1e9", "9" * 30])
-def test_a_limit_that_is_no_number_is_said_to_be_none(
+def test_a_limit_that_is_not_a_number_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     path = written(tmp_path / "t.json", json.dumps({"traceEvents": [EVENT]}))
@@ -97,6 +97,7 @@ def test_a_damaged_file_is_held_a_piece_at_a_time(tmp_path: Path, damage: str) -
     assert peak < path.stat().st_size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", ['{"ph":', '{"ph":[', '[{"a":', '{"ph":"', "]", "{", ",", '"', "\\"]
 )

@@ -1,4 +1,4 @@
-"""Whole files in odd wrappings: gzip in pieces, zip, other encodings, bytes before and behind."""
+"""Whole files in odd wrappings: gzip in pieces, zip, other encodings, bytes before and after."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def in_pieces(text: bytes) -> bytes:
 
 WRAPPINGS: dict[str, tuple[Callable[[bytes], bytes], dict[str, int]]] = {
     "byte order mark": (lambda text: b"\xef\xbb\xbf" + text, {}),
-    "blanks before and behind": (lambda text: b"\r\n \t" + text + b"\n\n", {}),
-    "zeros behind": (lambda text: text + bytes(5000), {"text-behind": 1}),
+    "blanks before and after": (lambda text: b"\r\n \t" + text + b"\n\n", {}),
+    "zeros after": (lambda text: text + bytes(5000), {"text-behind": 1}),
     "UTF-16": (lambda text: text.decode().encode("utf-16"), {"encoding": 1}),
     "UTF-16, big end first": (
         lambda text: b"\xfe\xff" + text.decode().encode("utf-16-be"), {"encoding": 1}
@@ -43,16 +43,16 @@ WRAPPINGS: dict[str, tuple[Callable[[bytes], bytes], dict[str, int]]] = {
     "packed UTF-16": (
         lambda text: gzip.compress(text.decode().encode("utf-16")), {"encoding": 1}
     ),
-    "gzips one behind the other": (in_pieces, {}),
+    "several gzips": (in_pieces, {}),
     "an empty gzip first": (lambda text: gzip.compress(b"") + gzip.compress(text), {}),
-    "gzip with zeros behind": (lambda text: gzip.compress(text) + bytes(300_000), {}),
-    "gzip with bytes behind": (lambda text: gzip.compress(text) + b"trailer", {"bytes-behind": 7}),
+    "gzip with zeros after": (lambda text: gzip.compress(text) + bytes(300_000), {}),
+    "gzip with bytes after": (lambda text: gzip.compress(text) + b"trailer", {"bytes-behind": 7}),
     "gzip without its checksum": (lambda text: gzip.compress(text)[:-8], {"packing-cut": 1}),
     "zip": (zipped, {}),
     "zip among other files": (lambda text: zipped(text, readme_txt=b"x", notes_md=b"y"), {}),
     "gzip in a zip": (lambda text: zipped(gzip.compress(text), "run.json.gz"), {}),
-    "another trace behind": (lambda text: text + b"\n" + text, {"text-behind": 1}),
-    "another packed trace behind": (lambda text: gzip.compress(text) * 2, {"text-behind": 1}),
+    "another trace after": (lambda text: text + b"\n" + text, {"text-behind": 1}),
+    "another packed trace after": (lambda text: gzip.compress(text) * 2, {"text-behind": 1}),
 }  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def flipped(packed: bytes, place: int) -> bytes:
     [
         (flipped(gzip.compress(EVENTS * 99), -6), "gzip data is damaged"),
         (flipped(gzip.compress(EVENTS * 99), 40), "gzip data is damaged"),
-        (gzip.compress(EVENTS)[:10], "gzip data is cut off"),
+        (gzip.compress(EVENTS)[:10], "gzip data is truncated"),
         (zipped(EVENTS)[:-30], "zip file cannot be read"),
         (flipped(zipped(EVENTS), 60), "zip file is damaged"),
         (zipped(EVENTS, b_json=EVENTS), "2 traces ('run.pt.trace.json', 'b.json')"),

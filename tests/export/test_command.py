@@ -37,7 +37,7 @@ def test_a_format_can_be_named(trace: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("-o", "out.json"), "no format in its name"),
+        (("-o", "out.svg"), "no format in its name"),
         (("-o", "no/out.pftrace"), "no such folder"),
         (("-o", "{trace}", "--format", "perfetto"), "is there already"),
         (("-o", "out.pftrace", "--step", "7"), "no step 'ProfilerStep#7'"),
@@ -63,3 +63,17 @@ def test_what_is_no_trace_leaves_nothing(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]
+
+
+def test_one_table_becomes_one_file(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "events.csv"
+    done = hookview("export", trace, "-o", out, "--table", "events")
+    assert (done.returncode, done.stdout) == (0, f"{trace} -> {out}\n")
+    assert out.read_text().startswith('"id","name","kind"')
+
+
+def test_an_unknown_table_is_an_error_of_one_line(trace: Path, tmp_path: Path) -> None:
+    done = hookview("export", trace, "-o", tmp_path / "a.csv", "--table", "waits")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no table 'waits'" in done.stderr
+    assert done.stderr.count("\n") == 1

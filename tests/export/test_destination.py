@@ -113,6 +113,6 @@ def test_the_format_is_told_by_the_name_or_not_at_all(trace: Path, place: Path) 
     names = ("a.pftrace", "a.perfetto-trace", "a.PARQUET", "runs/a.csv")
     assert [format_of(Path(name)) for name in names] == ["perfetto"] * 2 + ["parquet", "csv"]
     with pytest.raises(UsageError, match="--format"):
-        export(trace, place / "out.json")
+        export(trace, place / "out.svg")
     with pytest.raises(UsageError, match="no format 'svg'"):
-        export(trace, place / "out.json", form="svg")
+        export(trace, place / "out.svg", form="svg")

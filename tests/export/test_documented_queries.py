@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from shared_traces import shared_trace
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 if TYPE_CHECKING:

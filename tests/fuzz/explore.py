@@ -1,4 +1,4 @@
-"""Explore the targets with atheris for some minutes; findings are kept, by kind, and counted.
+"""Explore the targets with atheris for some minutes; findings are saved, by kind, and counted.
 
 python tests/fuzz/explore.py --minutes 60 [--folder FOLDER] [TARGET ...]
 python tests/fuzz/explore.py --smallest FILE TARGET > SMALLER

@@ -15,7 +15,7 @@ PACKAGES = ("tb_hookview", "support", "fuzz")
 
 
 def kind_of(fault: BaseException) -> str:
-    """Return what tells one fault from others, fit for a file's name: its type and its place."""
+    """Return a key of a fault, fit for a file's name: its type and its place."""
     frames = traceback.extract_tb(fault.__traceback__)
     ours = [frame for frame in frames if set(Path(frame.filename).parts) & set(PACKAGES)]
     place = (ours or frames)[-1]

@@ -73,7 +73,7 @@ _OTHERS = [
 
 
 def traces() -> dict[str, bytes]:
-    """Texts of traces by name, none packed."""
+    """Texts of traces by name, uncompressed."""
     drawn = grid.events(_TRAINING, _NAMES)
     names = {
         **_NAMES,

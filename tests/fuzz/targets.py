@@ -42,20 +42,20 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _read(data: bytes) -> Trace | None:
-    """Read a file of these bytes; None where it is refused in one line."""
+    """Read a file of these bytes; None where reading raises an error of one line."""
     path = Path(_folder().name, "t.pt.trace.json")
     path.write_bytes(data)
     try:
         return read_trace(path)
-    except TraceError as refused:
-        message = str(refused)
+    except TraceError as error:
+        message = str(error)
         assert message.startswith(str(path))
         assert len(message.splitlines()) == 1
         return None
 
 
 def feed_reader(data: bytes) -> None:
-    """Read a file: columns of one length, times in order, or a refusal in one line."""
+    """Read a file: columns of one length, times in order, or an error of one line."""
     trace = _read(data)
     if trace is None:
         return
@@ -83,7 +83,7 @@ def feed_analyzer(data: bytes) -> None:
 
 
 def feed_timeline(data: bytes) -> None:
-    """Draw a file: every lane, from before its first event to behind its last."""
+    """Draw a file: every lane, from before its first event to after its last."""
     trace = _read(data)
     if trace is None:
         return
@@ -117,7 +117,7 @@ def _client() -> tuple[FlaskClient, _LastFault]:
 
 
 def feed_addresses(data: bytes) -> None:
-    """Ask for an address: an answer in JSON or a refusal of one line, never a fault."""
+    """Ask for an address: an answer in JSON or an error of one line, never a fault."""
     client, keeper = _client()
     keeper.fault = None
     path, _, query = data.decode("latin-1").partition("?")
@@ -147,5 +147,5 @@ def first_inputs(target: str) -> list[bytes]:
     """Return what exploring a target begins with."""
     if target == "addresses":
         return [address.encode() for address in seeds.ADDRESSES]
-    kept = sorted(path.read_bytes() for path in (seeds.DATA / "damage").glob("*") if path.is_file())
-    return [*seeds.traces().values(), *kept]
+    files = sorted(path.read_bytes() for path in (seeds.DATA / "damage").iterdir())
+    return [*seeds.traces().values(), *files]

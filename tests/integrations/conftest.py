@@ -20,7 +20,7 @@ from tb_hookview.recorder import faults, roots, session  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_left_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(faults, "_warned", False)
     monkeypatch.chdir(tmp_path)  # the libraries leave folders of their own
     torch.manual_seed(0)
@@ -38,5 +38,5 @@ def nothing_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 @pytest.fixture
 def run_documented() -> Callable[..., dict[str, Any]]:
-    """Run the code under a heading of the page with the given names; return all names after it."""
+    """Run the code under a heading of the page with these names; return all."""
     return documented.run

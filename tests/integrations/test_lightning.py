@@ -162,7 +162,7 @@ def test_a_model_that_its_user_wrapped_stays_wrapped(loader, tmp_path):
 
 # Lightning's profiler stumbles in its __del__ where training ends before it recorded anything.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_lightnings_own_profiler_beside_it_is_refused(package, loader, tmp_path):
+def test_lightnings_own_profiler_next_to_it_is_refused(package, loader, tmp_path):
     model = model_for(package)
     with pytest.raises(UsageError, match="leave out one of them"):
         fit(package, model, loader, HookviewCallback(tmp_path / "runs"), profiler="pytorch")

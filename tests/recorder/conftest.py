@@ -1,4 +1,4 @@
-"""After every test: no module carries a hook of ours, none is remembered, no fault was met."""
+"""Checks after every test that no hook, root or fault of ours is left."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tb_hookview.recorder import faults, roots, session  # noqa: E402
 
 @pytest.fixture
 def expected_fault() -> None:
-    """For a test that provokes a fault of the recorder's own."""
+    """Marks a test that provokes a fault of the recorder's own."""
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind(
+def nothing_left_over(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     monkeypatch.setattr(faults, "_warned", False)

@@ -1,4 +1,4 @@
-"""Recording from outside: which modules are wrapped, which steps count, what is left behind."""
+"""Recording from outside: which modules are wrapped, which steps count, what is left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Start = Callable[..., TrainingRecorder]
 
 @pytest.fixture
 def lines() -> list[str]:
-    """What the user is told."""
+    """The lines for the user."""
     return []
 
 
@@ -52,7 +52,7 @@ def optimizer_of(*modules: nn.Module) -> Optimizer:
 
 
 def optimizer_for(parameters: list[nn.Parameter]) -> Optimizer:
-    """An optimizer of a class that torch has not seen, as all are in a script's process."""
+    """An optimizer of a class that is new to torch, as in a script's process."""
 
     class Fresh(SGD):
         def step(self, closure: Any = None) -> Any:
@@ -211,7 +211,7 @@ def test_a_scripted_model_is_recorded_without_marks(start, lines, tmp_path):
     assert only_trace(tmp_path).paths("forward") == {}
 
 
-def test_a_training_that_is_too_short_is_told_in_one_line(start, lines, tmp_path):
+def test_a_training_that_is_too_short_is_reported_in_one_line(start, lines, tmp_path):
     recorder = start(wait=5)
     model = nn.Linear(4, 4)
     train(optimizer_of(model), model, 4)

@@ -18,14 +18,14 @@ EVALUATE = "autograd::engine::evaluate_function: "
 
 
 class Moment(NamedTuple):
-    """A mark on the backward pass, or a node named by its number, in order of time."""
+    """A mark on the backward pass, or a node."""
 
     what: str
     of: str
 
 
 def moments(trace: Trace, *nodes: str) -> list[Moment]:
-    """All marks of a trace, and the nodes of the given names, as they follow each other."""
+    """All marks of a trace, and the nodes of the given names, by time."""
     found = [(s.start, Moment("before", m.path)) for m, s in trace.marks("before backward")]
     found += [(s.start, Moment("after", m.path)) for m, s in trace.marks("after backward")]
     found += [(s.start, Moment("node", s.name)) for s in trace.spans if s.name in nodes]
@@ -42,7 +42,7 @@ def recorded(model: nn.Module, run: Callable[[], object], **options: Any) -> Tra
 
 
 class Block(nn.Module):
-    """A residual connection, and an operation of its own on either side of the inner module."""
+    """A residual connection with an operation on either side of the inner module."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -229,7 +229,7 @@ def test_a_reentrant_recomputation_is_inside_its_checkpoint():
 
 
 def test_marks_and_nodes_agree_on_a_whole_model(timm_vit):
-    """Every node with a number runs between the marks of the call that made it, and no other's."""
+    """Every numbered node runs between the marks of the call that made it."""
     images = torch.randn(2, 3, 64, 64)
     calls, stop = count_calls(timm_vit)
     trace = recorded(timm_vit, lambda: timm_vit(images).sum().backward())

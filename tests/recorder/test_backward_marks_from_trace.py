@@ -1,4 +1,4 @@
-"""Marks found after a recording: against a slow and obvious way, and in files of every kind."""
+"""Marks found after a recording, compared with a slow oracle, and in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.compile`: a compiled region is marked as a whole and compiled no more often for it."""
+"""`torch.compile`: a compiled region is marked as a whole and not compiled again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two processes that train together (gloo, on the CPU): nothing changes, and a file for each."""
+"""Two processes train together (gloo, CPU): nothing changes, a file for each."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def nothing_stays() -> Iterator[None]:
 
 @contextmanager
 def attached() -> Iterator[list[Handle]]:
-    handles = functions.attach(OpenCalls(Recording()), Costs())
+    handles = functions.attach(OpenCalls(Recording(by_profile=False)), Costs())
     try:
         yield handles
     finally:
@@ -68,7 +68,7 @@ def record(run: Callable[[], object]) -> Trace:
 
 
 class Training:
-    """Steps with scaled, unscaled and twice clipped gradients; everything they compute is kept."""
+    """Steps with scaled, unscaled and twice clipped gradients; everything they compute is saved."""
 
     def __init__(self) -> None:
         torch.manual_seed(1)

@@ -1,4 +1,4 @@
-"""What is raised in the middle of a step reaches the script; the next step is recorded as ever."""
+"""Exceptions in the middle of a step reach the script; the next step is recorded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def assert_apart(spans: list[Span]) -> None:
 
 @contextmanager
 def alarm_at_line(number: int) -> Iterator[Callable[[], int]]:
-    """Send the signal as the recorder's code comes to its n-th line; yields how far it came."""
+    """Send the signal at the n-th line of the recorder's code; yield how many ran."""
     passed = 0
 
     def each(frame: FrameType, event: str, _arg: object) -> Any:
@@ -90,7 +90,7 @@ def alarm_at_line(number: int) -> Iterator[Callable[[], int]]:
 @pytest.mark.parametrize("recorded_by", [record, record_bare])
 @pytest.mark.filterwarnings("error")
 def test_a_signal_at_any_line_of_ours_is_the_scripts(recorded_by):
-    """A handler runs between two lines of whoever is at work; ours must not take it for a fault."""
+    """A handler runs between any two lines; ours must not report it as a fault."""
     model, lines = small_model(), 0
 
     def run() -> None:

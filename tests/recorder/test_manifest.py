@@ -1,4 +1,4 @@
-"""What the trace file says of the recording besides the marks."""
+"""The description of the recording in the trace file."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def test_a_driver_that_will_not_tell_its_name_is_no_fault(monkeypatch):
 
 
 def test_it_tells_the_versions_of_all_that_took_part():
-    told = described()
-    assert told["python"] == platform.python_version()
-    assert told["tb_hookview"] == hookview.__version__
-    assert told["torch"] == torch.__version__
+    manifest = described()
+    assert manifest["python"] == platform.python_version()
+    assert manifest["tb_hookview"] == hookview.__version__
+    assert manifest["torch"] == torch.__version__
 
 
 def test_it_repeats_the_options_of_every_root():
@@ -131,7 +131,7 @@ def test_a_recording_tells_what_was_attached_and_what_a_mark_cost():
     hookview.unwrap(model)
 
 
-def test_the_file_of_a_class_is_told_without_the_folder_it_is_installed_in():
+def test_the_file_of_a_class_is_given_without_the_folder_it_is_installed_in():
     model = hookview.wrap(nn.Linear(2, 2))
     (row,) = described()["modules"]
     assert row["file"] == "torch/nn/modules/linear.py"

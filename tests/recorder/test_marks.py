@@ -1,4 +1,4 @@
-"""The marks in a trace: complete, closed, named after the right instance, in the right place."""
+"""The marks in a trace: complete, closed, of the right instance, in place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def training_step(model: nn.Module, loss_fn: nn.Module) -> Callable[[], None]:
 
 @pytest.fixture(scope="module")
 def recorded() -> tuple[nn.Module, Trace, dict[str, int]]:
-    """Two steps of a transformer and its loss, with the calls that the test itself counted."""
+    """Two steps of a transformer and its loss, with the calls counted independently."""
     torch.manual_seed(0)
     model = hookview.wrap(VisionTransformer(depth=2))
     loss_fn = hookview.wrap(nn.CrossEntropyLoss(), name="loss")

@@ -1,4 +1,4 @@
-"""Nothing lives longer for being recorded: graphs are freed as they would be, without the gc."""
+"""Recording extends no lifetime: graphs are freed as without it, without the gc."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import tb_hookview as hookview
 
 
 class Load:
-    """Something that a node keeps."""
+    """Something that a node holds."""
 
 
 class Keep(torch.autograd.Function):
@@ -32,7 +32,7 @@ class Keep(torch.autograd.Function):
 
 
 class Loaded(nn.Module):
-    """The node of its output keeps a load; `loads` tells which loads are still there."""
+    """The node of its output holds a load; `loads` lists the loads that are alive."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ def dropped_loss(model: nn.Module) -> None:
     model(torch.ones(2, 4)).sum().backward()
 
 
-def graph_kept(model: nn.Module) -> None:
+def graph_alive(model: nn.Module) -> None:
     loss = model(torch.ones(2, 4)).sum()
     loss.backward(retain_graph=True)
     assert left(model) == 2
@@ -112,7 +112,7 @@ RUNS = [
     dropped_output,
     dropped_in_inference_of_a_part,
     dropped_loss,
-    graph_kept,
+    graph_alive,
     failed_forward,
     failed_backward,
     checkpointed,
@@ -139,9 +139,9 @@ def test_a_graph_is_freed_when_it_would_be(run: Callable[[nn.Module], None]):
 
 def test_a_recording_that_ends_between_forward_and_backward_frees_the_graph_too():
     model = hookview.wrap(loaded())
-    kept: list[torch.Tensor] = []
-    record(lambda: kept.append(model(torch.ones(2, 4))))
+    outputs: list[torch.Tensor] = []
+    record(lambda: outputs.append(model(torch.ones(2, 4))))
     assert left(model) == 2
-    kept.pop().sum().backward()
+    outputs.pop().sum().backward()
     assert left(model) == 0
     hookview.unwrap(model)

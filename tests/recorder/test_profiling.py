@@ -67,7 +67,7 @@ def test_ranks_of_a_launcher_sort_and_do_not_collide(tmp_path, monkeypatch, rank
 
 
 def test_two_recordings_of_one_instant_are_two_files(tmp_path, monkeypatch):
-    """As of two containers with one host name and process number on a shared file system."""
+    """Two containers may have one host name and process number on shared storage."""
     ticks = iter([5, 5, 5, 6, 7])
     monkeypatch.setattr("time.time_ns", lambda: next(ticks))
     with hookview.profile(tmp_path):
@@ -107,7 +107,7 @@ def test_a_process_on_its_own_is_rank_0(tmp_path, options):
     assert len(traces(tmp_path)) == 1
 
 
-def test_ranks_that_the_run_does_not_have_are_told_of_once(tmp_path, caplog):
+def test_ranks_that_the_run_does_not_have_are_logged_once(tmp_path, caplog):
     model, step = model_and_step()
     seen: list[object] = []
     with hookview.profile(tmp_path / "runs", ranks=[1, 2], on_trace_ready=seen.append) as profiler:

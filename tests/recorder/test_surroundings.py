@@ -173,7 +173,7 @@ def test_a_working_directory_that_is_gone(model, tmp_path, monkeypatch):
 
 
 def test_what_is_being_written_is_no_trace_yet(model, tmp_path, monkeypatch):
-    """Whoever is killed while writing leaves a file that no reader of the folder picks up."""
+    """A process killed while writing leaves a file that readers ignore."""
     seen: list[list[str]] = []
     replace = Path.replace
 
@@ -349,7 +349,7 @@ def test_a_process_forked_after_wrap_records_its_own(tmp_path):
 
 
 class Encoded(Dataset):
-    """Runs the wrapped model in the worker, as a data set that prepares its inputs may."""
+    """Runs the wrapped model in the worker, as some data sets do."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model

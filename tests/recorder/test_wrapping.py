@@ -1,4 +1,4 @@
-"""`wrap` and `unwrap`: what they refuse, how roots are told apart, what they leave on a module."""
+"""`wrap` and `unwrap`: wrong calls, paths of roots, what stays on a module."""
 
 from __future__ import annotations
 
@@ -189,10 +189,10 @@ def test_the_users_own_hooks_stay():
 
 def test_a_graph_that_outlives_unwrap_leaves_no_marks():
     model = hookview.wrap(small_model())
-    kept: list[torch.Tensor] = []
-    record(lambda: kept.append(model(torch.ones(2, 4)).sum()))
+    losses: list[torch.Tensor] = []
+    record(lambda: losses.append(model(torch.ones(2, 4)).sum()))
     hookview.unwrap(model)
-    trace = record_bare(lambda: kept[0].backward())
+    trace = record_bare(lambda: losses[0].backward())
     assert [span.name for span in trace.spans if decode(span.name)] == []
 
 

@@ -14,9 +14,9 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import find_use
-from tb_hookview.report.tables.streams import find_pauses
+from tb_hookview.report.tables.streams import find_stream_gaps
 
 TEMPORAL = {
     "hta_a100_cuda_graphs_rank0": (848216, 179676, 201180, 1229072),
@@ -90,7 +90,7 @@ def test_pauses_and_queues_of_streams(name: str) -> None:
     assert ids.keys() == STREAMS[name].keys()
     for stream, figures in STREAMS[name].items():
         mine = chosen & (thread == ids[stream])
-        pauses = [time / 1000 for time in find_pauses(made, mine)]
+        pauses = [time / 1000 for time in find_stream_gaps(made, mine)]
         assert pauses == pytest.approx(figures[:3], abs=NEAR)
         queue = queue_length(made.call_tree, made.device_events, mine)
         assert (len(queue.time), queue.longest) == (figures[3], figures[5])

@@ -14,8 +14,7 @@ from torch_tb_profiler.profiler.data import RunProfileData
 
 from tb_hookview.analysis.breakdown import CATEGORIES, find_breakdown
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading import analyze
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.schema import Breakdown, ReportData

@@ -13,7 +13,7 @@ import pytest
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Marks, ReportData
 

@@ -11,10 +11,10 @@ import pytest
 from shared_traces import shared_trace
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.keys import stream_ids
 from tb_hookview.schema import ReportData, Sync
+from tb_hookview.tables.events.keys import stream_ids
 
 TRACES = ["hta_mi250_minitoy_training", "hta_v100_training", "hta_cpu_only", "tracelens_h100_qwen"]
 NATURAL: dict[str, tuple[str, ...]] = {

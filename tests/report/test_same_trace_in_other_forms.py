@@ -19,7 +19,7 @@ import pytest
 import shared_traces
 from analysis.owners import EVALUATE, assert_sums
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Module, ReportData
 

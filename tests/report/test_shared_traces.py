@@ -9,8 +9,7 @@ import pytest
 import shared_traces
 from support.invariants import NEAR, check
 
-from tb_hookview.loading import analyze
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 
 pytestmark = pytest.mark.skipif(

@@ -8,7 +8,7 @@ from typing import Any
 
 import grid
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Finding, ReportData
 
@@ -45,5 +45,5 @@ def findings(
 
 
 def causes(folder: Path, picture: str, names: Mapping[str, str] | None = None) -> list[str]:
-    """Cause of each wait of a picture, by start."""
+    """Cause of each sync of a picture, by start."""
     return [sync.cause for sync in report(folder, picture, names).syncs]

@@ -8,7 +8,7 @@ from typing import Any
 
 import grid
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Finding
 

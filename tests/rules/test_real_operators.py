@@ -1,4 +1,4 @@
-"""Rules on what torch really calls: recorded on the CPU, with a wait put where a device has one.
+"""Rules on what torch really calls: recorded on the CPU, with a sync added where a device has one.
 
 A value read back, `nonzero` and the operators that resize their result wait for a device if the
 tensors lie on one. On the CPU the same operators run in the same order and wait for nothing.
@@ -14,7 +14,7 @@ from typing import Any
 import grid
 import pytest
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -37,7 +37,7 @@ def recorded(folder: Path, act: Callable[[], Any]) -> list[dict[str, Any]]:
 
 
 def causes(folder: Path, act: Callable[[], Any]) -> list[str]:
-    """Cause of a wait inside each operator that has one on a device, by start."""
+    """Cause of a sync inside each operator that has one on a device, by start."""
     events = recorded(folder, act)
     waits = [
         {

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from hypothesis import given
-from hypothesis import strategies as st
 from shared_traces import shared_trace
 from support.opened import opened
 
 from tb_hookview.report import build as reports
 from tb_hookview.server import create_app
-from tb_hookview.server.cache import AnswerCache, Kept
 
 REPORT = "/api/report?run=rank2&worker=host_1&trace=1700000000456"
 GZIP = {"Accept-Encoding": "gzip"}
@@ -97,34 +94,3 @@ def test_the_newest_trace_is_the_newest_now(client: FlaskClient, newest: Path) -
 )
 def test_what_may_change_by_itself_bears_no_tag(client: FlaskClient, url: str) -> None:
     assert "ETag" not in client.get(url).headers
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abcd"), st.one_of(st.none(), st.integers(0, 12))), max_size=40
-    )
-)
-def test_the_cache_forgets_what_was_used_longest_ago(
-    steps: list[tuple[str, int | None]],
-) -> None:
-    room = 20
-    cache, slow = AnswerCache(room), list[tuple[str, Kept]]()
-    for tag, size in steps:
-        if size is None:
-            found = next((kept for name, kept in slow if name == tag), None)
-            assert cache.get(tag) == found
-            slow.sort(key=lambda entry: entry[0] == tag)
-        else:
-            kept = Kept(bytes(size), packed=False)
-            cache.put(tag, kept)
-            slow = [entry for entry in slow if entry[0] != tag] + [(tag, kept)]
-            while sum(len(entry.body) for _, entry in slow) > room:
-                del slow[0]
-
-
-def test_what_is_larger_than_the_cache_is_not_kept() -> None:
-    cache = AnswerCache(4)
-    cache.put("small", Kept(b"1", packed=False))
-    cache.put("large", Kept(b"12345", packed=False))
-    assert cache.get("large") is None
-    assert cache.get("small") is not None

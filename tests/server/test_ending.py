@@ -17,13 +17,13 @@ import psutil
 import pytest
 from support.web_api import RECORDED
 
-from tb_hookview.trace.coworker import cores
+from tb_hookview.workers.count import cores
 
 PROGRAM = """
 import sys, threading
-from tb_hookview.server import store
+from tb_hookview.loading import Loader
 
-def endless(path, show, count):
+def endless(loader, file, show, count):
     print("reading", flush=True)
     try:
         while True:
@@ -32,8 +32,7 @@ def endless(path, show, count):
     finally:
         print("stopped", flush=True)
 
-made = store.AnalysisStore.__init__
-made.__defaults__ = (endless, *made.__defaults__[1:])
+Loader.analysis = endless
 from tb_hookview.cli import main
 sys.argv = ["hookview", "serve", sys.argv[1]]
 main()

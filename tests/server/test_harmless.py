@@ -17,6 +17,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 UNPICKLING = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 SCRIPT = PACKAGE / "cli" / "script.py"
 """`hookview run` runs the script that the user names: this is what it is for."""
+PIPES = PACKAGE / "workers" / "messages.py"
+"""What a process of ours sends through a pipe that no other process has, is pickled by it."""
 
 
 def test_no_route_changes_anything() -> None:
@@ -40,7 +42,7 @@ def test_nothing_read_is_ever_run(path: Path) -> None:
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        assert not UNPICKLING & {name.partition(".")[0] for name in names}
+        assert path == PIPES or not UNPICKLING & {name.partition(".")[0] for name in names}
     for name, call in calls(tree):
         assert name not in {"eval", "os.system", "os.popen"}
         assert name != "exec" or path == SCRIPT

@@ -18,12 +18,12 @@ import pytest
 from support.web_api import RECORDED
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import Loader
 from tb_hookview.server import Server
 from tb_hookview.server import app as apps
-from tb_hookview.server.held import Held
-from tb_hookview.server.store import AnalysisStore, Count, Show
-from tb_hookview.trace.coworker import cores
+from tb_hookview.server.store import AnalysisStore, Count, Show, memory
+from tb_hookview.trace import TraceFile, read_trace
+from tb_hookview.workers.count import cores
 
 TRACES, CLIENTS, BAD = 64, 16, 7
 FEW = 5
@@ -39,15 +39,15 @@ class Readings:
         self.begin = threading.Event()
         self._lock = threading.Lock()
 
-    def __call__(self, path: Path, show: Show, count: Count) -> Analysis:
+    def __call__(self, file: TraceFile, show: Show, count: Count) -> Analysis:
         with self._lock:
-            self.began.append(path.parent.name)
+            self.began.append(Path(file.address).parent.name)
             self.at_once += 1
             self.most = max(self.most, self.at_once)
         try:
             show("decoding", 0.0)
             assert self.begin.wait(120)
-            return load(path, show, count)
+            return Loader.from_environment().analysis(file, show, count)
         finally:
             with self._lock:
                 self.at_once -= 1
@@ -72,9 +72,9 @@ def readings() -> Readings:
 @pytest.fixture
 def store(readings: Readings, monkeypatch: pytest.MonkeyPatch) -> Iterator[AnalysisStore]:
     """The store of every application that is made from now on."""
-    kept = FEW * Held().bytes(load(RECORDED))
-    made = AnalysisStore(readings, kept_bytes=kept)
-    monkeypatch.setattr(apps, "AnalysisStore", lambda **_: made)
+    room = FEW * memory(read_trace(RECORDED))
+    made = AnalysisStore(readings, cached_bytes=room)
+    monkeypatch.setattr(apps, "AnalysisStore", lambda *_, **__: made)
     yield made
     readings.begin.set()
 
@@ -131,8 +131,8 @@ def test_first_come_first_served(served: Server, readings: Readings, store: Anal
         asked = []
         for place, run in enumerate(order, 1):
             asked.append(clients.submit(ask, served, "timeline", run))
-            until(lambda place=place: len(readings.began) + store._turns.waiting == place)  # type: ignore[misc]
-        assert len(readings.began) == min(cores(), len(order))
+            until(lambda place=place: len(store._readings) == place)  # type: ignore[misc]
+        until(lambda: len(readings.began) == min(cores(), len(order)))
         assert ask(served, "progress", order[0])[1]["stage"] == "decoding"
         assert ask(served, "progress", order[-1])[1]["stage"] == "waiting"
         assert ask(served, "runs", 0)[0] == 200, "others are answered meanwhile"

@@ -85,3 +85,10 @@ def test_errors_are_as_described(tmp_path: Path) -> None:
             check(client, path, {}, 400)
     check(client, "/api/report", {"run": "none", "worker": "none"}, 404)
     check(client, "/api/report", {"run": "broken", "worker": "rank2"}, 422)
+
+
+def test_what_a_window_leaves_out_is_described() -> None:
+    schemas = DESCRIPTION["components"]["schemas"]
+    assert schemas["WindowStatistics"]["properties"]["omitted"]["description"]
+    assert schemas["WindowStatistics"]["properties"]["sync_blocked_us"]["x-unit"] == "us"
+    assert schemas["TopEntry"]["properties"]["measure"]["enum"] == ["device", "host"]

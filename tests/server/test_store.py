@@ -13,30 +13,35 @@ from shared_traces import shared_trace
 
 from tb_hookview import NotFoundError, TraceError
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import Loader
+from tb_hookview.progress import silent, uncounted
 from tb_hookview.server import store as stores
-from tb_hookview.server.held import Held
-from tb_hookview.server.store import AnalysisStore, Count, Progress, Show
+from tb_hookview.server.store import AnalysisStore, Count, Progress, Show, memory
 from tb_hookview.server.waiting import UnwantedError
+from tb_hookview.trace import LocalFile, TraceFile
+
+
+def load_file(file: TraceFile, show: Show = silent, count: Count = uncounted) -> Analysis:
+    return Loader.from_environment().analysis(file, show, count)
 
 
 @pytest.fixture
-def traces(tmp_path: Path, training: Path) -> list[Path]:
+def traces(tmp_path: Path, training: Path) -> list[LocalFile]:
     paths = [tmp_path / f"trace{number}.json.gz" for number in range(3)]
     for path in paths:
         shutil.copy(training, path)
-    return paths
+    return [LocalFile(path) for path in paths]
 
 
-def test_those_who_ask_at_once_share_one_reading(traces: list[Path]) -> None:
-    readings: list[Path] = []
+def test_those_who_ask_at_once_share_one_reading(traces: list[LocalFile]) -> None:
+    readings: list[TraceFile] = []
     began, go_on = threading.Event(), threading.Event()
 
-    def slow(path: Path, show: Show, count: Count) -> Analysis:
-        readings.append(path)
+    def slow(file: TraceFile, show: Show, count: Count) -> Analysis:
+        readings.append(file)
         began.set()
         assert go_on.wait(60)
-        return load(path, show, count)
+        return load_file(file, show, count)
 
     store = AnalysisStore(slow)
     with ThreadPoolExecutor(8) as pool:
@@ -50,38 +55,38 @@ def test_those_who_ask_at_once_share_one_reading(traces: list[Path]) -> None:
     assert store.get(traces[0]) is first
 
 
-def test_two_traces_are_read_side_by_side(traces: list[Path]) -> None:
+def test_two_traces_are_read_side_by_side(traces: list[LocalFile]) -> None:
     both = threading.Barrier(2)
 
-    def together(path: Path, show: Show, count: Count) -> Analysis:
+    def together(file: TraceFile, show: Show, count: Count) -> Analysis:
         both.wait(60)  # breaks if one had to wait for the other
-        return load(path, show, count)
+        return load_file(file, show, count)
 
     store = AnalysisStore(together, at_once=2)
     with ThreadPoolExecutor(2) as pool:
         assert len(list(pool.map(store.get, traces[:2]))) == 2
 
 
-def test_a_file_written_anew_is_read_anew(traces: list[Path]) -> None:
-    store = AnalysisStore()
+def test_a_file_written_again_is_read_again(traces: list[LocalFile]) -> None:
+    store = AnalysisStore(load_file)
     before = store.get(traces[0])
-    shutil.copy(shared_trace("hta_cpu_only.json.gz"), traces[0])
+    shutil.copy(shared_trace("hta_cpu_only.json.gz"), traces[0].path)
     after = store.get(traces[0])
     assert len(after.trace.events) != len(before.trace.events)
 
 
 def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
-    traces: list[Path], training: Path
+    traces: list[LocalFile], training: Path
 ) -> None:
     began, go_on = threading.Event(), threading.Event()
 
-    def held(path: Path, show: Show, count: Count) -> Analysis:
+    def held(file: TraceFile, show: Show, count: Count) -> Analysis:
         began.set()
         assert go_on.wait(60)
-        return load(path, show, count)
+        return load_file(file, show, count)
 
     store = AnalysisStore(held)
-    traces[0].write_bytes(b"not a trace")
+    traces[0].path.write_bytes(b"not a trace")
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(store.get, traces[0]) for _ in range(2)]
         assert began.wait(60)
@@ -90,13 +95,13 @@ def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
             with pytest.raises(TraceError):
                 answer.result()
     assert store.progress(traces[0]) == Progress("waiting", None)
-    shutil.copy(training, traces[0])
+    shutil.copy(training, traces[0].path)
     assert store.get(traces[0]).trace
 
 
-def test_the_least_recently_used_are_dropped_first(traces: list[Path]) -> None:
-    two_fit = 2 * Held().bytes(load(traces[0]))
-    store = AnalysisStore(kept_bytes=two_fit + two_fit // 4)
+def test_the_least_recently_used_are_dropped_first(traces: list[LocalFile]) -> None:
+    two_fit = 2 * memory(load_file(traces[0]).trace)
+    store = AnalysisStore(load_file, cached_bytes=two_fit + two_fit // 4)
     first, second = store.get(traces[0]), store.get(traces[1])
     assert store.get(traces[0]) is first
     store.get(traces[2])
@@ -104,14 +109,14 @@ def test_the_least_recently_used_are_dropped_first(traces: list[Path]) -> None:
     assert store.get(traces[1]) is not second
 
 
-def test_what_is_derived_is_made_once_and_kept_with_its_trace(traces: list[Path]) -> None:
+def test_what_is_derived_is_made_once_and_cached_with_its_trace(traces: list[LocalFile]) -> None:
     made: list[Analysis] = []
 
     class Derived:
         def __init__(self, analysis: Analysis) -> None:
             made.append(analysis)
 
-    store = AnalysisStore(kept_bytes=1)
+    store = AnalysisStore(load_file, cached_bytes=1)
     with ThreadPoolExecutor(4) as pool:
         first, *others = pool.map(lambda _: store.derived(traces[0], Derived), range(8))
     assert made == [store.get(traces[0])]
@@ -120,23 +125,23 @@ def test_what_is_derived_is_made_once_and_kept_with_its_trace(traces: list[Path]
     assert store.derived(traces[0], Derived) is not first
 
 
-def test_one_that_is_larger_than_all_is_kept_alone(traces: list[Path]) -> None:
-    store = AnalysisStore(kept_bytes=1)
+def test_one_that_is_larger_than_all_is_cached_alone(traces: list[LocalFile]) -> None:
+    store = AnalysisStore(load_file, cached_bytes=1)
     first = store.get(traces[0])
     assert store.get(traces[0]) is first
     store.get(traces[1])
     assert store.get(traces[0]) is not first
 
 
-def test_progress_is_that_of_the_reading_under_way(traces: list[Path]) -> None:
+def test_progress_is_that_of_the_reading_under_way(traces: list[LocalFile]) -> None:
     seen = []
 
-    def watched(path: Path, show: Show, count: Count) -> Analysis:
+    def watched(file: TraceFile, show: Show, count: Count) -> Analysis:
         def both(stage: str, done: float | None) -> None:
             show(stage, done)
-            seen.append(store.progress(path))
+            seen.append(store.progress(file))
 
-        return load(path, both, count)
+        return load_file(file, both, count)
 
     store = AnalysisStore(watched)
     assert store.progress(traces[0]) == Progress("waiting", None)
@@ -144,7 +149,7 @@ def test_progress_is_that_of_the_reading_under_way(traces: list[Path]) -> None:
     stages = list(dict.fromkeys(progress.stage for progress in seen))
     assert stages == ["decoding", "columns", "attribution"]
     assert all(progress.done is None or 0 <= progress.done <= 1 for progress in seen)
-    size = traces[0].stat().st_size
+    size = traces[0].path.stat().st_size
     assert store.progress(traces[0]) == Progress("done", 1.0, size, 220)
     assert [progress.events for progress in seen][-1] == 220
     assert [progress.bytes for progress in seen][-1] == size
@@ -153,7 +158,7 @@ def test_progress_is_that_of_the_reading_under_way(traces: list[Path]) -> None:
 
 def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="gone"):
-        AnalysisStore().get(tmp_path / "nothing.json")
+        AnalysisStore(load_file).get(LocalFile(tmp_path / "nothing.json"))
 
 
 class Readings:
@@ -164,12 +169,12 @@ class Readings:
         self.ended = threading.Semaphore(0)
         self.finish = threading.Event()
 
-    def __call__(self, path: Path, show: Show, count: Count) -> Analysis:
+    def __call__(self, file: TraceFile, show: Show, count: Count) -> Analysis:
         self.begun += 1
         try:
             while not self.finish.wait(0.01):
                 show("decoding", 0.5)
-            return load(path, show, count)
+            return load_file(file, show, count)
         finally:
             self.ended.release()
 
@@ -180,7 +185,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_reading_stops_when_the_last_who_waited_has_gone(traces: list[Path]) -> None:
+def test_a_reading_stops_when_the_last_who_waited_has_gone(traces: list[LocalFile]) -> None:
     readings, here = Readings(), [threading.Event(), threading.Event()]
     looked_after = [threading.Event(), threading.Event()]
     asking = iter(zip(here, looked_after, strict=True))
@@ -209,7 +214,7 @@ def test_a_reading_stops_when_the_last_who_waited_has_gone(traces: list[Path]) -
 
 
 @pytest.mark.usefixtures("impatient")
-def test_who_asks_as_a_reading_is_given_up_gets_another(traces: list[Path]) -> None:
+def test_who_asks_as_a_reading_is_given_up_gets_another(traces: list[LocalFile]) -> None:
     readings, gone = Readings(), threading.Event()
     late = threading.Event()
 
@@ -230,14 +235,14 @@ def test_who_asks_as_a_reading_is_given_up_gets_another(traces: list[Path]) -> N
     assert readings.begun == 2
 
 
-def test_one_more_than_may_be_read_at_once_waits_its_turn(traces: list[Path]) -> None:
+def test_one_more_than_may_be_read_at_once_waits_its_turn(traces: list[LocalFile]) -> None:
     reading, go_on = threading.Semaphore(0), threading.Event()
 
-    def held(path: Path, show: Show, count: Count) -> Analysis:
+    def held(file: TraceFile, show: Show, count: Count) -> Analysis:
         show("decoding", 0.0)
         reading.release()
         assert go_on.wait(60)
-        return load(path, show, count)
+        return load_file(file, show, count)
 
     store = AnalysisStore(held, at_once=1)
     with ThreadPoolExecutor(2) as pool:
@@ -251,72 +256,95 @@ def test_one_more_than_may_be_read_at_once_waits_its_turn(traces: list[Path]) ->
         assert first.result(60) is not second.result(60)
 
 
-def test_a_file_written_while_it_is_read_is_read_again(traces: list[Path]) -> None:
+def test_first_come_first_served_whoever_leaves_the_line(traces: list[LocalFile]) -> None:
+    """Of six who ask one after the other, two go before it is their turn."""
+    order: list[str] = []
+    reading, go_on = threading.Semaphore(0), threading.Event()
+    gone: set[int] = set()
+    line = iter(range(6))
+
+    def held(file: TraceFile, show: Show, count: Count) -> Analysis:
+        order.append(file.name)
+        reading.release()
+        assert go_on.wait(60)
+        return load_file(file, show, count)
+
+    def who() -> stores.Wanted:
+        number = next(line)
+        return lambda: number not in gone
+
+    files = [LocalFile(traces[0].path.with_name(f"{number}.json.gz")) for number in range(6)]
+    for file in files:
+        shutil.copy(traces[0].path, file.path)
+    store = AnalysisStore(held, who=who, at_once=1)
+    with ThreadPoolExecutor(6) as pool:
+        asked = []
+        for number, file in enumerate(files):
+            asked.append(pool.submit(store.get, file))
+            while len(store._readings) <= number:
+                pass
+        assert reading.acquire(timeout=60)
+        gone |= {2, 4}
+        for number in gone:
+            with pytest.raises(UnwantedError):
+                asked[number].result(60)
+        go_on.set()
+        assert all(asked[number].result(60).trace for number in (0, 1, 3, 5))
+    assert order == [files[number].name for number in (0, 1, 3, 5)]
+
+
+def test_a_file_written_while_it_is_read_is_read_again(traces: list[LocalFile]) -> None:
     other, readings = shared_trace("hta_cpu_only.json.gz"), 0
 
-    def replaced(path: Path, show: Show, count: Count) -> Analysis:
+    def replaced(file: TraceFile, show: Show, count: Count) -> Analysis:
         nonlocal readings
         readings += 1
-        analysis = load(path, show, count)
+        analysis = load_file(file, show, count)
         if readings == 1:
-            path.write_bytes(other.read_bytes())
+            traces[0].path.write_bytes(other.read_bytes())
         return analysis
 
     found = AnalysisStore(replaced).get(traces[0])
-    assert (readings, len(found.trace.events)) == (2, len(load(other).trace.events))
+    assert (readings, len(found.trace.events)) == (2, len(load_file(LocalFile(other)).trace.events))
 
 
 def test_a_reading_that_fails_on_a_file_written_meanwhile_is_not_the_last_word(
-    traces: list[Path],
+    traces: list[LocalFile],
 ) -> None:
-    whole, readings = traces[0].read_bytes(), 0
-    traces[0].write_bytes(whole[:1000])
+    whole, readings = traces[0].path.read_bytes(), 0
+    traces[0].path.write_bytes(whole[:1000])
 
-    def written(path: Path, show: Show, count: Count) -> Analysis:
+    def written(file: TraceFile, show: Show, count: Count) -> Analysis:
         nonlocal readings
         readings += 1
         if readings == 1:
-            path.write_bytes(whole)
-            raise TraceError(path, "cut off")
-        return load(path, show, count)
+            traces[0].path.write_bytes(whole)
+            raise TraceError(file.address, "cut off")
+        return load_file(file, show, count)
 
     assert AnalysisStore(written).get(traces[0]).trace
     assert readings == 2
 
 
-def test_a_file_that_is_never_left_alone_says_so(traces: list[Path]) -> None:
+def test_a_file_that_is_never_left_alone_says_so(traces: list[LocalFile]) -> None:
     readings = 0
 
-    def growing(path: Path, show: Show, count: Count) -> Analysis:
+    def growing(file: LocalFile, show: Show, count: Count) -> Analysis:
         nonlocal readings
         readings += 1
-        analysis = load(path, show, count)
-        with path.open("ab") as file:
-            file.write(b" ")
+        analysis = load_file(file, show, count)
+        with file.path.open("ab") as opened:
+            opened.write(b" ")
         return analysis
 
-    path = traces[0].with_suffix("")  # plain JSON may end with spaces
-    path.write_bytes(gzip.decompress(traces[0].read_bytes()))
+    path = traces[0].path.with_suffix("")  # plain JSON may end with spaces
+    path.write_bytes(gzip.decompress(traces[0].path.read_bytes()))
     with pytest.raises(TraceError, match=f"{path}: is being written to; load it again"):
-        AnalysisStore(growing).get(path)
+        AnalysisStore(growing).get(LocalFile(path))
     assert readings == 2
 
 
-def test_what_is_derived_counts_as_memory_too(traces: list[Path]) -> None:
-    alone = Held().bytes(load(traces[0]))
-
-    def large(_analysis: Analysis) -> list[bytes]:
-        return [bytes(4 * alone)]
-
-    store = AnalysisStore(kept_bytes=4 * alone)
-    first, second = store.get(traces[0]), store.get(traces[1])
-    assert store.get(traces[0]) is first
-    assert len(store.derived(traces[1], large)[0]) == 4 * alone
-    assert store.get(traces[1]) is second
-    assert store.get(traces[0]) is not first
-
-
-def test_a_store_that_closes_stops_its_readings_and_refuses_others(traces: list[Path]) -> None:
+def test_a_store_that_closes_stops_its_readings_and_refuses_others(traces: list[LocalFile]) -> None:
     readings = Readings()
     store = AnalysisStore(readings, at_once=1)
     with ThreadPoolExecutor(2) as pool:

@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -15,10 +14,11 @@ from urllib.request import urlopen
 import pytest
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import Loader
 from tb_hookview.server import Server
 from tb_hookview.server import app as apps
 from tb_hookview.server.store import AnalysisStore, Count, Show
+from tb_hookview.trace import TraceFile
 
 NEWEST = "run=rank2&worker=host_1"
 
@@ -29,13 +29,13 @@ class Readings:
     def __init__(self) -> None:
         self.began, self.ended, self.finish = (threading.Event() for _ in range(3))
 
-    def __call__(self, path: Path, show: Show, count: Count) -> Analysis:
+    def __call__(self, file: TraceFile, show: Show, count: Count) -> Analysis:
         self.began.set()
         try:
             count(7)
             while not self.finish.wait(0.02):
                 show("decoding", 0.5)
-            return load(path, show, count)
+            return Loader.from_environment().analysis(file, show, count)
         finally:
             self.ended.set()
 
@@ -43,7 +43,7 @@ class Readings:
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> Readings:
     made = Readings()
-    monkeypatch.setattr(apps, "AnalysisStore", partial(AnalysisStore, made))
+    monkeypatch.setattr(apps, "AnalysisStore", lambda _load, who: AnalysisStore(made, who=who))
     return made
 
 

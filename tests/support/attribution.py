@@ -1,4 +1,4 @@
-"""Compares the report on a recorded run with a truth that is found by other means.
+"""Compares the report on a recorded run with independently found truth.
 
 The truth for a node is the module that was running when autograd gave out its number: torch's own
 counter, read at module boundaries. For gradients it is what hooks on the parameters themselves say.
@@ -24,7 +24,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 
 import tb_hookview as hookview
 from tb_hookview.analysis.host.roles import node_name
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.schema import Module
 
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
     nodes: int
     """Evaluations of autograd nodes that ran."""
     agreeing: float
-    """Part of the backward host time that the report gives to whom the truth gives it."""
+    """Part of the backward host time that the report attributes to the true module."""
     inside: float
     """Part of the backward host time that belongs to some module."""
     found: Times
@@ -53,7 +53,7 @@ class Verdict(NamedTuple):
 def assert_attributed(
     model: nn.Module, run: Run, profile: Options | None = None, *, bare: bool = False
 ) -> Verdict:
-    """Check that the report gives all backward host time to the module that it belongs to."""
+    """Check that the report attributes all backward host time to the true module."""
     verdict = judge(model, run, profile, bare=bare)
     wrong = {
         path: (verdict.found[path], verdict.wanted[path])
@@ -111,7 +111,7 @@ def compare(
 
 
 def is_module(row: Module) -> bool:
-    """Say whether a row is a module's: annotations around forward work have rows of their own."""
+    """Return whether a row is a module's, not an annotation's."""
     return row.module_class != "annotation"
 
 
@@ -195,7 +195,7 @@ def is_compiled(module: nn.Module) -> bool:
 
 
 def shown(path: str, regions: list[str]) -> str:
-    """A path as the recorder shows it: what was compiled as a whole is one module."""
+    """A path as the recorder shows it: a compiled region is one module."""
     around = [r for r in regions if not r or f"{path}.".startswith(f"{r}.")]
     return min(around, key=len, default=path)
 
@@ -216,7 +216,7 @@ class Evaluation(NamedTuple):
 
 
 def nodes_of_nobody(path: Path) -> Counter[str]:
-    """Names of the nodes that the analysis gives to no module, each with how often it ran."""
+    """Names and counts of the nodes that the analysis attributes to no module."""
     analysis = load(path)
     nodes = zip(analysis.nodes.row, analysis.attribution.node_module, strict=True)
     return Counter(node_name(analysis.host.name(row)) for row, module in nodes if module < 0)

@@ -1,4 +1,4 @@
-"""Ways to run a backward, and what users hang into one, each as a small model and a step of it."""
+"""Ways to run a backward, with users' hooks, as small models and steps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Custom(nn.Linear):
 
 
 class Doubled(torch.autograd.Function):
-    """Changes its input in place; a second output has no gradient, a third is often unused."""
+    """Changes its input in place; of three outputs one has no gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -114,7 +114,7 @@ def within(context: Callable[[], AbstractContextManager[object]]) -> Run:
 def users_hooks_on_outputs(model: nn.Module) -> object:
     """Hooks on outputs that are changed in place afterwards see what they would."""
     seen: list[torch.Tensor] = []
-    kept: list[torch.Tensor] = []
+    outputs: list[torch.Tensor] = []
 
     def note(grad: torch.Tensor) -> None:
         seen.append(grad.clone())
@@ -123,7 +123,7 @@ def users_hooks_on_outputs(model: nn.Module) -> object:
         out.register_hook(note)
         out.register_hook(lambda grad: grad * 2)
         out.retain_grad()
-        kept.append(out)
+        outputs.append(out)
 
     first = model[0](torch.randn(6, 4))
     watch(model, (), first)
@@ -135,7 +135,7 @@ def users_hooks_on_outputs(model: nn.Module) -> object:
     second.grad_fn.register_prehook(lambda grads: note(grads[0]))
     second.grad_fn.register_hook(lambda inputs, _: note(inputs[0]))
     model[2](second).sum().backward()
-    return seen + [out.grad for out in kept] + [first, second]
+    return seen + [out.grad for out in outputs] + [first, second]
 
 
 def note_gradients(module: nn.Module, *grads: tuple[torch.Tensor | None, ...]) -> None:
@@ -348,7 +348,7 @@ def collected_meanwhile(model: nn.Module) -> object:
 
 
 ALL_THREADS = {"experimental_config": _ExperimentalConfig(profile_all_threads=True)}
-"""What other threads do is in a trace only where the profiler is told so."""
+"""Has the profiler record other threads, which it does only on demand."""
 BACKWARDS: dict[str, Case] = {
     "custom autograd function": Case(lambda: Custom(4, 4)),
     "custom function that works in place, with outputs without gradient": Case(

@@ -1,4 +1,4 @@
-"""Runs a model plainly, wrapped and recorded, and demands the same from it each time."""
+"""Runs a model plain, wrapped and recorded, and compares the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small models, one for each thing that a module may do, and how to train them for a step."""
+"""Small models, one for each feature of modules, and a training step of each."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Complex(nn.Module):
 
 
 class Chosen(nn.Linear):
-    """Integers, which have no gradient, beside floats; and a detached output."""
+    """Integers, which have no gradient, next to floats; and a detached output."""
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         out = super().forward(x)

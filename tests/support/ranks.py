@@ -1,4 +1,4 @@
-"""The processes of one distributed run on this machine: gloo over the loopback, on the CPU."""
+"""Starts the processes of one distributed run: gloo over loopback, on the CPU."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo"}
 def run_ranks(
     command: Sequence[str | Path], folder: Path, *, launched: bool = True, **environment: str
 ) -> list[str]:
-    """Run Python once for each rank; return what each printed, all of them having ended well.
+    """Run Python once for each rank; return the output of each.
 
     Args:
         command: Python's arguments.
         folder: where the processes run.
-        launched: tell the ranks by RANK, LOCAL_RANK and WORLD_SIZE, as a launcher does; else by
+        launched: pass the ranks by RANK, LOCAL_RANK and WORLD_SIZE, as a launcher does; else by
             one more argument, and by no variable.
         environment: more variables.
     """

@@ -1,4 +1,4 @@
-"""Records a run and reads the trace back with nothing but json: no code of the analyzer's."""
+"""Records a run and reads the trace with json, without the analyzer."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def only_trace(folder: Path) -> Trace:
 
 
 def hooks_on(module: nn.Module) -> list[object]:
-    """Every hook of ours on a module and its parameters, not on what is below it."""
+    """Every hook of ours on a module itself and its parameters."""
     on_parameters = (
         p._post_accumulate_grad_hooks or {} for p in module._parameters.values() if p is not None
     )
@@ -106,7 +106,7 @@ def hooks_below(root: nn.Module) -> list[object]:
 
 
 def count_calls(root: nn.Module) -> tuple[Counter[str], Callable[[], None]]:
-    """Count calls by path, by other means than the recorder's; return counts and what stops it."""
+    """Count calls by path, without the recorder; return counts and a stop function."""
     calls: Counter[str] = Counter()
     paths = {id(module): path for path, module in root.named_modules()}
 

@@ -9,7 +9,7 @@ import grid
 import numpy as np
 from analysis.owners import NAMES
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.timeline import Timeline, wire
 from tb_hookview.timeline.event.detail import detail
 from tb_hookview.timeline.statistics.search import Question, search

@@ -67,10 +67,9 @@ def test_a_file_is_read_once(pair: Pair) -> None:
 
 
 def test_a_file_is_opened_once(pair: Pair) -> None:
-    """Of gzip, a first look tells how large the text is."""
     with _opened(pair.long) as opened:
         read_trace(pair.long)
-    assert opened == [str(pair.long)] * (1 + (pair.long.suffix == ".gz"))
+    assert opened == [str(pair.long)]
 
 
 def test_no_function_is_called_for_each_event(pair: Pair) -> None:

@@ -199,7 +199,7 @@ export const EventDetail = {
   no_module: { text: "Why the module is not known." },
   self_us: {
     unit: "us",
-    text: "Of a host row: less the host rows inside. Of a phase: without the pauses.",
+    text: "Of a host row: less the host rows inside. Of a phase: without the gaps.",
   },
   device_us: { unit: "us", text: "Device work launched inside a host row or a module." },
   chain: { text: "From what is around the event outwards." },
@@ -616,15 +616,15 @@ export const Stream = {
   busy_us: { unit: "us", text: "Time in which any work ran." },
   host_us: {
     unit: "us",
-    text: "Pauses before work that was launched after the pause began; null, as all below, without any launch.",
+    text: "Gaps before events that were launched after the gap began; null, as all below, without any launch.",
   },
   kernel_us: {
     unit: "us",
-    text: "Pauses shorter than 30 us before work that was launched before the pause began.",
+    text: "Gaps shorter than 30 us before events that were launched before the gap began.",
   },
   other_us: {
     unit: "us",
-    text: "The other pauses: longer ones, and those before work whose launch is not known.",
+    text: "The other gaps: longer ones, and those before events whose launch is not known.",
   },
   queue_mean: {
     unit: "count",
@@ -660,6 +660,18 @@ export const SyncChange = {
   count: { unit: "count", text: "Syncs." },
   blocked_us: { unit: "us", text: "Sum of their durations." },
   device_idle_us: { unit: "us", text: "Device idle time that they caused." },
+} as const;
+
+export const TableColumn = {
+  type: { text: '"text", "integer", "number", "boolean" or "json".' },
+} as const;
+
+export const TablePage = {
+  key: { text: "Column that names a row, as columns that end in `_id` refer to it." },
+  total: { text: "Rows that the filters leave." },
+  offset: { text: "Rows of these before the first one here." },
+  left_out: { text: "Rows of these after the last one here." },
+  rows: { text: "Values by column; null where the trace does not hold one." },
 } as const;
 
 export const Thread = {

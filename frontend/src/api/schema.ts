@@ -21,7 +21,7 @@ export interface Allocation {
   device_idle_us: number | null;
 }
 
-/** Device work of one direction: with the modules below, and of the module alone. */
+/** Device work of one direction: including children, and of the module alone. */
 export interface Amount {
   /** Device events of the module and those below. */
   count: number;
@@ -263,7 +263,7 @@ export interface EventDetail {
   evidence: string | null;
   /** Why the module is not known. */
   no_module: string | null;
-  /** Of a host row: less the host rows inside. Of a phase: without the pauses. */
+  /** Of a host row: less the host rows inside. Of a phase: without the gaps. */
   self_us: number | null;
   /** Device work launched inside a host row or a module. */
   device_us: number | null;
@@ -650,7 +650,7 @@ export interface Node {
   device_us: number | null;
 }
 
-/** Autograd nodes of one name: with the modules below, and of the module alone. */
+/** Autograd nodes of one name: including children, and of the module alone. */
 export interface NodeUse {
   name: string;
   /** Evaluations. */
@@ -883,7 +883,7 @@ export interface Step {
   backward_idle_us: number | null;
 }
 
-/** One stream of a device: its work, its pauses, and its queue of launched work. A pause lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
+/** One stream of a device: its events, the gaps between them, and its queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
 export interface Stream {
   id: number;
   device: string;
@@ -893,11 +893,11 @@ export interface Stream {
   count: number;
   /** Time in which any work ran. */
   busy_us: number;
-  /** Pauses before work that was launched after the pause began; null, as all below, without any launch. */
+  /** Gaps before events that were launched after the gap began; null, as all below, without any launch. */
   host_us: number | null;
-  /** Pauses shorter than 30 us before work that was launched before the pause began. */
+  /** Gaps shorter than 30 us before events that were launched before the gap began. */
   kernel_us: number | null;
-  /** The other pauses: longer ones, and those before work whose launch is not known. */
+  /** The other gaps: longer ones, and those before events whose launch is not known. */
   other_us: number | null;
   /** Device events launched on the stream that have not begun, mean over time. One more with the start of each launch, one less with each start of work. */
   queue_mean: number | null;
@@ -955,6 +955,31 @@ export interface SyncChange {
   blocked_us: Pair;
   /** Device idle time that they caused. */
   device_idle_us: Pair;
+}
+
+/** A column of a table. */
+export interface TableColumn {
+  name: string;
+  /** "text", "integer", "number", "boolean" or "json". */
+  type: string;
+  unit: string | null;
+  description: string;
+}
+
+/** Some rows of a table. */
+export interface TablePage {
+  table: string;
+  /** Column that names a row, as columns that end in `_id` refer to it. */
+  key: string;
+  /** Rows that the filters leave. */
+  total: number;
+  /** Rows of these before the first one here. */
+  offset: number;
+  /** Rows of these after the last one here. */
+  left_out: number;
+  columns: TableColumn[];
+  /** Values by column; null where the trace does not hold one. */
+  rows: Record<string, unknown>[];
 }
 
 /** A thread of the host, and what it did. */

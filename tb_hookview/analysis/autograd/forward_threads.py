@@ -1,10 +1,14 @@
 """Which host thread a `Fwd thread id` stands for.
 
 It is a number of the profiler's own, and no field maps it. A forward-backward arrow from a thread
-to a node with the number settles it. Without arrows, each thread is judged by how many of the
-nodes' sequence numbers its operators cover, then by how many nodes bear the name of the operator
-found for them, then by whether the nodes ran on that thread itself. Every number is another thread
-of the same process; where two threads are judged alike for a number, nothing is decided.
+to a node with the number decides. Without arrows, each thread is scored:
+
+1. by how many of the nodes' sequence numbers its operators cover
+2. by how many nodes have the name of the operator found for them
+3. by whether the nodes ran on that thread itself
+
+Every number is another thread of the same process. Two threads of equal score leave a number
+undecided.
 """
 
 from __future__ import annotations
@@ -19,36 +23,36 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import asof, isin, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, TreeRow
 
 Score = tuple[int, int, bool]
 
 
 class Arrows(Struct, frozen=True):
-    """Ends of the forward-backward arrows that were found in the forest, shape (a,)."""
+    """Ends of the forward-backward arrows that were found in the call tree, shape (a,)."""
 
-    forward: Int
-    backward: Int
+    forward: TreeRow
+    backward: TreeRow
 
 
 class Links(Struct, frozen=True):
-    """What there is to judge by."""
+    """What threads are scored by."""
 
     host: HostRows
-    forward: Int
-    """Positions of the operators that record a sequence number."""
+    forward: TreeRow
+    """Operators that record a sequence number."""
     process: Int
-    """Process of each forest row."""
+    """A number for the process of each row of the call tree."""
     arrows: Arrows
 
-    def forward_ops(self, nodes: Int, thread: int) -> Int:
+    def forward_ops(self, nodes: TreeRow, thread: int) -> TreeRow:
         """The last operator of a thread to start with each node's number before the node ran."""
         sequence, start = self.host.sequence, self.host.call_tree.start
         made = self.forward[self.host.call_tree.thread[self.forward] == thread]
         row = asof(sequence[made], start[made], sequence[nodes], start[nodes])
         return lookup(made, row)
 
-    def ops_before(self, nodes: Int, thread: int) -> Int:
+    def ops_before(self, nodes: TreeRow, thread: int) -> TreeRow:
         """The last operator of a thread to start before torch gave out each node's number."""
         sequence, start = self.host.sequence, self.host.call_tree.start
         made = self.forward[self.host.call_tree.thread[self.forward] == thread]
@@ -56,7 +60,7 @@ class Links(Struct, frozen=True):
         row = lookup(made, asof(same, sequence[made], np.zeros_like(nodes), sequence[nodes]))
         return np.where((row >= 0) & (start[row] <= start[nodes]), row, -1)
 
-    def pointed(self, nodes: Int) -> int | None:
+    def pointed(self, nodes: TreeRow) -> int | None:
         """The thread from which most arrows to the nodes start."""
         inner = self.host.call_tree.parent[self.arrows.backward]
         to_nodes = isin(self.arrows.backward, nodes) | isin(inner, nodes)
@@ -66,8 +70,8 @@ class Links(Struct, frozen=True):
         threads, votes = np.unique(source, return_counts=True)
         return int(threads[np.argmax(votes)])
 
-    def scores(self, nodes: Int) -> dict[int, Score]:
-        """How well each thread of the nodes' process fits; those that cover nothing do not."""
+    def scores(self, nodes: TreeRow) -> dict[int, Score]:
+        """Score of each thread of the nodes' process that covers any of them."""
         same_process = self.process[self.forward] == self.process[nodes[0]]
         threads = unique(self.host.call_tree.thread[self.forward[same_process]]).tolist()
         scores = {}
@@ -79,8 +83,8 @@ class Links(Struct, frozen=True):
                 scores[thread] = (covered, self._alike(nodes, forward_ops), own)
         return scores
 
-    def _alike(self, nodes: Int, forward_ops: Int) -> int:
-        """How many nodes bear the name of the operator found for them."""
+    def _alike(self, nodes: TreeRow, forward_ops: TreeRow) -> int:
+        """How many nodes have the name of the operator found for them."""
         linked = forward_ops >= 0
         names = self.host.string
         pairs = pair_key(names[nodes[linked]], names[forward_ops[linked]])
@@ -93,20 +97,20 @@ class Links(Struct, frozen=True):
         )
 
 
-def forward_threads(links: Links, nodes: Mapping[int, Int]) -> dict[int, int]:
+def forward_threads(links: Links, nodes: Mapping[int, TreeRow]) -> dict[int, int]:
     """Decide the thread of each group of nodes (those of one process and number).
 
     Args:
-        links: what to judge by.
-        nodes: positions of each group's nodes.
+        links: what threads are scored by.
+        nodes: evaluations of each group's nodes.
 
     Returns:
-        Thread by group; groups for which nothing could be decided are left out.
+        Thread by group; undecided groups are left out.
     """
     decided = {
         group: thread
-        for group, positions in nodes.items()
-        if (thread := links.pointed(positions)) is not None
+        for group, rows in nodes.items()
+        if (thread := links.pointed(rows)) is not None
     }
     open_groups = {group: links.scores(nodes[group]) for group in nodes if group not in decided}
     while open_groups:

@@ -17,8 +17,7 @@ from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import pair_key, unique
 from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, NodeIndex, TreeRow
-from tb_hookview.trace import Trace
+from tb_hookview.arrays.types import Bool, Nanoseconds, NodeIndex, TreeRow
 
 
 class Nodes(Struct, frozen=True, dict=True):
@@ -108,7 +107,7 @@ def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow
     sequence, number = host.sequence, host.forward_thread
     forward = np.flatnonzero((sequence >= 0) & (number <= 0))
     numbered = np.flatnonzero((number[rows] > 0) & (sequence[rows] >= 0))
-    process = _process(host.trace)[host.call_tree.thread]
+    process = host.process[host.call_tree.thread]
     groups = pair_key(process[rows[numbered]], number[rows[numbered]])
     found = np.full(len(rows), -1, np.int64)
     earlier = found.copy()
@@ -120,12 +119,6 @@ def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow
         without = members[group][found[members[group]] < 0]
         earlier[without] = links.ops_before(rows[without], thread)
     return found, earlier
-
-
-def _process(trace: Trace) -> Int:
-    """A number for the process of each thread of the trace."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(t.pid, len(numbers)) for t in trace.threads], np.int64)
 
 
 def recomputed_operators(host: HostRows, nodes: Nodes) -> Bool:

@@ -1,7 +1,7 @@
 """Which host rows are calls of operators and annotations.
 
 Counted as `torch.profiler`'s `key_averages()` counts them. A call whose only row inside is a call
-of the same name is one call with it (an operator that passes itself on):
+of the same name is one call with it (an operator that calls an overload of itself):
 
     [aten::to              ]      [aten::to              ]
      [aten::to            ]        [aten::_to_copy] [...]      one call, self time without what
@@ -17,27 +17,27 @@ from tb_hookview.analysis.host.roles import MARK_ROLES, Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup, self_time
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
 
 _NO_OPERATORS = (*MARK_ROLES, Role.UNKNOWN_MARK, Role.MODULE_LABEL)
 
 
 class OperatorRows(Struct, frozen=True):
-    """Operators, annotations and calls of the device's runtime; columns over forest rows."""
+    """Operators, annotations and runtime calls; columns over rows of the call tree."""
 
     named: Bool
-    """Rows that the table counts: operators and annotations, no marks of the recorder."""
-    above: Int
-    """The row counted that is innermost around each, -1 for none."""
+    """Rows that count: operators and annotations, no marks of the recorder."""
+    above: TreeRow
+    """Innermost row around each that counts, -1 for none."""
     repeats: Bool
     """Rows that are one call with the row above them."""
-    self_host: Int
-    """Time less that of the rows inside, calls of the runtime among them; 0 of those calls."""
+    self_host: Nanoseconds
+    """Duration less that of the rows inside, runtime calls included; 0 for runtime calls."""
 
 
 def operator_rows(host: HostRows) -> OperatorRows:
-    """Tell which forest rows are calls of operators and annotations."""
+    """Find the rows that are calls of operators and annotations."""
     call_tree = host.call_tree
     named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     named &= ~isin(host.role, [int(role) for role in _NO_OPERATORS])

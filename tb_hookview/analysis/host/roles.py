@@ -1,4 +1,4 @@
-"""What a row is, told by its name. Looked at once per distinct name, never per event."""
+"""Role of each event, by its name. Each distinct name is parsed once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from enum import IntEnum
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_hookview import markers
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, Code
 from tb_hookview.trace import EventCategory, Trace
 
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -63,21 +62,21 @@ _MARK_ROLES = {
 }
 
 MARK_ROLES = tuple(_MARK_ROLES.values())
-"""Roles of the recorder's marks, of the kinds that are known."""
+"""Roles of the recorder's marks of known kinds."""
 
 MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL)
 """Roles of rows in whose range a module's forward runs, strongest evidence first."""
 
 
 class ModuleName(Struct, frozen=True):
-    """Which module a row belongs to, as far as its name tells."""
+    """Module in the name of a row."""
 
     path: str
     module_class: str
 
 
 def module_name(name: str, role: Role) -> ModuleName:
-    """Read the module out of the name of a row of a module role, or of a mark."""
+    """Parse the name of a row of a module role, or of a mark."""
     if role is Role.MODULE_LABEL and (match := _MODULE_LABEL.fullmatch(name)):
         return ModuleName(match["label"], match["module_class"])
     if role is Role.LIGHTNING and (match := _LIGHTNING.fullmatch(name)):
@@ -93,7 +92,7 @@ def node_name(name: str) -> str:
     return name.removeprefix(EVALUATE)
 
 
-def roles(trace: Trace) -> NDArray[np.int8]:
+def roles(trace: Trace) -> Code:
     """Role of every event, shape (n,)."""
     events = trace.events
     annotation = events.kind == EventCategory.ANNOTATION
@@ -107,8 +106,8 @@ def roles(trace: Trace) -> NDArray[np.int8]:
     return role
 
 
-def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> NDArray[np.int8]:
-    """Role of some rows by their names, each name looked at once; NONE of all others."""
+def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> Code:
+    """Role of the chosen rows by their names; NONE of all others."""
     name = trace.events.name[rows]
     table = np.zeros(len(trace.strings), np.int8)
     occurs = np.zeros(len(trace.strings), bool)

@@ -1,4 +1,4 @@
-"""Host rows and what each of them says: the ground that most questions are asked on."""
+"""Host rows: the call tree with name, role and sequence number of each row."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_hookview.analysis.host.roles import EVALUATE, Role, node_name
 from tb_hookview.analysis.host.threads import device_threads
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Code, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
 
 class HostRows(Struct, frozen=True, dict=True):
-    """The nested host rows of a trace; columns over the forest's rows, shape (n,)."""
+    """Rows of the call tree; columns of shape (n,)."""
 
     trace: Trace
     call_tree: CallTree
@@ -28,18 +27,18 @@ class HostRows(Struct, frozen=True, dict=True):
         return len(self.call_tree)
 
     @cached_property
-    def string(self) -> Int:
+    def string(self) -> StringIndex:
         """Name, as an index into the trace's strings."""
         return self.trace.events.name[self.call_tree.event].astype(np.int64)
 
     @cached_property
-    def kind(self) -> NDArray[np.int8]:
+    def kind(self) -> Code:
         """`EventCategory` of the event."""
         return self.trace.events.kind[self.call_tree.event]
 
     @cached_property
-    def operator_around(self) -> Int:
-        """Innermost operator strictly around each row; marks and annotations are none."""
+    def operator_around(self) -> TreeRow:
+        """Innermost operator strictly around each row; marks and annotations do not count."""
         role = self.role
         plain = (role == Role.NONE) | (role == Role.NODE) | (role == Role.GRADIENT_SINK)
         return self.call_tree.nearest_above((self.kind == EventCategory.OPERATOR) & plain)
@@ -48,6 +47,13 @@ class HostRows(Struct, frozen=True, dict=True):
     def device_threads(self) -> Bool:
         """Which threads of the trace are a device's."""
         return device_threads(self.trace)
+
+    @cached_property
+    def process(self) -> Int:
+        """A number for the process of each thread of the trace."""
+        numbers: dict[str, int] = {}
+        threads = self.trace.threads
+        return np.array([numbers.setdefault(t.pid, len(numbers)) for t in threads], np.int64)
 
     @cached_property
     def sequence(self) -> Int:
@@ -63,14 +69,14 @@ class HostRows(Struct, frozen=True, dict=True):
     def _numbers(self) -> tuple[Int, Int]:
         """Sequence numbers and forward threads.
 
-        torch copies a node's to its evaluation from the very next row only, and a mark that a hook
-        left before the node ran, ours or another's, takes that place. Such an evaluation gets them
-        here from the node's own row inside it.
+        torch copies a node's to its evaluation from the next row only. A mark that a hook left
+        before the node ran takes that place. Such an evaluation gets them here from the node's own
+        row inside it.
         """
         sequence = self.trace.events.sequence[self.call_tree.event].copy()
         forward_thread = self.trace.events.forward_thread[self.call_tree.event].copy()
-        # A gradient that is not accumulated but handed out has no row inside, so that the number of
-        # some other node stands there.
+        # A gradient that is not accumulated but returned has no row inside, so that the number of
+        # another node was copied.
         sinks = self._evaluations_of("AccumulateGrad")
         sequence[sinks], forward_thread[sinks] = -1, 0
         unnumbered = (self.role == Role.NODE) & (sequence < 0)
@@ -81,15 +87,15 @@ class HostRows(Struct, frozen=True, dict=True):
         forward_thread[self.call_tree.parent[inside]] = forward_thread[inside]
         return sequence, forward_thread
 
-    def _evaluations_of(self, node: str) -> Int:
+    def _evaluations_of(self, node: str) -> TreeRow:
         """Rows that evaluate nodes of a name."""
         rows, texts = np.flatnonzero(self.role == Role.NODE), self.trace.strings
         strings = self.string[rows]
         wanted = [n for n in unique(strings).tolist() if _evaluates(texts[n], node)]
         return rows[isin(strings, wanted)]
 
-    def _names_node(self, row: Int, evaluation: Int) -> Bool:
-        """Say of each row whether its name is that of the node that the evaluation is of."""
+    def _names_node(self, row: TreeRow, evaluation: TreeRow) -> Bool:
+        """Whether each row has the name of the node that the evaluation is of."""
         texts = self.trace.strings
         number = {texts[string]: string for string in unique(self.string[row]).tolist()}
         wanted, place = unique_inverse(self.string[evaluation])

@@ -1,6 +1,6 @@
-"""What a call into a device's runtime does to the host, told by its name, of every vendor.
+"""What a call into a device's runtime does to the host, by its name, of every vendor.
 
-Looked at once per distinct name. The names are those of the vendors' interfaces: CUDA and HIP
+Each distinct name is matched once. The names are those of the vendors' interfaces: CUDA and HIP
 runtime and driver, MUSA, Level Zero and Unified Runtime (XPU), SynapseAI (HPU), CANN (NPU), and
 the stream calls of MTIA. A suffix (`_ptsz`, `_spt`, `_v2`) is another entry to the same call.
 """
@@ -30,7 +30,7 @@ class Call(IntEnum):
     ASYNC_COPY = 3
     """A copy that may wait, by the memory at its ends and by its size."""
     ALLOCATE = 4
-    """Takes or gives back memory: slow, and some stop the device."""
+    """Allocates or frees memory: slow, and some stop the device."""
     DEVICE_WAIT = 5
     """Orders streams on the device; the host goes on."""
 
@@ -74,7 +74,7 @@ _MAY_MATCH = re.compile(r"cuda|cu[A-Z]|hip|mu|ze[A-Z]|ur[A-Z]|pi[A-Z]|syn|aclrt|
 
 
 def call_of(name: str) -> Call:
-    """What the call of this name may do to the host."""
+    """What a call of this name may do to the host."""
     if _MAY_MATCH.match(name):
         for call, pattern in _COMPILED:
             if pattern.fullmatch(name):
@@ -83,7 +83,7 @@ def call_of(name: str) -> Call:
 
 
 def call_rows(host: HostRows) -> Int:
-    """`Call` of each forest row, shape (n,); rows on a device's threads only mirror calls."""
+    """`Call` of each row of the call tree; rows on a device's threads only mirror calls."""
     texts, calls = host.trace.strings, np.flatnonzero(host.kind == EventCategory.RUNTIME)
     call = np.full(len(host), Call.NONE, np.int64)
     name, place = unique_inverse(host.string[calls])

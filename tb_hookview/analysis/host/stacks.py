@@ -7,13 +7,13 @@ import re
 import numpy as np
 
 from tb_hookview.arrays.nesting import build, innermost_at
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Nanoseconds, StringIndex, ThreadIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
 _FRAME = re.compile(r".+\(\d+\): .+")
 
 
-def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
+def stacks_at(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> list[list[str]]:
     """Frames open on a thread at each moment, innermost first; empty lists without stacks.
 
     Built-in calls and module rows are left out: a frame is `file.py(line): function`.
@@ -28,17 +28,17 @@ def stacks_at(trace: Trace, thread: Int, time: Int) -> list[list[str]]:
 
 
 def is_frame(name: str) -> bool:
-    """Whether a Python row's name is that of a frame, and not of a built-in or a module."""
+    """Whether the name of a Python row is that of a frame, not of a built-in or a module."""
     return _FRAME.fullmatch(name) is not None
 
 
-def _around_any(start: Int, end: Int, moments: Int) -> Bool:
+def _around_any(start: Nanoseconds, end: Nanoseconds, moments: Nanoseconds) -> Bool:
     """Which intervals hold any of the moments."""
     ordered = np.sort(moments)
     return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, end))
 
 
-def _frames(trace: Trace, parent: Int, strings: Int, row: int) -> list[str]:
+def _frames(trace: Trace, parent: TreeRow, strings: StringIndex, row: int) -> list[str]:
     frames = []
     while row >= 0:
         text = trace.strings[strings[row]]

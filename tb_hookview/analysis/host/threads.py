@@ -12,21 +12,21 @@ from tb_hookview.trace.format.vocabulary import DEVICE_WORK
 
 
 def device_threads(trace: Trace) -> Bool:
-    """Which threads of the trace are a device's: its streams, and what else its process holds.
+    """Which threads are a device's: its streams, and the other threads of its process.
 
-    Some vendors mirror calls of the host beside the streams; they are not calls once more. The
-    process of a host is told by its operators and annotations.
+    Some vendors mirror calls of the host next to the streams; these are not further calls. A
+    process with operators or annotations is the host's.
     """
-    working = _holding(trace, DEVICE_WORK)
-    speaking = _holding(trace, (EventCategory.OPERATOR, EventCategory.ANNOTATION))
-    places = list(zip(trace.threads, working.tolist(), speaking.tolist(), strict=True))
-    devices = {place.pid for place, works, _ in places if works}
-    devices -= {place.pid for place, _, speaks in places if speaks}
-    return np.asarray(working | np.array([place.pid in devices for place in trace.threads], bool))
+    streams = _holding(trace, DEVICE_WORK)
+    named = _holding(trace, (EventCategory.OPERATOR, EventCategory.ANNOTATION))
+    rows = list(zip(trace.threads, streams.tolist(), named.tolist(), strict=True))
+    devices = {thread.pid for thread, is_stream, _ in rows if is_stream}
+    devices -= {thread.pid for thread, _, is_named in rows if is_named}
+    return np.asarray(streams | np.array([t.pid in devices for t in trace.threads], bool))
 
 
 def _holding(trace: Trace, kinds: Iterable[EventCategory]) -> Bool:
-    """Which threads hold events of these kinds."""
+    """Which threads have events of these kinds."""
     wanted = np.zeros(len(EventCategory), bool)
     wanted[[int(kind) for kind in kinds]] = True
     thread = trace.events.thread[wanted[trace.events.kind]]

@@ -102,9 +102,10 @@ def _claims(
 ) -> list[Claims]:
     """Claims on the gaps of the device whose events `rows` are, first claim first."""
     call_tree, launch = timing.call_tree, timing.device_events.launch[rows]
-    launches = np.zeros(len(timing.process), bool)
+    process = timing.host.process
+    launches = np.zeros(len(process), bool)
     launches[call_tree.thread[launch[launch >= 0]]] = True
-    near = isin(timing.process, timing.process[launches])[call_tree.thread] | (not launches.any())
+    near = isin(process, process[launches])[call_tree.thread] | (not launches.any())
     launching = launches[call_tree.thread]
     during, after = _sync_claims(timing, rows, near)
     late, queued, collective = _launch_claims(timing, rows, gaps)

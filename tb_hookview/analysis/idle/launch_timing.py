@@ -90,9 +90,3 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         mine = events.correlation[self.device_events.event]
         first = calls.min() if len(calls) else 0
         return np.asarray((self.device_events.launch < 0) & (mine >= 0) & (mine < first))
-
-    @cached_property
-    def process(self) -> Int:
-        """A number for the process of each thread of the trace."""
-        numbers = {pid: i for i, pid in enumerate({t.pid for t in self.host.trace.threads})}
-        return np.array([numbers[thread.pid] for thread in self.host.trace.threads], np.int64)

@@ -3,7 +3,7 @@
 Evidence, strongest first; what none explains is unattributed, with a reason:
 
 1. `sequence`: the node's sequence number leads to its forward operator, which ran inside a forward
-   range of our recorder. Weakest by number: no operator has the number itself, and the last one with
+   range of our recorder. Weakest by number: none has the number itself, and the last operator with
    a lower number was running.
 2. `mark`: a mark of our recorder inside the node's own evaluation (the owner of a parameter), then
    `backward_mark`: the node, if it has a forward operator, ran between the marks before and after

@@ -36,6 +36,15 @@ class Modules(Struct, frozen=True, dict=True):
         return len(self.path)
 
     @cached_property
+    def depth(self) -> Int:
+        """Number of modules above each."""
+        depth, parent = [0] * len(self), self.parent.tolist()
+        for module in range(len(self)):
+            if parent[module] >= 0:
+                depth[module] = depth[parent[module]] + 1
+        return np.array(depth, np.int64)
+
+    @cached_property
     def end(self) -> ModuleIndex:
         """Index after the last module below each; those of a subtree are consecutive."""
         end, parent = list(range(1, len(self) + 1)), self.parent.tolist()

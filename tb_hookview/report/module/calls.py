@@ -23,7 +23,7 @@ from tb_hookview.report.tables.modules import Calls
 from tb_hookview.schema.module import CallRow, CallsOverTime, Unplaced
 
 MOST_SINGLE = 2000
-"""Calls that are told one by one; more are told in bins."""
+"""Calls that have a row each; more are put into bins."""
 BINS = 500
 MOST_BARS = 24
 FORWARD_HOST, FORWARD_DEVICE, BACKWARD_HOST, BACKWARD_DEVICE = range(4)
@@ -64,7 +64,7 @@ def call_bars(selection: Selection, modules: Sequence[int], measure: str) -> lis
     """What the calls of each module cost over time, by one of `MEASURES`, microseconds.
 
     A bar is one call; where there are more than `MOST_BARS`, the mean of consecutive ones. Modules
-    without calls have none, as have all by device time where the trace cannot tell it.
+    without calls have none, as have all by device time where the trace has no launches.
     """
     column = MEASURES.index(measure)
     if column in _DEVICE and not selection.analysis.launches_known:
@@ -89,18 +89,18 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     time = np.zeros((size + 1, 4), np.int64)  # the last row takes what has no call
 
     def add(measure: int, call: Int, nanoseconds: Int) -> None:
-        kept = np.where(lookup(chosen.astype(np.int64), call) == 1, call, size)
-        np.add.at(time[:, measure], kept, nanoseconds)
+        place = np.where(lookup(chosen.astype(np.int64), call) == 1, call, size)
+        np.add.at(time[:, measure], place, nanoseconds)
 
     mine = placed.owns(calls.module) & ~calls.again
     add(FORWARD_HOST, placed.around(calls.position[mine]), calls.self_host[mine])
     nodes, owners, work = analysis.nodes, analysis.device_attribution, analysis.device_events
     own_nodes = np.flatnonzero(selection.nodes & placed.owns(analysis.attribution.node_module))
     add(BACKWARD_HOST, placed.of_node[own_nodes], nodes.self_host[own_nodes])
-    attribute_device_events = selection.work & placed.owns(owners.module)
-    ahead = np.flatnonzero(attribute_device_events & (owners.node < 0))
+    own_events = selection.work & placed.owns(owners.module)
+    ahead = np.flatnonzero(own_events & (owners.node < 0))
     add(FORWARD_DEVICE, placed.around(work.launch[ahead]), work.duration[ahead])
-    back = np.flatnonzero(attribute_device_events & (owners.node >= 0))
+    back = np.flatnonzero(own_events & (owners.node >= 0))
     add(BACKWARD_DEVICE, placed.of_backward_work(back), work.duration[back])
     call_tree = analysis.call_tree
     return _Times(
@@ -113,7 +113,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
 
 
 class _Placement:
-    """Which call of one module each piece of its work belongs to, as an index into `calls`."""
+    """Which call of one module its nodes and device events belong to."""
 
     def __init__(self, analysis: Analysis, module: int) -> None:
         self._analysis = analysis
@@ -122,7 +122,7 @@ class _Placement:
         is_call = analysis.module_calls.module == module
         calls = np.flatnonzero(is_call & ~again)
         self.calls: Int = calls[np.argsort(call_tree.start[calls], kind="stable")]
-        """Forest rows, by start; recomputed calls are none of them."""
+        """Host rows by start, without recomputed calls."""
         self._start = call_tree.start[self.calls]
         self._nearest = nearest(call_tree.parent, is_call)
         self._index = np.full(len(call_tree), -1, np.int64)
@@ -136,11 +136,11 @@ class _Placement:
         return (module >= self._first) & (module < self._end)
 
     def around(self, row: Int) -> Int:
-        """The call around each forest row, the row itself included."""
+        """The call around each host row, the row itself included."""
         return lookup(self._index, lookup(self._nearest, row))
 
     def of_backward_work(self, work: Int) -> Int:
-        """The call whose backward launched each piece of this module's device work."""
+        """The call whose backward launched each of this module's device events."""
         analysis = self._analysis
         call = lookup(self.of_node, analysis.device_attribution.node[work])
         again = (call < 0) & analysis.device_attribution.recompute[work]
@@ -153,8 +153,8 @@ class _Placement:
         nodes = analysis.nodes
         forward_op = nodes.forward_op
         call = self.around(forward_op)
-        untold = (call < 0) & ((forward_op < 0) | (lookup(analysis.row_node, forward_op) >= 0))
-        call[untold] = self._last_before(analysis.call_tree.start[nodes.row[untold]])
+        unknown = (call < 0) & ((forward_op < 0) | (lookup(analysis.row_node, forward_op) >= 0))
+        call[unknown] = self._last_before(analysis.call_tree.start[nodes.row[unknown]])
         return call
 
     def _last_before(self, time: Int) -> Int:
@@ -186,19 +186,19 @@ def _slowest(times: _Times, known: bool) -> dict[str, CallRow]:
     for measure, name in enumerate(MEASURES):
         column = times.time[:, measure]
         if len(column) and column.max() > 0 and (known or measure not in _DEVICE):
-            dearest = np.array([int(column.argmax())])
-            (found[name],) = _rows(times, dearest, dearest + 1, known)
+            first = np.array([int(column.argmax())])
+            (found[name],) = _rows(times, first, first + 1, known)
     return found
 
 
-def _rows(times: _Times, first: Int, behind: Int, known: bool) -> list[CallRow]:
-    """One row for the calls from each `first` to the one ahead of each `behind`."""
+def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
+    """One row for the calls from each `first` to the one before each `end`."""
     if not len(first):
         return []
     sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(times.time, axis=0)])
-    total = sums[behind] - sums[first]
+    total = sums[end] - sums[first]
     rows = []
-    for a, b, time in zip(first.tolist(), behind.tolist(), total, strict=True):
+    for a, b, time in zip(first.tolist(), end.tolist(), total, strict=True):
         start, ran = int(times.start[a]), times.backward[a:b][times.backward[a:b, 0] >= 0]
         begun = int(ran[:, 0].min()) if len(ran) else None
         rows.append(
@@ -217,7 +217,7 @@ def _rows(times: _Times, first: Int, behind: Int, known: bool) -> list[CallRow]:
 
 
 def _amounts(time: Int, known: bool) -> dict[str, Any]:
-    """The four measures in microseconds; device time None where the trace cannot tell."""
+    """The four measures in microseconds; device time None where the trace has no launches."""
     return {
         name: None if measure in _DEVICE and not known else int(time[measure]) / 1000
         for measure, name in enumerate(MEASURES)

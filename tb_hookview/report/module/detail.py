@@ -101,7 +101,7 @@ class _Groups(Struct, frozen=True):
     """Device work by name, event and kind; times in nanoseconds."""
 
     first: Int
-    """One piece of work of each group, shape (g,)."""
+    """One device event of each group, shape (g,)."""
     amount: Int
     """Shape (g, 3 directions, 4 fields of `Amount`)."""
 
@@ -146,12 +146,12 @@ def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
 
 
 def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
-    piece = int(groups.first[group])
-    events, event = analysis.trace.events, analysis.device_events.event[piece]
-    core = int(analysis.kinds.tensor_core[piece])
+    example = int(groups.first[group])
+    events, event = analysis.trace.events, analysis.device_events.event[example]
+    core = int(analysis.kinds.tensor_core[example])
     return KernelUse(
         analysis.trace.strings[events.name[event]],
-        KINDS[analysis.kinds.kind[piece]],
+        KINDS[analysis.kinds.kind[example]],
         _EVENTS[EventCategory(events.kind[event])],
         None if core < 0 else bool(core),
         *_directions(groups.amount[group]),
@@ -196,7 +196,7 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
 
 
 def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
-    """Count, host and device time, with those below and without."""
+    """Count, host and device time, including children and without."""
     for count, host, device in sums.reshape(2, 3).tolist():
         yield from (count, host / 1000, device / 1000 if known else None)
 

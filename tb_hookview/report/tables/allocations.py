@@ -9,11 +9,11 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique
-from tb_hookview.report.tables.keys import first_events
+from tb_hookview.tables.events.keys import first_events
 
 
 def allocation_rows(selection: Selection) -> list[schema.Allocation]:
-    """One row per call's name, dearest first; calls that began in the selection.
+    """One row per call's name, most expensive first; calls that began in the selection.
 
     A call inside another of these is part of it.
     """
@@ -25,9 +25,9 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
     wanted = np.flatnonzero(calls & outermost)
     first = first_events(host.string[wanted], analysis.call_tree.event[wanted])
     rows = wanted[selection.rows[wanted]]
-    billed = analysis.gaps.cause == Cause.ALLOCATOR
+    charged = analysis.gaps.cause == Cause.ALLOCATOR
     idle = np.zeros(len(host), np.int64)
-    np.add.at(idle, analysis.gaps.row[billed], analysis.gaps.duration[billed])
+    np.add.at(idle, analysis.gaps.row[charged], analysis.gaps.duration[charged])
     table = []
     for string in unique(host.string[rows]).tolist():
         mine = rows[host.string[rows] == string]

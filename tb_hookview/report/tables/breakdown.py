@@ -8,7 +8,7 @@ from tb_hookview.analysis.selection import Selection
 
 
 def breakdown_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Breakdown]:
-    """One row per selected step whose device work is in the trace, in order."""
+    """One row per selected step whose device events are in the trace, in order."""
     names, window = selection.analysis.steps.name, breakdown.window
     return [
         schema.Breakdown(

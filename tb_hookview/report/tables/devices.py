@@ -33,7 +33,7 @@ def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Devic
 
 
 class Use(NamedTuple):
-    """Time of some device work, nanoseconds."""
+    """Time of some device events, nanoseconds."""
 
     span: int
     """From the first start to the last end."""
@@ -48,7 +48,7 @@ class Use(NamedTuple):
 
 
 def find_use(analysis: Analysis, chosen: Bool) -> Use:
-    """Tell what the work chosen (shape (d,), one piece at least) was."""
+    """Describe the device events chosen (shape (d,), at least one)."""
     work = analysis.device_events
     kernels = chosen & _kernels(analysis)
     collective = analysis.kinds.kind == COMMUNICATION

@@ -41,7 +41,7 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
 
 
 def _first_operators(selection: Selection, operators: Int) -> tuple[Int, Int]:
-    """Calls of modules, and the first of the given operators in each; forest rows."""
+    """Calls of modules, and the first of the given operators in each; rows of the call tree."""
     analysis = selection.analysis
     call_tree = analysis.call_tree
     wanted = (
@@ -50,7 +50,7 @@ def _first_operators(selection: Selection, operators: Int) -> tuple[Int, Int]:
     calls = np.flatnonzero(wanted)
     place = np.searchsorted(operators, calls)
     calls, first = calls[place < len(operators)], operators[place[place < len(operators)]]
-    # A row that stands behind another on its thread and starts before its end is inside it.
+    # A row that stands after another on its thread and starts before its end is inside it.
     inside = call_tree.thread[first] == call_tree.thread[calls]
     inside &= call_tree.start[first] < call_tree.end[calls]
     return calls[inside], first[inside]

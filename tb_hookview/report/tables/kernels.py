@@ -1,4 +1,4 @@
-"""The kernel table: device work by name, dearest first."""
+"""The kernel table: kernels, copies and sets by name, most expensive first."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import schema
-from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Float, Int
-from tb_hookview.report.tables.keys import first_events
 from tb_hookview.schema import KINDS, Phase
+from tb_hookview.tables.events.keys import numbered_kernels
 from tb_hookview.trace import EventCategory
 
 LONGEST = 500
@@ -22,13 +21,13 @@ _EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCate
 
 
 def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.KernelsOmitted | None]:
-    """Rows by name, and what the dearest `LONGEST` of them leave out."""
+    """Rows by name, and what the first `LONGEST` of them leave out."""
     grouped = _group(selection)
     if grouped is None:
         return [], None
-    dearest = np.lexsort((np.arange(len(grouped.total)), -grouped.total))
-    rows = [_row(selection, grouped, group) for group in dearest[:LONGEST].tolist()]
-    rest = dearest[LONGEST:]
+    expensive = np.lexsort((np.arange(len(grouped.total)), -grouped.total))
+    rows = [_row(selection, grouped, group) for group in expensive[:LONGEST].tolist()]
+    rest = expensive[LONGEST:]
     if not len(rest):
         return rows, None
     return rows, schema.KernelsOmitted(
@@ -38,23 +37,12 @@ def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.Kerne
     )
 
 
-def numbered_kernels(analysis: Analysis) -> tuple[Int, Int]:
-    """Number the kernels of a trace, alike in name, event and kind; and the `Kernel.id` of each.
-
-    Shapes (d,) and (kernels,).
-    """
-    events, event = analysis.trace.events, analysis.device_events.event
-    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
-    _, number = unique_inverse(key * len(KINDS) + analysis.kinds.kind)
-    return number, first_events(number, event)
-
-
 class _Groups(Struct, frozen=True):
-    """Sums of device work by name, event and kind; shape (g,), times in nanoseconds."""
+    """Sums of device events by name, event and kind; shape (g,), times in nanoseconds."""
 
     id: Int
     first: Int
-    """One piece of work of each group, an index into `DeviceEvents`."""
+    """One device event of each group, an index into `DeviceEvents`."""
     count: Int
     from_graph: Int
     total: Int
@@ -80,8 +68,10 @@ def _group(selection: Selection) -> _Groups | None:
     np.maximum.at(longest, group, duration)
     launch = work.launch[chosen]
     by_phase = np.zeros((size, len(Phase)), np.int64)
-    told = np.flatnonzero(launch >= 0)
-    np.add.at(by_phase, (group[told], analysis.phases.row[launch[told]]), duration[told])
+    launched = np.flatnonzero(launch >= 0)
+    np.add.at(
+        by_phase, (group[launched], analysis.phases.row[launch[launched]]), duration[launched]
+    )
     return _Groups(
         id=ids[distinct],
         first=chosen[first],
@@ -96,7 +86,7 @@ def _group(selection: Selection) -> _Groups | None:
 
 
 def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
-    """Whether each piece of work is of a graph, by its number or by its launch (a forest row)."""
+    """Whether each device event is of a graph, by its number or by its launch (a row)."""
     host = selection.analysis.host
     numbered = host.trace.events.graph[event] > 0
     strings = lookup(host.string, launch)

@@ -87,7 +87,7 @@ def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:
 
 
 class Calls:
-    """Calls of modules: forest rows in the selection, with the host time of each."""
+    """Calls of modules: rows of the call tree in the selection, with the host time of each."""
 
     def __init__(self, selection: Selection) -> None:
         analysis = selection.analysis

@@ -9,13 +9,13 @@ from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Int
-from tb_hookview.report.tables.keys import first_events
+from tb_hookview.tables.events.keys import first_events
 
 
 def operator_rows(selection: Selection) -> list[schema.Operator]:
-    """One row per name, dearest on the device first, then on the host.
+    """One row per name, most expensive on the device first, then on the host.
 
-    Calls count where they began in the selection, device work where its launch lies in it.
+    Calls count where they began in the selection, device events where their launches do.
     """
     analysis, host = selection.analysis, selection.analysis.host
     rows = analysis.operators

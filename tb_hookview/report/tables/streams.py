@@ -1,6 +1,6 @@
-"""The table of streams: how busy each was, why it paused between two pieces of work, its queue.
+"""The table of streams: how busy each was, why it idled between device events, its queue.
 
-A pause is told as HolisticTraceAnalysis tells it, by when the work after it was launched:
+Idle time is classified as HolisticTraceAnalysis does, by when the event after it was launched:
 
     host            [launch 2]
     stream  [work 1]             [work 2]    the host came late: `host_us`
@@ -24,14 +24,14 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.report.tables.keys import stream_ids
+from tb_hookview.tables.events.keys import stream_ids
 
 SHORT_NS = 30_000
-"""Pauses of launched work below this are the device's own."""
+"""Gaps of launched events below this are the device's own."""
 
 
-class Pauses(NamedTuple):
-    """Time of a stream without work, between its first piece of work and its last, nanoseconds."""
+class StreamGaps(NamedTuple):
+    """Idle time of a stream between its first device event and its last, nanoseconds."""
 
     host: int
     """Before work whose launch began after the stream had come to rest."""
@@ -55,9 +55,9 @@ def stream_rows(selection: Selection) -> list[schema.Stream]:
 def _row(analysis: Analysis, number: int, mine: Bool) -> schema.Stream:
     work, trace = analysis.device_events, analysis.trace
     device, event = int(work.device[mine][0]), int(work.event[mine][0])
-    queue, pauses = (
+    queue, gaps = (
         queue_length(analysis.call_tree, analysis.device_events, mine),
-        find_pauses(analysis, mine),
+        find_stream_gaps(analysis, mine),
     )
     known = bool(len(queue.time))
     return schema.Stream(
@@ -67,26 +67,26 @@ def _row(analysis: Analysis, number: int, mine: Bool) -> schema.Stream:
         stream=trace.threads[int(trace.events.thread[event])].stream,
         count=int(mine.sum()),
         busy_us=intervals.length(work.time_of(mine)) / 1000,
-        host_us=pauses.host / 1000 if known else None,
-        kernel_us=pauses.kernel / 1000 if known else None,
-        other_us=pauses.other / 1000 if known else None,
+        host_us=gaps.host / 1000 if known else None,
+        kernel_us=gaps.kernel / 1000 if known else None,
+        other_us=gaps.other / 1000 if known else None,
         queue_mean=queue.mean,
         queue_max=queue.longest if known else None,
     )
 
 
-def find_pauses(analysis: Analysis, chosen: Bool) -> Pauses:
-    """Tell the pauses of one stream apart; `chosen` (shape (d,)) is its work."""
+def find_stream_gaps(analysis: Analysis, chosen: Bool) -> StreamGaps:
+    """Sort the gaps of one stream by reason; `chosen` (shape (d,)) are its events."""
     work = analysis.device_events
     rows = np.flatnonzero(chosen)
     if not len(rows):
-        return Pauses(0, 0, 0)
+        return StreamGaps(0, 0, 0)
     reach = np.maximum.accumulate(work.end[rows])[:-1]
-    pause = np.maximum(work.start[rows[1:]] - reach, 0)
+    gap = np.maximum(work.start[rows[1:]] - reach, 0)
     launched = lookup(analysis.call_tree.start, work.launch[rows[1:]])
     late = launched > reach
-    short = ~late & (launched >= 0) & (pause < SHORT_NS)
-    return Pauses(_sum(pause, late), _sum(pause, short), _sum(pause, ~late & ~short))
+    short = ~late & (launched >= 0) & (gap < SHORT_NS)
+    return StreamGaps(_sum(gap, late), _sum(gap, short), _sum(gap, ~late & ~short))
 
 
 def _sum(time: Int, wanted: Bool) -> int:

@@ -1,4 +1,4 @@
-"""The table of waits: each with its chain from the call up to the Python line."""
+"""The table of syncs: each with its chain from the call up to the Python line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs.detection import operator_chain
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
-from tb_hookview.report.tables.keys import stream_ids
 from tb_hookview.schema import Phase
+from tb_hookview.tables.events.keys import stream_ids
 
 
 def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
-    """One row per wait in the selection, by start; `causes` has one entry per wait of the trace."""
+    """One row per sync in the selection, by start; `causes` has one entry per sync of the trace."""
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
     held_by = analysis.syncs.blocking_event[chosen]
@@ -96,9 +96,9 @@ def _name(analysis: Analysis, position: int) -> str:
 
 
 def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:
-    """Python frames at each wait; in the backward pass those of the forward call that made it.
+    """Python frames at each sync; in the backward pass those of the forward call that made it.
 
-    The autograd thread has no frames of its own to tell, and where backward runs on the caller's
+    The autograd thread has no frames of its own, and where backward runs on the caller's
     thread they only lead to `backward()`.
     """
     call_tree, nodes = analysis.call_tree, analysis.nodes

@@ -2,7 +2,7 @@
 
 A thread works while an operator, an annotation or a call of the device's runtime is open on it.
 What it does in Python between these shows only in traces with stacks, where frames of its main loop
-are open all the time, and tells nothing of work.
+are open all the time, and says nothing about work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model that runs operator by operator, alike in every step."""
+"""A model that runs operator by operator, the same in every step."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _COMPILED = re.compile(
 )
 _REASONS = ("tiny-kernels-launch-bound", "pointwise-unfused")
 """Rules of which one has to hold."""
-_WAITS = 2
-"""A step: what waits more often has to be changed first."""
+_SYNCS = 2
+"""A step: what syncs more often has to be changed first."""
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    waits = int(np.count_nonzero(context.own_waits))
-    if context.strings(_is_compiled) or waits > _WAITS * len(context.steps) or not _alike(context):
+def _find(context: Context) -> Iterator[Occurrence]:
+    syncs = int(np.count_nonzero(context.syncs.counted))
+    if context.any_name(_is_compiled) or syncs > _SYNCS * len(context.steps) or not _alike(context):
         return
     reasons = [rule for rule in context.rules if rule.id in _REASONS]
-    found = [rule.id for rule in reasons if rule.match and any(True for _ in rule.match(context))]
+    found = [rule.id for rule in reasons if rule.find and any(True for _ in rule.find(context))]
     if not found:
         return
     yield Occurrence(
         place="the model",
         everywhere=True,
         evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} holds; "
-        f"{waits / len(context.steps):.1f} waits a step"
+        f"{syncs / len(context.steps):.1f} syncs a step"
         + (", the same kernels in every step" if len(context.steps) > 1 else ""),
         count=len(context.steps),
         claims_gain=False,
@@ -48,7 +48,7 @@ def _is_compiled(name: str) -> bool:
 def _alike(context: Context) -> bool:
     """Whether the same kernels run, equally often, in every step that counts."""
     work, events = context.analysis.device_events, context.analysis.trace.events
-    rows = np.flatnonzero(context.work & (work.launch >= 0))
+    rows = np.flatnonzero(context.device_events.counted & (work.launch >= 0))
     step = context.analysis.steps.at(context.call_tree.start[work.launch[rows]])
     name = events.name[work.event[rows]].astype(np.int64)
     pair = dense_rank(step, name)
@@ -65,13 +65,13 @@ def _alike(context: Context) -> bool:
 RULE = Rule(
     id="eager-compile-candidate",
     family="compile",
-    title="The model is not compiled, and is of the kind that gains from it",
-    matches="No compiled region, Triton kernel or CUDA graph in the trace; pointwise-unfused or "
-    "tiny-kernels-launch-bound holds; at most two waits a step; the same kernels, equally often, "
-    "in every step.",
+    title="The model is not compiled and may gain from torch.compile",
+    description="No compiled region, Triton kernel or CUDA graph in the trace; pointwise-unfused "
+    "or tiny-kernels-launch-bound holds; at most two syncs a step; the same kernels, equally "
+    "often, in every step.",
     fix="Try torch.compile on the model or on the functions that take the time. Leave the first "
     "steps out of the measurement: they compile. Remove shapes that depend on data first.",
     reference="PyTorch, Introduction to torch.compile",
     confidence="medium",
-    match=_match,
+    find=_find,
 )

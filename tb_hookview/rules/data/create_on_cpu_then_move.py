@@ -1,4 +1,4 @@
-"""Tensors that are filled on the host and moved at once, where the device could fill them."""
+"""Tensors that are created on the CPU and copied at once, where the device could create them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _AT_ONCE_NS = 25_000
 """`torch.zeros(...).to(device)` moves within this time, on a slow host too."""
 
 
-def _waits(context: Context) -> Bool:
-    waits, call_tree = context.waits, context.call_tree
-    memory = rf"{copies.PAGEABLE}|{copies.UNTOLD}"
-    moved = waits.outermost(r"aten::(to|cuda|_to_copy)")
-    filled = waits.before(moved)
+def _explains(context: Context) -> Bool:
+    syncs, call_tree = context.syncs, context.call_tree
+    memory = rf"{copies.PAGEABLE}|{copies.UNKNOWN}"
+    moved = syncs.outermost(r"aten::(to|cuda|_to_copy)")
+    filled = syncs.before(moved)
     at_once = lookup(call_tree.start, moved) - lookup(call_tree.end, filled) <= _AT_ONCE_NS
-    found = np.asarray(waits.named(filled, *_FILLS) & at_once)
+    found = np.asarray(syncs.named(filled, *_FILLS) & at_once)
     if found.any():
-        found &= copies.waits_for(context, copies.uploads(context, memory))
+        found &= copies.syncs_for(context, copies.uploads(context, memory))
         found &= ~_launches(context)[filled]
     return found
 
 
 def _launches(context: Context) -> Bool:
-    """Fills that launched work of a device."""
+    """Fills that launched device events."""
     parent, launch = context.call_tree.parent, context.analysis.device_events.launch
-    around = context.call_tree.nearest(context.named(*_FILLS))
+    around = context.call_tree.nearest(context.rows.named(*_FILLS))
     fill = around[unique(launch[launch >= 0])]
     found = np.zeros(len(context.call_tree) + 1, bool)  # the last is for "no row"
     while len(fill := unique(fill[fill >= 0])):
@@ -48,26 +48,26 @@ def _launches(context: Context) -> Bool:
     return found
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
+def _find(context: Context) -> Iterator[Occurrence]:
+    found = context.explained_by(RULE) & context.syncs.counted & copies.repeated(context)
     return copies.by_place_of_copies(
         context,
-        unique(context.waits.copy[found]),
+        unique(context.syncs.copy[found]),
         saved=1.0,
-        note="each right behind an operator that filled a tensor on the host",
+        note="each right after an operator that filled a tensor on the host",
     )
 
 
 RULE = Rule(
     id="create-on-cpu-then-move",
     family="data-movement",
-    title="Tensors are filled on the host and then moved to the device",
-    matches="An operator that fills a tensor without a kernel (aten::zeros, randn, arange, ...), "
-    "and within 25 us aten::to with a copy to the device that blocks.",
-    fix="Make them where they are used: device= and dtype= in the constructor, or new_* and *_like "
-    "of a tensor on the device. Register constants as buffers.",
+    title="Tensors are created on the CPU and then copied to the device",
+    description="An operator that fills a tensor without a kernel (aten::zeros, randn, arange, "
+    "...), and within 25 us aten::to with a copy to the device that blocks.",
+    fix="Create them where they are used: device= and dtype= in the constructor, or new_* and "
+    "*_like of a tensor on the device. Register constants as buffers.",
     reference="PyTorch Performance Tuning Guide: create tensors directly on the target device",
     confidence="medium",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

@@ -1,4 +1,4 @@
-"""Many small copies to the device in every step: numbers and lists made into tensors there."""
+"""Many small copies to the device in every step, as of Python numbers and lists."""
 
 from __future__ import annotations
 
@@ -15,37 +15,39 @@ from tb_hookview.rules.evidence import copies
 _A_STEP = 10
 
 
-def _waits(context: Context) -> Bool:
-    return copies.waits_for(context, _many_small(context))
+def _explains(context: Context) -> Bool:
+    return copies.syncs_for(context, _many_small(context))
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    """The copies that block are those that no rule before explains; the others are all of it."""
-    waits, small = context.waits, _many_small(context) & context.work
-    mine = waits.copy[context.explained_by(RULE) & context.own_waits]
+def _find(context: Context) -> Iterator[Occurrence]:
+    """Blocking copies that no rule of higher priority explains, and all others."""
+    syncs, small = context.syncs, _many_small(context) & context.device_events.counted
+    mine = syncs.copy[context.explained_by(RULE) & context.syncs.counted]
     found = np.flatnonzero(small & (context.analysis.device_events.launch >= 0))
-    free = found[~isin(found, waits.copy)]
+    free = found[~isin(found, syncs.copy)]
     return copies.by_place_of_copies(context, union(mine, free))
 
 
 def _many_small(context: Context) -> Bool:
     """Small copies from pageable memory, of a trace that has enough of them in a step."""
     small = copies.uploads(context, copies.PAGEABLE) & copies.small(context)
-    enough = context.has_steps and (small & context.work).sum() >= _A_STEP * len(context.steps)
+    enough = context.steps.marked and (
+        small & context.device_events.counted
+    ).sum() >= _A_STEP * len(context.steps)
     return np.asarray(small & enough)
 
 
 RULE = Rule(
     id="h2d-many-small",
     family="data-movement",
-    title="Many small tensors are copied to the device in every step",
-    matches="Ten or more copies a step from pageable memory to the device of at most 64 KiB (or, "
-    "where the trace holds no sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
+    title="Many small host-to-device copies in every step",
+    description="Ten or more copies a step from pageable memory to the device of at most 64 KiB "
+    "(or, where the trace holds no sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
     fix="Keep constants on the device. Pack small values into one pinned tensor, copy it once and "
-    "slice it there. Pass Python numbers to operators as they are; make filled tensors by "
+    "slice it there. Pass Python numbers to operators as they are; create filled tensors by "
     "torch.full(..., device=...).",
     reference="NVIDIA, Writing Sync-Free Code: tensors made from Python objects",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
     advice=("host-copy-torch-tensor",),
 )

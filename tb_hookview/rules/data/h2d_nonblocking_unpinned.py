@@ -17,13 +17,13 @@ _LONG_SHARE = 0.5
 """A call is long from this time, or from this part of its copy's time on the device."""
 
 
-def _waits(context: Context) -> Bool:
-    return copies.waits_for(context, _unpinned(context)) & ~copies.blocking(context)
+def _explains(context: Context) -> Bool:
+    return copies.syncs_for(context, _unpinned(context)) & ~copies.blocking(context)
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    waits = context.waits
-    explained = waits.copy[context.explained_by(RULE) & context.own_waits & _large(context)]
+def _find(context: Context) -> Iterator[Occurrence]:
+    syncs = context.syncs
+    explained = syncs.copy[context.explained_by(RULE) & context.syncs.counted & _large(context)]
     return copies.by_place_of_copies(
         context,
         union(explained, _long_calls(context)),
@@ -36,31 +36,31 @@ def _unpinned(context: Context) -> Bool:
 
 
 def _large(context: Context) -> Bool:
-    """Waits for a copy that is not small."""
-    return copies.waits_for(context, ~copies.small(context))
+    """Syncs for a copy that is not small."""
+    return copies.syncs_for(context, ~copies.small(context))
 
 
 def _long_calls(context: Context) -> Int:
-    """Copies that no wait is for and whose call was long all the same."""
+    """Copies that no sync is for and whose call was long nevertheless."""
     work, call_tree = context.analysis.device_events, context.call_tree
-    counted = _unpinned(context) & context.work & ~copies.small(context)
-    found = setdiff(np.flatnonzero(counted & (work.launch >= 0)), context.waits.copy)
+    counted = _unpinned(context) & context.device_events.counted & ~copies.small(context)
+    found = setdiff(np.flatnonzero(counted & (work.launch >= 0)), context.syncs.copy)
     call = call_tree.duration[work.launch[found]]
     long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
-    return np.asarray(found[long & context.on_busy_thread(work.launch[found])])
+    return np.asarray(found[long & context.rows.on_training_thread(work.launch[found])])
 
 
 RULE = Rule(
     id="h2d-nonblocking-unpinned",
     family="data-movement",
-    title="Copies to the device are asked not to block, but their memory is not pinned",
-    matches="A copy from pageable memory to the device, larger than 64 KiB, without a "
-    "synchronize behind it, whose call lasts over 50 us or half of the copy.",
+    title="non_blocking=True has no effect on copies from pageable memory",
+    description="A copy from pageable memory to the device, larger than 64 KiB, without a "
+    "synchronize after it, whose call lasts over 50 us or half of the copy.",
     fix="Pin in the loader: DataLoader(pin_memory=True) does it on a thread of its own. "
     "Without it the flag non_blocking has no effect, and .pin_memory() in the loop costs more than "
     "it saves.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
     "rule cuda_memcpy_async",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

@@ -1,4 +1,4 @@
-"""Batches copied from memory that is not pinned, while the host stands still."""
+"""Copies from pageable memory that block the host."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
 
-_UNTOLD = "HIP does not tell whether the memory is pinned; if it is, non_blocking=True is enough."
+_UNKNOWN = (
+    "HIP does not record whether the memory is pinned; if it is, non_blocking=True is enough."
+)
 
 
-def _waits(context: Context) -> Bool:
-    unpinned = copies.uploads(context, copies.PAGEABLE) | copies.uploads(context, copies.UNTOLD)
-    return copies.waits_for(context, unpinned) & copies.blocking(context)
+def _explains(context: Context) -> Bool:
+    unpinned = copies.uploads(context, copies.PAGEABLE) | copies.uploads(context, copies.UNKNOWN)
+    return copies.syncs_for(context, unpinned) & copies.blocking(context)
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    found = context.explained_by(RULE) & context.own_waits & copies.repeated(context)
-    untold = copies.waits_for(context, copies.uploads(context, copies.UNTOLD))
+def _find(context: Context) -> Iterator[Occurrence]:
+    found = context.explained_by(RULE) & context.syncs.counted & copies.repeated(context)
+    unknown = copies.syncs_for(context, copies.uploads(context, copies.UNKNOWN))
     yield from copies.by_place_of_copies(
         context,
-        unique(context.waits.copy[found & ~untold]),
+        unique(context.syncs.copy[found & ~unknown]),
         pinning=True,
     )
     yield from copies.by_place_of_copies(
         context,
-        unique(context.waits.copy[found & untold]),
-        caveats=(_UNTOLD,),
+        unique(context.syncs.copy[found & unknown]),
+        caveats=(_UNKNOWN,),
         confidence="medium",
     )
 
@@ -37,8 +39,8 @@ def _match(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="h2d-pageable-blocking",
     family="data-movement",
-    title="Tensors are copied to the device from memory that is not pinned, and the host waits",
-    matches="A copy from pageable memory to the device with a synchronize behind it in the same "
+    title="Blocking host-to-device copies from pageable memory",
+    description="A copy from pageable memory to the device with a synchronize after it in the same "
     "operator, as .to(device) makes it; hipMemcpyWithStream on HIP. In a trace without marked "
     "steps, not before the first kernel: there models move to the device, once.",
     fix="Load with DataLoader(pin_memory=True) and move batches by .to(device, non_blocking=True): "
@@ -46,6 +48,6 @@ RULE = Rule(
     "Values that never change belong on the device, as buffers.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
     "rule cuda_memcpy_async",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

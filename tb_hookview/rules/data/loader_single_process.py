@@ -1,4 +1,4 @@
-"""The training loads its batches itself, between the steps."""
+"""Data loading in the training process, between the steps."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.loaders import in_loader
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     return in_loader(context, single=True)
 
 
 RULE = Rule(
     id="loader-single-process",
     family="data-loading",
-    title="Batches are loaded by the process that trains",
-    matches="Over 5 % of a step in a DataLoader without workers (_SingleProcessDataLoaderIter), "
-    "while a device idles.",
-    fix="Set num_workers above 0, so that batches are made beside the training, and pin_memory="
-    "True. Keep CUDA out of the workers. Decode or tokenize once, before the training.",
+    title="Data loading runs in the training process",
+    description="Over 5 % of a step in a DataLoader without workers "
+    "(_SingleProcessDataLoaderIter), while a device idles.",
+    fix="Set num_workers above 0, so that batches are made in parallel with the training, and "
+    "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, before the training.",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
-    match=_match,
+    find=_find,
     advice=(
         *("cpu-preprocess-format", "storage-io-bound", "host-copy-torch-tensor"),
         "host-cpu-tuning",

@@ -9,19 +9,19 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.loaders import in_loader
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     return in_loader(context, single=False)
 
 
 RULE = Rule(
     id="loader-wait",
     family="data-loading",
-    title="The training waits for the workers of its DataLoader",
-    matches="Over 5 % of a step in a DataLoader with workers, while a device idles.",
+    title="The training process waits for DataLoader workers",
+    description="Over 5 % of a step in a DataLoader with workers, while a device idles.",
     fix="Raise num_workers (begin near the number of cores for each device), prefetch_factor, and "
     "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "
-    "Return less from the workers. Train on one batch kept in memory to see what could be gained.",
+    "Return less from the workers. Train on one cached batch to measure what could be gained.",
     reference="torch.utils.data documentation; torch_tb_profiler, DataLoader recommendation",
-    match=_match,
+    find=_find,
     advice=("storage-io-bound", "cpu-preprocess-format", "host-cpu-tuning"),
 )

@@ -11,10 +11,11 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 
 _LONG = 1.5
-"""Times the median, from which on a step is an outlier; with enough steps also from three
-standard deviations above the mean, if it is a tenth above the median at all."""
+"""Times the median from which a step is an outlier; with enough steps also from three standard
+deviations above the mean, if it is at least a tenth above the median."""
 _AT_LEAST = 4
 """Steps without which none is usual."""
 _HOSTS = (Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR, Cause.LAUNCH)
@@ -27,10 +28,14 @@ _PARTS = {
 }
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     last = len(context.analysis.steps.name) - 1  # it ends as the profiler stops
-    steps = [step for step in context.steps if step != last]
-    rows = [row for step, row in zip(context.steps, context.counted, strict=True) if step != last]
+    steps = [step for step in context.steps.indices if step != last]
+    rows = [
+        row
+        for step, row in zip(context.steps.indices, context.steps.report_rows, strict=True)
+        if step != last
+    ]
     if len(rows) < _AT_LEAST:
         return
     from statistics import mean, median, pstdev  # five more modules, for long traces alone
@@ -52,7 +57,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 def _unusual_gaps(context: Context, step: int) -> Int:
     """Gaps with their middle in a step, longer than all gaps of other steps that count."""
-    gaps, known = context.gaps_of(*_HOSTS), context.analysis.gaps
+    gaps, known = context.gaps.of(*_HOSTS), context.analysis.gaps
     mine = context.analysis.steps.at((known.start + known.end)[gaps] // 2) == step
     duration = known.duration[gaps]
     return np.asarray(gaps[mine & (duration > duration[~mine].max(initial=0))])
@@ -66,21 +71,23 @@ def _evidence(row: schema.Step, rows: list[schema.Step], usual: float) -> str:
         for part, said in _PARTS.items()
     }
     said, more = max(grown.items(), key=lambda item: item[1])
-    text = f"{row.duration_us:.0f} us, where the median of {len(rows)} steps is {usual:.0f}; "
-    return text + f"it spends most of that more, {more:.0f} us, {said}"
+    return (
+        f"{format_us(row.duration_us)}, where the median of {len(rows)} steps is "
+        f"{format_us(usual)}; most of the difference, {format_us(more)}, is spent {said}"
+    )
 
 
 RULE = Rule(
     id="step-outlier",
     family="data-loading",
     title="A step takes much longer than the others",
-    matches="Among four or more steps, one above 1.5 times the median, or above the mean by three "
-    "standard deviations. The trace's last is left out: in it the profiler stops. Bills gaps "
-    "longer than any of the other steps.",
+    description="Among four or more steps, one above 1.5 times the median, or above the mean by "
+    "three standard deviations. The trace's last is left out: in it the profiler stops. The cost "
+    "is gaps longer than any of the other steps.",
     fix="Look at what the step does at its longest gap. Loaders: persistent_workers=True, a larger "
     "prefetch_factor. Checkpoints: write them asynchronously. Shapes: warm up with all of them. "
     "Garbage collection: gc.freeze() after the warm-up, or gc.collect() at times of your own.",
     reference="Amazon SageMaker Debugger, rule StepOutlier; torch.utils.data documentation",
     confidence="medium",
-    match=_match,
+    find=_find,
 )

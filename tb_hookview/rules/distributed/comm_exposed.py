@@ -12,45 +12,50 @@ from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.rules.evidence.messages import collectives
 
 _SHARE = 0.1
 _WAITS = (
-    "A collective's time holds the wait for other ranks; one rank's trace cannot tell it from the "
-    "transfer."
+    "A collective's time includes the wait for other ranks; one rank's trace does not separate it "
+    "from the transfer."
 )
-_GRAPHS = "There are CUDA graphs: kernels of theirs that the trace does not list may run meanwhile."
+_GRAPHS = "There are CUDA graphs: their kernels that the trace does not list may run meanwhile."
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    transfers = context.of_kinds("communication") & ~of_batch_norms(context)
+def _find(context: Context) -> Iterator[Occurrence]:
+    transfers = context.device_events.of_kinds("communication") & ~of_batch_norms(context)
     rows, alone = _exposed(context, transfers)
-    exposed = context.per_step(alone.sum())
-    if not context.step_us or exposed <= _SHARE * context.step_us:
+    exposed = context.steps.us_per_step(alone.sum())
+    if not context.steps.duration_us or exposed <= _SHARE * context.steps.duration_us:
         return
-    whole, count = context.device_us(transfers), int(np.count_nonzero(transfers & context.work))
+    whole = context.device_events.us_per_step(transfers)
+    count = int(np.count_nonzero(transfers & context.device_events.counted))
+    share = exposed / context.steps.duration_us
     yield Occurrence(
         place="collectives",
         everywhere=True,
-        evidence=f"{count / len(context.steps):.0f} pieces of communication a step take "
-        f"{whole:.1f} us; for {exposed:.1f} us of a step ({exposed / context.step_us:.0%}) the "
-        "device communicates and computes nothing" + _volume(context),
+        evidence=f"{format_count(count / len(context.steps), 'collective')} a step, "
+        f"{format_us(whole)}; for {format_us(exposed)} of a step ({share:.0%}) nothing "
+        "overlaps them" + _volume(context),
         count=count,
         wasted=rows,
         wasted_ns=alone,
         claims_gain=False,
-        examples=context.work_starts(transfers),
-        caveats=(_WAITS, _GRAPHS) if context.strings(_is_graph_launch) else (_WAITS,),
+        examples=context.device_events.starts(transfers),
+        caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),
     )
 
 
 def _volume(context: Context) -> str:
-    """A phrase of how much the collectives of a step move, "" where the trace does not tell."""
+    """A phrase of how much the collectives of a step move, "" where sizes are unknown."""
     rows, size = collectives(context)
     if not len(rows) or (size < 0).any():
         return ""
-    messages = f"{len(rows)} message{'s' if len(rows) > 1 else ''}"
-    return f"; {context.per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {messages} in all"
+    messages = format_count(len(rows), "message")
+    return (
+        f"; {context.steps.us_per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {messages} in all"
+    )
 
 
 def _is_graph_launch(name: str) -> bool:
@@ -63,8 +68,8 @@ def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
     Where two transfers overlap, the one that began first has their common time.
     """
     work = context.analysis.device_events
-    steps = intervals.normal(context.analysis.steps.window[list(context.steps)])
-    computes = ~context.of_kinds("communication")
+    steps = intervals.normal(context.analysis.steps.window[list(context.steps.indices)])
+    computes = ~context.device_events.of_kinds("communication")
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for device in unique(work.device[transfers]).tolist():
         mine = work.device == device
@@ -83,13 +88,13 @@ def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
 RULE = Rule(
     id="comm-exposed",
     family="distributed",
-    title="The device communicates and computes nothing meanwhile",
-    matches="Collectives that no computation overlaps take more than 10 % of the step. Those of "
-    "synchronized batch norms are not counted.",
-    fix="Give each rank a larger batch; sum gradients over several batches under no_sync(); reduce "
-    "them in bfloat16 by a communication hook; look at the size of buckets, at prefetching (FSDP), "
-    "and at links and topology. Waiting earlier in the code does not help.",
+    title="Communication does not overlap with computation",
+    description="Collectives that no computation overlaps take more than 10 % of the step. Those "
+    "of synchronized batch norms are not counted.",
+    fix="Give each rank a larger batch; accumulate gradients over several batches under no_sync(); "
+    "reduce them in bfloat16 by a communication hook; check the size of buckets, prefetching "
+    "(FSDP), links and topology. Waiting earlier in the code does not help.",
     reference="torch_tb_profiler; Holistic Trace Analysis, communication computation overlap",
-    match=_match,
+    find=_find,
     advice=("rank-straggler",),
 )

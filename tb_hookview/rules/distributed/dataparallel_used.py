@@ -9,6 +9,7 @@ import numpy as np
 from tb_hookview.arrays.joins import unique
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 
 _MOVES = (
     *("Broadcast", "BroadcastBackward", "Scatter", "ScatterBackward", "Gather", "GatherBackward"),
@@ -17,20 +18,26 @@ _MOVES = (
 _MARK = "DataParallel.forward"
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    forwards = context.named(_MARK) & context.rows
-    replicates = context.named("Broadcast") & context.named("Scatter").any() & context.rows
+def _find(context: Context) -> Iterator[Occurrence]:
+    forwards = context.rows.named(_MARK) & context.rows.counted
+    replicates = (
+        context.rows.named("Broadcast") & context.rows.named("Scatter").any() & context.rows.counted
+    )
     calls = forwards if forwards.any() else replicates
     work = context.analysis.device_events
-    devices = unique(work.device[context.work & (work.launch >= 0)])
+    devices = unique(work.device[context.device_events.counted & (work.launch >= 0)])
     if not calls.any() or len(devices) < 2:
         return
-    moves = context.work_launched(context.inside(context.named(*_MOVES))) & context.work
+    moves = (
+        context.device_events.launched_by(context.rows.inside(context.rows.named(*_MOVES)))
+        & context.device_events.counted
+    )
     yield Occurrence(
         place="DataParallel",
         everywhere=True,
         evidence=f"one process works on {len(devices)} devices; to replicate the model, scatter "
-        f"its input and gather its output takes {context.device_us(moves):.1f} us a step of them",
+        "its input and gather its output takes "
+        f"{format_us(context.device_events.us_per_step(moves))} a step of them",
         count=int(np.count_nonzero(calls)),
         wasted=np.flatnonzero(moves),
         claims_gain=False,
@@ -43,10 +50,10 @@ RULE = Rule(
     id="dataparallel-used",
     family="distributed",
     title="DataParallel drives several devices from one process",
-    matches="DataParallel.forward, or the functions Broadcast and Scatter, and work launched on "
+    description="DataParallel.forward, or the functions Broadcast and Scatter, and launches on "
     "more than one device.",
     fix="Use DistributedDataParallel with one process per device: the model is replicated once "
     "instead of in every step. It needs a launcher (torchrun) and memory for its buckets.",
     reference="torch_tb_profiler; torch.nn.DataParallel documentation",
-    match=_match,
+    find=_find,
 )

@@ -1,4 +1,4 @@
-"""Batch norms share their statistics between ranks."""
+"""Batch norms that share their statistics between ranks."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ import numpy as np
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 
 _FUNCTIONS = ("SyncBatchNorm", "SyncBatchNormBackward", "SyncBatchNormFunctionBackward")
 
 
 def of_batch_norms(context: Context) -> Bool:
     """Communication launched by synchronized batch norms, shape (d,)."""
-    inside = context.inside(context.named(*_FUNCTIONS))
-    return context.work_launched(inside) & context.of_kinds("communication")
+    inside = context.rows.inside(context.rows.named(*_FUNCTIONS))
+    return context.device_events.launched_by(inside) & context.device_events.of_kinds(
+        "communication"
+    )
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    transfers = of_batch_norms(context) & context.work
+def _find(context: Context) -> Iterator[Occurrence]:
+    transfers = of_batch_norms(context) & context.device_events.counted
     if not transfers.any():
         return
-    calls = np.count_nonzero(context.named(*_FUNCTIONS) & context.rows)
-    time = context.device_us(transfers)
+    calls = np.count_nonzero(context.rows.named(*_FUNCTIONS) & context.rows.counted)
+    time = context.device_events.us_per_step(transfers)
     yield Occurrence(
         place="SyncBatchNorm",
         everywhere=True,
-        evidence=f"{calls / len(context.steps):.0f} calls a step of synchronized batch norms, "
-        f"forward and backward, with {np.count_nonzero(transfers) / len(context.steps):.0f} "
-        f"collectives that take {time:.1f} us",
+        evidence=f"{format_count(calls / len(context.steps), 'call')} a step of synchronized "
+        "batch norms, forward and backward, with "
+        f"{format_count(transfers.sum() / len(context.steps), 'collective')}, {format_us(time)}",
         count=int(calls),
         wasted=np.flatnonzero(transfers),
-        examples=context.work_starts(transfers),
+        examples=context.device_events.starts(transfers),
         caveats=("Part of this time may overlap with computation.",),
     )
 
@@ -41,10 +44,10 @@ def _match(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="sync-batchnorm",
     family="distributed",
-    title="Batch norms wait for all ranks",
-    matches="Collectives launched inside the function SyncBatchNorm or its backward.",
+    title="SyncBatchNorm communicates in every call",
+    description="Collectives launched inside the function SyncBatchNorm or its backward.",
     fix="Use plain BatchNorm where a device sees 16 samples or more; else GroupNorm or LayerNorm, "
     "frozen statistics, or synchronize a few layers only.",
     reference="torch.nn.SyncBatchNorm documentation; PyTorch issue 78549",
-    match=_match,
+    find=_find,
 )

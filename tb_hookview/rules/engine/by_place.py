@@ -1,4 +1,4 @@
-"""Matches of the rules that explain waits: one per module and place."""
+"""Occurrences of the rules that explain syncs: one per module and place."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
+from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.schema.rules import Confidence
 
 LATENT = (
-    "the device did not idle behind it in this trace; it still keeps the host from running ahead, "
+    "the device did not idle after it in this trace; it still keeps the host from running ahead, "
     "and the code around it out of a CUDA graph"
 )
 _OPERATOR = r"(?!autograd::)\w+::.+"
 """Operators of a library; a Python function of autograd around them says less."""
-UNKNOWN = "the trace does not tell what the device did meanwhile"
+UNKNOWN = "the trace does not show what the device did meanwhile"
 
 
 def by_place(
     context: Context,
-    waits: Bool,
+    syncs: Bool,
     *,
     note: str = "",
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
 ) -> Iterator[Occurrence]:
-    """Yield one match for each module and place of some waits.
+    """Yield one occurrence for each module and place of some syncs.
 
     Args:
         context: the trace.
-        waits: which waits, shape (w,); those of steps that do not count are left out.
+        syncs: which syncs, shape (s,); those that do not count are left out.
         note: a phrase that the evidence ends with.
-        caveats: sentences for every match.
+        caveats: sentences for every occurrence.
         confidence: where it differs from the rule's.
     """
-    found = np.flatnonzero(waits & context.own_waits)
+    found = np.flatnonzero(syncs & context.syncs.counted)
     if not len(found):
         return
     operator = _operators(context, found)
-    rows = context.waits.position[found]
+    rows = context.syncs.row[found]
     for (module, place), members in places_of(context, rows, operator).items():
         group = found[members]
         yield Occurrence(
@@ -50,8 +51,8 @@ def by_place(
             module=module,
             evidence=_evidence(context, group) + (f"; {note}" if note else ""),
             count=len(group),
-            gaps=context.gaps_of_waits(group),
-            examples=context.waits.start[group],
+            gaps=context.gaps.of_syncs(group),
+            examples=context.syncs.start[group],
             caveats=caveats,
             confidence=confidence,
             latent=UNKNOWN if context.analysis.sync_idle is None else LATENT,
@@ -59,13 +60,12 @@ def by_place(
 
 
 def _operators(context: Context, found: Int) -> Int:
-    """Outermost operator of a library around each wait; else the innermost of any; -1 for none."""
-    outermost, innermost = context.waits.outermost(_OPERATOR), context.waits.operator
+    """Outermost operator of a library around each sync; else the innermost of any; -1 for none."""
+    outermost, innermost = context.syncs.outermost(_OPERATOR), context.syncs.operator
     return np.where((innermost >= 0) & (outermost >= 0), outermost, innermost)[found]
 
 
 def _evidence(context: Context, group: Int) -> str:
-    blocked = (context.waits.end - context.waits.start)[group].sum()
-    times = f"{len(group)} wait{'s' if len(group) > 1 else ''}"
-    steps = f"{len(context.steps)} step{'s' if len(context.steps) > 1 else ''}"
-    return f"{times} in {steps}, the host blocked {context.per_step(blocked):.1f} us a step"
+    blocked = context.steps.us_per_step((context.syncs.end - context.syncs.start)[group].sum())
+    syncs, steps = format_count(len(group), "sync"), format_count(len(context.steps), "step")
+    return f"{syncs} in {steps}, the host blocked for {format_us(blocked)} a step"

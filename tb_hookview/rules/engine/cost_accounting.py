@@ -1,9 +1,9 @@
-"""From matches to findings: which rule pays for which gap, and what that comes to.
+"""From occurrences to findings: which rule is charged for what, and what that comes to.
 
-Rules are asked in their order of priority. A match is billed for the gaps of the device that it is
-blamed for, and for the time of the work that it calls wasted, less what is billed already: no gap,
-and no piece of work, is paid for twice. Each gap has one cause to begin with (`gaps.py`), and time
-in which the profiler was at work is no rule's.
+Rules are asked in their order of priority. An occurrence is charged for the gaps of the device that
+it causes, and for the time of the device events that it calls wasted, less what is charged already:
+no gap and no device event is charged twice. Each gap has one cause to begin with (`gaps.py`), and
+time in which the profiler was at work is charged to no rule.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tb_hookview import schema
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""
@@ -24,82 +25,84 @@ _EXAMPLES = 20
 _SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
-def find(context: Context) -> list[schema.Finding]:
-    """Every place where a rule holds, dearest first; those that cost nothing now come last."""
-    if not context.steps:
+def findings(context: Context) -> list[schema.Finding]:
+    """Every place where a rule holds, most expensive first; those that cost nothing come last."""
+    if not len(context.steps):
         return []
     by_id = {rule.id: rule for rule in context.rules}
-    ledger = _Ledger(context)
-    findings = []
+    account = _Account(context)
+    found = []
     for rule in context.rules:
-        for match in matches(rule, context):
-            bill = ledger.bill(match)
-            if bill.idle_us or bill.wasted_us or match.latent:
-                findings.append(_finding(rule, match, bill, context, by_id))
-    return sorted(findings, key=lambda finding: finding.cost_us_per_step or 0.0, reverse=True)
+        for occurrence in occurrences(rule, context):
+            charge = account.charge(occurrence)
+            if charge.idle_us or charge.wasted_us or occurrence.latent:
+                found.append(_finding(rule, occurrence, charge, context, by_id))
+    return sorted(found, key=lambda finding: finding.cost_us_per_step or 0.0, reverse=True)
 
 
-def matches(rule: Rule, context: Context) -> Iterable[Occurrence]:
+def occurrences(rule: Rule, context: Context) -> Iterable[Occurrence]:
     """Where a rule holds."""
-    if rule.match is not None:
-        return rule.match(context)
-    return by_place(context, context.explained_by(rule)) if rule.waits is not None else ()
+    if rule.find is not None:
+        return rule.find(context)
+    return by_place(context, context.explained_by(rule)) if rule.explains is not None else ()
 
 
-class _Bill(NamedTuple):
-    """What a match is billed for, microseconds a step."""
+class _Charge(NamedTuple):
+    """What an occurrence is charged for, microseconds a step."""
 
     idle_us: float
     wasted_us: float
     elsewhere_us: float
-    """Wasted time that others were billed for."""
+    """Wasted time that other occurrences were charged for."""
 
 
-class _Ledger:
-    """What is billed already."""
+class _Account:
+    """What is charged already."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._billed = np.zeros(len(context.analysis.gaps), bool)
+        self._charged = np.zeros(len(context.analysis.gaps), bool)
         self._left = context.analysis.device_events.duration.copy()
 
-    def bill(self, match: Occurrence) -> _Bill:
-        """Bill a match for what nobody was billed for yet."""
-        per_step, work = self._context.per_step, self._context.analysis.device_events
-        new = match.gaps[~self._billed[match.gaps]]
-        self._billed[new] = True
-        wanted = work.duration[match.wasted] if match.wasted_ns is None else match.wasted_ns
-        taken = np.minimum(wanted, self._left[match.wasted])
-        self._left[match.wasted] -= taken
-        return _Bill(
-            idle_us=per_step(self._context.analysis.gaps.duration[new].sum()),
-            wasted_us=per_step(taken.sum()),
-            elsewhere_us=per_step((wanted - taken).sum()),
+    def charge(self, occurrence: Occurrence) -> _Charge:
+        """Charge an occurrence for what no other was charged for yet."""
+        context, wasted = self._context, occurrence.wasted
+        new = occurrence.gaps[~self._charged[occurrence.gaps]]
+        self._charged[new] = True
+        wanted = occurrence.wasted_ns
+        if wanted is None:
+            wanted = context.analysis.device_events.duration[wasted]
+        taken = np.minimum(wanted, self._left[wasted])
+        self._left[wasted] -= taken
+        return _Charge(
+            idle_us=context.gaps.us_per_step(new),
+            wasted_us=context.steps.us_per_step(taken.sum()),
+            elsewhere_us=context.steps.us_per_step((wanted - taken).sum()),
         )
 
 
 def _finding(
-    rule: Rule, match: Occurrence, bill: _Bill, context: Context, by_id: dict[str, Rule]
+    rule: Rule, occurrence: Occurrence, charge: _Charge, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
-    cost = bill.idle_us + bill.wasted_us
-    known = context.idle_us is not None
-    gain = min(bill.idle_us, context.idle_us or 0.0) + bill.wasted_us * match.saved
+    cost, idle = charge.idle_us + charge.wasted_us, context.steps.idle_us
+    known = idle is not None
+    gain = min(charge.idle_us, idle or 0.0) + charge.wasted_us * occurrence.saved
     return schema.Finding(
         rule=rule.id,
-        severity=_severity(cost, context.step_us),
+        severity=_severity(cost, context.steps.duration_us),
         title=rule.title,
-        module=match.module,
-        where=_where(match),
+        module=occurrence.module,
+        where=_where(occurrence),
         cost_us_per_step=cost if known else None,
-        gain_us_per_step=gain if known and match.claims_gain else None,
-        evidence="; ".join(_evidence(match, bill, known=known)),
+        gain_us_per_step=gain if known and occurrence.claims_gain else None,
+        evidence="; ".join(_evidence(occurrence, charge, known=known)),
         fix=rule.fix,
-        confidence=match.confidence or rule.confidence,
+        confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
         advice=[_advice(by_id[advice]) for advice in rule.advice],
-        count=match.count,
-        examples=[start / 1000 for start in _starts(match)],
-        caveats=[*match.caveats, *(_distortion(context) if bill.idle_us else ())],
+        count=occurrence.count,
+        examples=[start / 1000 for start in _starts(occurrence)],
+        caveats=[*occurrence.caveats, *(_distortion(context) if charge.idle_us else ())],
     )
 
 
@@ -112,29 +115,30 @@ def _distortion(context: Context) -> Iterator[str]:
         yield _SLOWED.format(" and ".join(recorded))
 
 
-def _where(match: Occurrence) -> str:
-    if match.everywhere:
-        return match.place
-    module = "outside every module" if match.module is None else match.module or "(root)"
-    return f"{module}, {match.place}" if match.place else module
+def _where(occurrence: Occurrence) -> str:
+    if occurrence.everywhere:
+        return occurrence.place
+    path = occurrence.module
+    module = "outside every module" if path is None else path or "(root)"
+    return f"{module}, {occurrence.place}" if occurrence.place else module
 
 
-def _evidence(match: Occurrence, bill: _Bill, *, known: bool) -> Iterator[str]:
-    yield match.evidence
-    if bill.elsewhere_us:
-        yield f"{bill.elsewhere_us:.1f} us of that time are in the cost of other findings"
-    if bill.idle_us:
-        yield f"the device idled {bill.idle_us:.1f} us a step because of it"
-    elif match.latent and not bill.wasted_us:
-        yield match.latent
-    if known and not match.claims_gain:
-        yield "what the remedy gains cannot be told from this trace"
+def _evidence(occurrence: Occurrence, charge: _Charge, *, known: bool) -> Iterator[str]:
+    yield occurrence.evidence
+    if charge.elsewhere_us:
+        yield f"{format_us(charge.elsewhere_us)} of that time are in the cost of other findings"
+    if charge.idle_us:
+        yield f"the device idled {format_us(charge.idle_us)} a step because of it"
+    elif occurrence.latent and not charge.wasted_us:
+        yield occurrence.latent
+    if known and not occurrence.claims_gain:
+        yield "this trace does not show what the fix gains"
 
 
-def _starts(match: Occurrence) -> list[int]:
-    if match.examples is None:
+def _starts(occurrence: Occurrence) -> list[int]:
+    if occurrence.examples is None:
         return []
-    return [int(start) for start in np.sort(match.examples)[:_EXAMPLES]]
+    return [int(start) for start in np.sort(occurrence.examples)[:_EXAMPLES]]
 
 
 def _advice(rule: Rule) -> schema.Advice:

@@ -14,20 +14,19 @@ from tb_hookview.rules.engine.context import Context
 def places_of(
     context: Context, rows: Int, operator: Int | None = None
 ) -> dict[tuple[str | None, str], Int]:
-    """Indices into `rows` (forest rows) by module path and by node or operator.
+    """Indices into `rows` (of the call tree) by module path and by node or operator.
 
     A row in no operator stands for itself.
 
     Args:
         context: the trace.
-        rows: forest rows.
-        operator: the operator around each that is to name it, -1 for none; the outermost unless
-            told.
+        rows: rows of the call tree.
+        operator: the operator around each that names it, -1 for none; by default the outermost.
     """
     analysis, host = context.analysis, context.host
     if not len(rows):
         return {}
-    operator = context.outermost_operator_of(rows) if operator is None else operator
+    operator = context.rows.outermost_operator_of(rows) if operator is None else operator
     node = lookup(analysis.nodes.row, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
     paths, texts = analysis.modules.path, analysis.trace.strings

@@ -1,4 +1,4 @@
-"""What a rule is, and what it says of a trace when it matches."""
+"""What a rule is, and what it finds in a trace."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Occurrence(Struct, frozen=True):
     count: int = 1
     """How often it was seen."""
     gaps: Int = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Rows of `Analysis.gaps` that it is to blame for. One that a rule of higher priority was
-    billed for is taken off again."""
+    """Rows of `Analysis.gaps` that it causes. Those that a rule of higher priority was charged for
+    are subtracted."""
     wasted: Int = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `DeviceEvents`, in steps that count, that could be avoided or shortened. Time that a
     rule of higher priority was charged for is subtracted."""
     wasted_ns: Int | None = None
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
-    """That part of the wasted time which the remedy saves."""
+    """That part of the wasted time which the fix saves."""
     claims_gain: bool = True
-    """False where the trace cannot tell what the remedy gains; the gain is then null, and the
+    """False where the trace does not show what the fix gains; the gain is then null, and the
     evidence or a caveat says why."""
     confidence: Confidence | None = None
     """Where it differs from the rule's."""
@@ -48,14 +48,14 @@ class Occurrence(Struct, frozen=True):
     caveats: tuple[str, ...] = ()
     """Sentences about what may make the figures wrong."""
     latent: str = ""
-    """Why it matters although it costs nothing in this trace; without, such a match is no
+    """Why it matters although it costs nothing in this trace; without, such an occurrence is not a
     finding."""
 
 
 class Rule(Struct, frozen=True):
     """One cause of lost time: how it is seen, what it costs, what to do about it.
 
-    A rule with neither `waits` nor `match` cannot be seen in a trace. It is never a finding, and
+    A rule with neither `explains` nor `find` cannot be seen in a trace. It is never a finding, and
     appears as advice under the findings of rules that name it.
     """
 
@@ -63,24 +63,24 @@ class Rule(Struct, frozen=True):
     family: Family
     title: str
     """What is wrong, a phrase that stands by itself."""
-    matches: str
-    """What in a trace makes it hold, in words."""
+    description: str
+    """What in a trace makes it hold, in words; `matches` in JSON."""
     fix: str
     """What to do about it, in whole sentences."""
     reference: str
     confidence: Confidence = "high"
-    waits: Callable[[Context], Bool] | None = None
-    """Which waits it explains, shape (w,) over `Context.waits`. Each wait is explained by the first
+    explains: Callable[[Context], Bool] | None = None
+    """Which syncs it explains, shape (s,) over `Context.syncs`. Each sync is explained by the first
     rule of `RULES` that claims it; that rule's id is its `cause`."""
-    match: Callable[[Context], Iterable[Occurrence]] | None = None
-    """Where it holds. None: one match per module and place of the waits it explains."""
+    find: Callable[[Context], Iterable[Occurrence]] | None = None
+    """Where it holds. None: one occurrence per module and place of the syncs it explains."""
     advice: tuple[str, ...] = ()
     """Ids of rules that no trace shows and that belong under this one's findings."""
 
     @property
     def visible(self) -> bool:
         """Whether a trace can show it."""
-        return self.waits is not None or self.match is not None
+        return self.explains is not None or self.find is not None
 
     def described(self) -> RuleInfo:
         """Return everything that is known of it without a trace."""
@@ -89,14 +89,9 @@ class Rule(Struct, frozen=True):
             family=self.family,
             title=self.title,
             visible=self.visible,
-            matches=self.matches,
+            matches=self.description,
             fix=self.fix,
             reference=self.reference,
             confidence=self.confidence,
             advice=list(self.advice),
         )
-
-
-def counted(number: int, thing: str, plural: str = "s") -> str:
-    """So many things, in words."""
-    return f"{number} {thing}{'' if number == 1 else plural}"

@@ -1,6 +1,6 @@
-"""Questions about the host's waits: what is around each, what it copied, what came before it.
+"""Syncs of the host, for rules: what is around each, what it copied, what came before it.
 
-Masks are over all waits of the trace, shape (w,). A wait that no operator asked for lies in none.
+Masks are over all syncs of the trace, shape (s,). A sync that no operator asked for lies in none.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays.joins import asof, isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.rows import RowContext
 from tb_hookview.trace import EventCategory
 
 _TO_DEVICE = re.compile(r"HtoD|HostToDevice|Host -> Device", re.IGNORECASE)
@@ -29,16 +30,17 @@ class Direction(IntEnum):
     """Which way a copy goes."""
 
     NONE = 0
-    """No copy, or none that the trace tells of."""
+    """No copy, or none that the trace knows."""
     TO_DEVICE = 1
     TO_HOST = 2
     OTHER = 3
 
 
-class Waits(Struct, frozen=True, dict=True):
-    """Waits of a trace, by start."""
+class SyncContext(Struct, frozen=True, dict=True):
+    """Syncs of a trace, by start."""
 
     analysis: Analysis
+    rows: RowContext
 
     def __len__(self) -> int:
         return len(self.analysis.syncs)
@@ -53,24 +55,36 @@ class Waits(Struct, frozen=True, dict=True):
         """End of each, nanoseconds."""
         return self.analysis.syncs.end
 
+    @cached_property
+    def counted(self) -> Bool:
+        """Syncs of the training in steps that count.
+
+        The profiler's own is not one, nor is one on a thread that launches no kernels and marks no
+        steps: the host may block there, as a loader does that pins memory, or a checkpoint writer.
+        """
+        counted = self.rows.steps.contain(self.start) & ~self.analysis.syncs.by_profiler
+        if not self.analysis.launches_known:
+            return np.asarray(counted)
+        return np.asarray(counted & self.rows.on_training_thread(self.row))
+
     @property
-    def position(self) -> Int:
-        """Forest row of the call that waited."""
+    def row(self) -> Int:
+        """Call tree row of the call that blocked."""
         return self.analysis.syncs.row
 
     @property
     def operator(self) -> Int:
-        """Forest row of the innermost operator around it, -1 for none."""
+        """Call tree row of the innermost operator around it, -1 for none."""
         return self.analysis.syncs.operator
 
     @cached_property
     def around(self) -> Int:
-        """Forest rows around each wait, shape (w, depth): innermost first, then -1.
+        """Call tree rows around each sync, shape (s, depth): innermost first, then -1.
 
-        They begin with the operator; a wait without one has what is around its call.
+        They begin with the operator; a sync without one has what is around its call.
         """
         parent = self.analysis.call_tree.parent
-        row = np.where(self.operator >= 0, self.operator, lookup(parent, self.position))
+        row = np.where(self.operator >= 0, self.operator, lookup(parent, self.row))
         found = []
         while (row >= 0).any():
             found.append(row)
@@ -78,15 +92,15 @@ class Waits(Struct, frozen=True, dict=True):
         return np.stack(found, axis=1) if found else np.zeros((len(self), 0), np.int64)
 
     def inside(self, *names: str) -> Bool:
-        """Waits in an operator, node or annotation of one of these names, at any depth."""
+        """Syncs in an operator, node or annotation of one of these names, at any depth."""
         return np.asarray(self._outermost(lambda text: text in names) >= 0)
 
     def inside_matching(self, pattern: str) -> Bool:
-        """Waits in a row whose whole name a regular expression matches, at any depth."""
+        """Syncs in a row whose whole name a regular expression matches, at any depth."""
         return np.asarray(self.outermost(pattern) >= 0)
 
     def outermost(self, pattern: str) -> Int:
-        """Outermost row around each wait whose whole name matches, -1 for none."""
+        """Outermost row around each sync whose whole name matches, -1 for none."""
         return self._outermost(re.compile(pattern).fullmatch)
 
     def _outermost(self, test: Callable[[str], object]) -> Int:
@@ -107,23 +121,23 @@ class Waits(Struct, frozen=True, dict=True):
 
     @cached_property
     def _texts_around(self) -> dict[int, str]:
-        """Every name that is around any wait, by its index."""
+        """Every name that is around any sync, by its index."""
         texts, strings = self.analysis.trace.strings, unique(self._strings_around)
         return {string: texts[string] for string in strings.tolist() if string >= 0}
 
     def in_role(self, *roles: Role) -> Bool:
-        """Waits in a row of one of these roles, at any depth."""
+        """Syncs in a row of one of these roles, at any depth."""
         role = lookup(self.analysis.host.role, self.around)
         return np.asarray(isin(role, [int(r) for r in roles]).any(axis=1))
 
     @cached_property
     def reads_value(self) -> Bool:
-        """Waits that bring one value to Python: `item()`, `float(t)`, `if t:`."""
+        """Syncs that bring one value to Python: `item()`, `float(t)`, `if t:`."""
         return self.inside("aten::item", "aten::_local_scalar_dense")
 
     @cached_property
     def prints(self) -> Bool:
-        """Waits in the selection of finite values other than 0 by which torch formats a tensor."""
+        """Syncs in the selection of finite values other than 0 by which torch formats a tensor."""
         chosen = self.outermost("aten::masked_select")
         both = ("aten::__and__", "aten::bitwise_and")
         compared = self.before(chosen, *both)
@@ -135,9 +149,9 @@ class Waits(Struct, frozen=True, dict=True):
 
     @cached_property
     def direction(self) -> Int:
-        """`Direction` of the copy that each wait is for."""
-        events, work = self.analysis.trace.events, self.analysis.device_events
-        name = np.where(self.copy >= 0, events.name[lookup(work.event, self.copy)], -1)
+        """`Direction` of the copy that each sync is for."""
+        event = lookup(self.analysis.device_events.event, self.copy)
+        name = np.where(self.copy >= 0, self.analysis.trace.events.name[event], -1)
         found = np.full(len(self), Direction.NONE, np.int64)
         for string in unique(name[name >= 0]).tolist():
             found[name == string] = _direction(self.analysis.trace.strings[string])
@@ -145,32 +159,28 @@ class Waits(Struct, frozen=True, dict=True):
 
     @cached_property
     def copy(self) -> Int:
-        """Row of `DeviceEvents` of the copy that each wait is for, -1 for none known.
+        """Row of `DeviceEvents` of the copy that each sync is for, -1 for none known.
 
-        A copy that waits itself is the wait's own call; any other is the call before the wait, in
-        the same operator. Either way the wait is the first of its thread to end after the copy's
+        A copy that blocks is the sync's own call; any other is the call before the sync, in the
+        same operator. Either way the sync is the first of its thread to end after the copy's
         call began.
         """
-        work, call_tree, syncs = (
-            self.analysis.device_events,
-            self.analysis.call_tree,
-            self.analysis.syncs,
-        )
-        is_copy = self.analysis.trace.events.kind[work.event] == EventCategory.COPY
-        copies = np.flatnonzero(is_copy & (work.launch >= 0))
-        launch = work.launch[copies]
+        events, call_tree = self.analysis.device_events, self.analysis.call_tree
+        is_copy = self.analysis.trace.events.kind[events.event] == EventCategory.COPY
+        copies = np.flatnonzero(is_copy & (events.launch >= 0))
+        launch, syncs = events.launch[copies], self.analysis.syncs
         thread = call_tree.thread
-        wait = asof(thread[self.position], -syncs.end, thread[launch], -call_tree.start[launch])
+        sync = asof(thread[self.row], -syncs.end, thread[launch], -call_tree.start[launch])
         operator = self.analysis.host.operator_around[launch]
-        belongs = (wait >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, wait))
+        belongs = (sync >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, sync))
         found = np.full(len(self), -1, np.int64)
-        found[wait[belongs]] = copies[belongs]
+        found[sync[belongs]] = copies[belongs]
         return found
 
     # What the host did before and after
 
     def before(self, row: Int, *skipped: str) -> Int:
-        """Last operator before each row (shape (w,)) in the same operator, or in none; -1 for none.
+        """Last operator before each row (shape (s,)) in the same operator, or in none; -1 for none.
 
         Those of a `skipped` name are passed over; torch's annotations of the optimizer count.
         """
@@ -184,16 +194,16 @@ class Waits(Struct, frozen=True, dict=True):
         return self._sibling(rows, -call_tree.start[rows], row, -call_tree.start[row] - 1)
 
     def last_before(self, wanted: Bool) -> Int:
-        """Last of some forest rows to start on the thread before each wait, -1 for none."""
+        """Last of some call tree rows to start on the thread before each sync, -1 for none."""
         call_tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
-        thread = call_tree.thread[self.position]
+        thread = call_tree.thread[self.row]
         return lookup(rows, asof(call_tree.thread[rows], call_tree.start[rows], thread, self.start))
 
-    def _sibling(self, rows: Int, time: Int, row: Int, moment: Int) -> Int:
+    def _sibling(self, rows: Int, start: Int, row: Int, time: Int) -> Int:
         key, found = self._siblings, np.full(len(self), -1, np.int64)
         asked = np.flatnonzero(row >= 0)
         if len(asked):
-            last = asof(key[rows], time, key[row[asked]], moment[asked])
+            last = asof(key[rows], start, key[row[asked]], time[asked])
             found[asked] = lookup(rows, last)
         return found
 
@@ -207,7 +217,7 @@ class Waits(Struct, frozen=True, dict=True):
 
     @cached_property
     def _candidates(self) -> Int:
-        """Operators in the same operator as one around any wait, or on its thread in none."""
+        """Operators in the same operator as one around any sync, or on its thread in none."""
         host, key = self.analysis.host, self._siblings
         operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
         rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
@@ -228,7 +238,7 @@ class Waits(Struct, frozen=True, dict=True):
         return np.array(known, object)[place]
 
     def named(self, row: Int, *names: str) -> Bool:
-        """Which rows (shape (w,), -1 for none) have one of these names."""
+        """Which rows (shape (s,), -1 for none) have one of these names."""
         return np.isin(self.names(row), names)
 
 

@@ -1,4 +1,4 @@
-"""Copies to the device: which memory they come from, and matches of the rules about them."""
+"""Copies to the device: the memory they come from, and occurrences of the rules about them."""
 
 from __future__ import annotations
 
@@ -16,48 +16,47 @@ from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
+from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.schema.rules import Confidence
 from tb_hookview.trace import EventCategory
 
 PAGEABLE = r"HtoD \(Pageable"
 PINNED = r"HtoD \(Pinned"
-UNTOLD = r"HtoD \(Host"
-"""HIP does not tell whether memory of the host is pinned."""
+UNKNOWN = r"HtoD \(Host"
+"""HIP does not record whether memory of the host is pinned."""
 _SMALL = 64 * 1024
 """Bytes up to which a copy counts as small."""
 _SMALL_NS = 10_000
-"""Device time up to which one does whose bytes the trace does not tell."""
+"""Device time up to which a copy of unknown size does."""
 _LARGE = 1 << 20
 """Bytes from which on a copy's rate is that of the link."""
 FASTER_PINNED = 0.5
 """Part of a copy's time saved by pinned memory, which is at least twice as fast."""
 ASSUMES_FASTER = "Assumes that the copy takes half as long from pinned memory."
-NO_STEPS = (
-    "The trace marks no steps: what is copied once cannot be told from what is copied each step."
-)
+NO_STEPS = "The trace marks no steps: copies made once are not separated from those of each step."
 
 
 def uploads(context: Context, memory: str) -> Bool:
-    """Device work of any step: copies to the device from some kind of memory, shape (d,)."""
-    return context.copies_matching(memory)
+    """Copies to the device from some kind of memory, in any step, shape (d,)."""
+    return context.device_events.copies_matching(memory)
 
 
 def bytes_of(context: Context) -> Int:
-    """Bytes that each piece of device work moves, -1 for not told, shape (d,)."""
+    """Bytes that each device event moves, -1 for unknown, shape (d,)."""
     return context.analysis.trace.events.bytes[context.analysis.device_events.event]
 
 
 def small(context: Context) -> Bool:
-    """Device work that moves little, by its bytes or, untold, by its time, shape (d,)."""
+    """Device events that move little, by their bytes or, if unknown, by their time, shape (d,)."""
     moved, duration = bytes_of(context), context.analysis.device_events.duration
     return np.where(moved >= 0, moved <= _SMALL, duration <= _SMALL_NS)
 
 
 def saved_by_pinning(context: Context, copies: Int) -> tuple[float, str]:
-    """Part of the time of some copies that pinned memory saves, and what this supposes.
+    """Part of the time of some copies that pinned memory saves, and what this assumes.
 
-    The rate of the trace's copies from pinned memory tells it, but not of small ones: those take
-    as long as their start.
+    It follows from the rate of the trace's copies from pinned memory, but not for small ones: those
+    take as long as their start.
     """
     moved, duration = bytes_of(context), context.analysis.device_events.duration
     pinned = uploads(context, PINNED) & (moved >= _LARGE) & (duration > 0)
@@ -66,28 +65,28 @@ def saved_by_pinning(context: Context, copies: Int) -> tuple[float, str]:
         return FASTER_PINNED, ASSUMES_FASTER
     rate = moved[pinned].sum() / duration[pinned].sum()  # bytes a nanosecond: GB/s
     saved = 1 - moved[copies].sum() / rate / time
-    supposed = f"Supposes the {rate:.1f} GB/s of this trace's copies from pinned memory."
-    return float(np.clip(saved, 0.0, 1.0)), supposed
+    assumed = f"Assumes the {rate:.1f} GB/s of this trace's copies from pinned memory."
+    return float(np.clip(saved, 0.0, 1.0)), assumed
 
 
-def waits_for(context: Context, copies: Bool) -> Bool:
-    """Waits that are for one of some copies, shape (w,)."""
-    copy = context.waits.copy
+def syncs_for(context: Context, copies: Bool) -> Bool:
+    """Syncs that are for one of some copies, shape (s,)."""
+    copy = context.syncs.copy
     return np.asarray(lookup(copies.astype(np.int64), copy) == 1)
 
 
 def blocking(context: Context) -> Bool:
-    """Waits for a copy that the program let block: a synchronize behind it, or one that waits."""
-    waits, analysis = context.waits, context.analysis
-    launch = lookup(analysis.device_events.launch, waits.copy)
-    synchronized = waits.end > lookup(context.call_tree.end, launch)
+    """Syncs for a copy that the program let block: a synchronize after it, or a blocking copy."""
+    syncs, analysis = context.syncs, context.analysis
+    launch = lookup(analysis.device_events.launch, syncs.copy)
+    synchronized = syncs.end > lookup(context.call_tree.end, launch)
     return np.asarray(
         (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
     )
 
 
 def exposed(context: Context, copies: Int) -> Int:
-    """Time of some device work (rows) in which its device ran no kernel, nanoseconds."""
+    """Time of some device events (rows) in which their device ran no kernel, nanoseconds."""
     work, alone = context.analysis.device_events, np.zeros(len(copies), np.int64)
     kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
     for device in unique(work.device[copies]):
@@ -109,78 +108,79 @@ def by_place_of_copies(
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
 ) -> Iterator[Occurrence]:
-    """Yield one match for each module and operator that asked for some copies.
+    """Yield one occurrence for each module and operator that asked for some copies.
 
     Args:
         context: the trace.
         copies: rows of `DeviceEvents` whose launch is known.
-        saved: part of the time without a kernel beside it that the remedy saves.
+        saved: part of the time without an overlapping kernel that the fix saves.
         pinning: take what pinned memory saves for that.
         note: a phrase that the evidence ends with.
-        caveats: sentences for every match.
+        caveats: sentences for every occurrence.
         confidence: where it differs from the rule's.
     """
     if not len(copies):
         return
     launch = context.analysis.device_events.launch[copies]
-    if not context.has_steps:
+    if not context.steps.marked:
         caveats = (*caveats, NO_STEPS)
     for (module, place), members in places_of(context, launch).items():
         group = copies[members]
-        waits = np.flatnonzero(isin(context.waits.copy, group))
+        syncs = np.flatnonzero(isin(context.syncs.copy, group))
         alone = exposed(context, group)
-        supposed = caveats
+        assumed = caveats
         if pinning:
             saved, caveat = saved_by_pinning(context, group)
-            supposed = (*caveats, caveat)
+            assumed = (*caveats, caveat)
         yield Occurrence(
             place=place,
             module=module,
-            evidence=_evidence(context, group, waits, context.per_step(alone.sum()))
+            evidence=_evidence(context, group, syncs, context.steps.us_per_step(alone.sum()))
             + (f"; {note}" if note else ""),
             count=len(group),
-            gaps=_gaps(context, group, waits),
+            gaps=_gaps(context, group, syncs),
             wasted=group if saved else group[:0],
             wasted_ns=alone if saved else alone[:0],
             saved=saved,
             examples=context.call_tree.start[launch[members]],
-            caveats=supposed,
+            caveats=assumed,
             confidence=confidence,
-            latent=LATENT if len(waits) else "",
+            latent=LATENT if len(syncs) else "",
         )
 
 
-def _gaps(context: Context, copies: Int, waits: Int) -> Int:
-    """Gaps of the copies' waits, and those in which the host was inside the copies' calls.
+def _gaps(context: Context, copies: Int, syncs: Int) -> Int:
+    """Gaps of the copies' syncs, and those in which the host was inside the copies' calls.
 
-    A call that is (part of) the wait is billed as such: without it the host could be further ahead
-    by the length of the wait, and no more.
+    A call that is (part of) the sync is charged as such: without it the host could be further ahead
+    by the length of the sync, and no more.
     """
     launch = context.analysis.device_events.launch
-    copy, start = context.waits.copy[waits], context.waits.start[waits]
-    waited = copy[start <= context.call_tree.start[launch[copy]]]
+    copy, start = context.syncs.copy[syncs], context.syncs.start[syncs]
+    blocked = copy[start <= context.call_tree.start[launch[copy]]]
     calls = np.zeros(len(context.call_tree), bool)
-    calls[launch[setdiff(copies, waited)]] = True
-    return union(context.gaps_of_waits(waits), context.gaps_at(calls, Cause.COPY))
+    calls[launch[setdiff(copies, blocked)]] = True
+    return union(context.gaps.of_syncs(syncs), context.gaps.at(calls, Cause.COPY))
 
 
-def _evidence(context: Context, copies: Int, waits: Int, alone: float) -> str:
-    work, call_tree, of_waits = context.analysis.device_events, context.call_tree, context.waits
+def _evidence(context: Context, copies: Int, syncs: Int, alone: float) -> str:
+    work, call_tree, of_syncs = context.analysis.device_events, context.call_tree, context.syncs
     launch = work.launch[copies]
-    start = np.concatenate([of_waits.start[waits], call_tree.start[launch]])
-    end = np.concatenate([of_waits.end[waits], call_tree.end[launch]])
-    blocked = context.per_step(intervals.length(intervals.of(start, end)))
-    device = context.per_step(work.duration[copies].sum())
-    steps = f"{len(context.steps)} step{'s' if len(context.steps) > 1 else ''}"
+    start = np.concatenate([of_syncs.start[syncs], call_tree.start[launch]])
+    end = np.concatenate([of_syncs.end[syncs], call_tree.end[launch]])
+    blocked = context.steps.us_per_step(intervals.length(intervals.of(start, end)))
+    device = context.steps.us_per_step(work.duration[copies].sum())
+    number = format_count(len(copies), "copy", "copies")
+    steps = format_count(len(context.steps), "step")
     return (
-        f"{len(copies)} cop{'ies' if len(copies) > 1 else 'y'} in {steps}{_size(context, copies)}, "
-        f"{device:.1f} us a step, "
-        f"{alone:.1f} of them while no kernel ran; the host was in them for {blocked:.1f} us a step"
+        f"{number} in {steps}{_size(context, copies)}, {format_us(device)} a step, "
+        f"{format_us(alone)} of it while no kernel ran; the host spent {format_us(blocked)} a step "
+        "in them"
     )
 
 
 def _size(context: Context, copies: Int) -> str:
-    """A phrase of the bytes of some copies and their rate, "" where the trace does not tell."""
+    """A phrase of the bytes of some copies and their rate, "" where they are unknown."""
     moved, time = bytes_of(context)[copies], context.analysis.device_events.duration[copies].sum()
     if (moved < 0).any() or not time:
         return ""
@@ -188,9 +188,9 @@ def _size(context: Context, copies: Int) -> str:
 
 
 def repeated(context: Context) -> Bool:
-    """Waits that may come back in every step: without marked steps, those behind a kernel."""
-    waits, work = context.waits, context.analysis.device_events
-    if context.has_steps:
-        return np.ones(len(waits), bool)
+    """Syncs that may occur in every step: without marked steps, those after a kernel."""
+    syncs, work = context.syncs, context.analysis.device_events
+    if context.steps.marked:
+        return np.ones(len(syncs), bool)
     kernels = work.start[context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL]
-    return np.asarray(waits.end > kernels.min(initial=np.iinfo(np.int64).max))
+    return np.asarray(syncs.end > kernels.min(initial=np.iinfo(np.int64).max))

@@ -1,4 +1,4 @@
-"""What the devices of a trace can do, by their compute capability or, untold, by their names."""
+"""What the devices of a trace can do, by their compute capability or else by their names."""
 
 from __future__ import annotations
 
@@ -43,4 +43,6 @@ def _all(context: Context, least: tuple[int, int], named: re.Pattern[str]) -> bo
             return device.capability >= least
         return named.search(device.name) is not None
 
-    return bool(context.devices) and all(able(known.get(device)) for device in context.devices)
+    return bool(context.device_events.devices) and all(
+        able(known.get(device)) for device in context.device_events.devices
+    )

@@ -17,9 +17,9 @@ Inputs = list[tuple[list[Any], str]]
 
 
 def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) -> Bool:
-    """Which of some forest rows have inputs that pass a test, which is asked once for equal ones.
+    """Which of some call tree rows have inputs that pass a test, run once for equal inputs.
 
-    Rows without recorded shapes and types are none.
+    Rows without recorded shapes and types do not pass.
     """
     events, texts = context.analysis.trace.events, context.analysis.trace.texts
     event = context.call_tree.event
@@ -37,7 +37,7 @@ def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) 
 
 
 def types_with(context: Context, word: str) -> Bool:
-    """Forest rows among whose recorded input types a word stands."""
+    """Call tree rows whose recorded input types contain a word."""
     texts, types = context.analysis.trace.texts, context.analysis.trace.events.types
     mine = types[context.call_tree.event]
     held = np.zeros(len(texts), bool)

@@ -1,4 +1,4 @@
-"""Time in a `DataLoader`: matches of the rules about it."""
+"""Time in a `DataLoader`: occurrences of the rules about it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
+from tb_hookview.rules.engine.text import format_us
 
 SINGLE = "_SingleProcessDataLoaderIter"
 SHARE = 0.05
@@ -17,23 +18,23 @@ SHARE = 0.05
 
 
 def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
-    """One match if loaders with (or without) workers hold the host, and a device idles for it."""
-    loading = (context.host.role == Role.DATA) & context.rows
+    """Yield one occurrence if loaders with (or without) workers make a device idle."""
+    loading = (context.host.role == Role.DATA) & context.rows.counted
     if not loading.any():
         return
-    loading &= context.holding(SINGLE) == single
+    loading &= context.rows.containing(SINGLE) == single
     rows = np.flatnonzero(loading)
-    held = context.per_step(context.call_tree.duration[rows].sum())
-    gaps = context.gaps_at(loading, Cause.DATA_LOADING)
-    if not len(gaps) or held <= SHARE * context.step_us:
+    held = context.steps.us_per_step(context.call_tree.duration[rows].sum())
+    gaps = context.gaps.at(loading, Cause.DATA_LOADING)
+    if not len(gaps) or held <= SHARE * context.steps.duration_us:
         return
     longest = context.call_tree.duration[rows].max() / 1000
     yield Occurrence(
         place=context.host.name(int(rows[0])),
         everywhere=True,
-        evidence=f"the host was in the loader for {held:.0f} us a step, "
-        f"{held / context.step_us:.0%} of it, and for {longest:.0f} us at most at a time; a loader "
-        "that keeps up takes under 1 ms",
+        evidence=f"the host was in the loader for {format_us(held)} a step, "
+        f"{held / context.steps.duration_us:.0%} of it, and for at most {format_us(longest)} at a "
+        "time; a loader that keeps up takes under 1 ms",
         count=len(rows),
         gaps=gaps,
         examples=context.call_tree.start[rows],

@@ -1,4 +1,4 @@
-"""Messages of collectives, where the trace tells of them (`record_param_comms`)."""
+"""Messages of collectives, where the trace has them (`record_param_comms`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
     """Collectives of several ranks whose name fits, in steps that count.
 
     Returns:
-        Their forest rows, and the bytes of each one's larger message, -1 for not told.
+        Their call tree rows, and the bytes of each one's larger message, -1 for unknown.
     """
     table = context.analysis.trace.collectives
     if not len(table):
@@ -36,15 +36,17 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
     known = (row >= 0) & np.array(fits, bool) & (table.group_size > 1) & (elements > 0)
     row, width = row[known], np.array([widths[name] for name in table.dtype], np.int64)[known]
     size = np.where(width > 0, elements[known] * width, -1)
-    counted = context.rows[row]
+    counted = context.rows.counted[row]
     return row[counted], size[counted]
 
 
-def work_of(context: Context, rows: Int) -> Bool:
-    """Communication that some collectives (forest rows) launched, shape (d,)."""
+def transfers_of(context: Context, rows: Int) -> Bool:
+    """Communication that some collectives (call tree rows) launched, shape (d,)."""
     asked = np.zeros(len(context.call_tree), bool)
     asked[rows] = True
-    return context.work_launched(context.inside(asked)) & context.of_kinds("communication")
+    return context.device_events.launched_by(
+        context.rows.inside(asked)
+    ) & context.device_events.of_kinds("communication")
 
 
 def _width(dtype: str) -> int:

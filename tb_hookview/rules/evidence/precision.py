@@ -15,9 +15,9 @@ _FLOAT32 = r"sgemm(?<![a-z]sgemm)"
 
 def in_float64(context: Context) -> Bool:
     """Kernels that compute in float64 by their names, shape (d,)."""
-    return context.work_matching(_DOUBLE)
+    return context.device_events.matching(_DOUBLE)
 
 
 def float32_products(context: Context) -> Bool:
     """Kernels of matrix products in float32 without TF32, shape (d,)."""
-    return context.work_matching(_FLOAT32) & context.of_kinds("matrix")
+    return context.device_events.matching(_FLOAT32) & context.device_events.of_kinds("matrix")

@@ -1,4 +1,4 @@
-"""Debugging left on: checks of every gradient for NaN, launches that wait for their kernels."""
+"""Debugging modes: checks of every gradient for NaN, launches that block until kernels end."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
@@ -21,47 +22,47 @@ _NODES = 0.5
 """Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
 _LAUNCHES = 0.98
 _KERNELS = 50
-"""So many kernels, and this part of them, must have been waited for by their own launch."""
+"""At least this number of kernels, and this part of them, must end before their launch returns."""
 
 
-def _waits(context: Context) -> Bool:
+def _explains(context: Context) -> Bool:
     """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
-    waits, analysis = context.waits, context.analysis
-    read = waits.outermost(r"aten::(item|is_nonzero|_local_scalar_dense)")
-    check = waits.before(read)
-    checked = waits.named(check, *_CHECKS)
-    test = waits.before(np.where(checked, check, -1))
-    node = analysis.row_node[waits.position]
-    found = np.asarray((node >= 0) & checked & waits.named(test, *_TESTS))
+    syncs, analysis = context.syncs, context.analysis
+    read = syncs.outermost(r"aten::(item|is_nonzero|_local_scalar_dense)")
+    check = syncs.before(read)
+    checked = syncs.named(check, *_CHECKS)
+    test = syncs.before(np.where(checked, check, -1))
+    node = analysis.row_node[syncs.row]
+    found = np.asarray((node >= 0) & checked & syncs.named(test, *_TESTS))
     if not found.any():
         return found
     return found & (len(unique(node[found])) >= _NODES * max(_with_outputs(context), 1))
 
 
 def _with_outputs(context: Context) -> int:
-    """How many nodes hand gradients on; those that only add to a parameter's are not checked."""
+    """Count the nodes with outputs; those that only add to a parameter's gradient have none."""
     nodes = context.analysis.nodes.row
-    return len(nodes) - int(context.ending("AccumulateGrad")[nodes].sum())
+    return len(nodes) - int(context.rows.ending("AccumulateGrad")[nodes].sum())
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     yield from _anomaly(context)
     yield from _blocking_launches(context)
 
 
 def _anomaly(context: Context) -> Iterator[Occurrence]:
-    found = np.flatnonzero(context.explained_by(RULE) & context.own_waits)
+    found = np.flatnonzero(context.explained_by(RULE) & context.syncs.counted)
     if not len(found):
         return
-    held = context.per_step((context.waits.end - context.waits.start)[found].sum())
+    held = context.steps.us_per_step((context.syncs.end - context.syncs.start)[found].sum())
     yield Occurrence(
         place="anomaly detection",
         everywhere=True,
-        evidence=f"{len(found)} gradients are tested for NaN and the answers read, for which the "
-        f"host waited {held:.1f} us a step",
+        evidence=f"{format_count(len(found), 'check')} of gradients for NaN; to read the results "
+        f"the host was blocked for {format_us(held)} a step",
         count=len(found),
-        gaps=context.gaps_of_waits(found),
-        examples=context.waits.start[found],
+        gaps=context.gaps.of_syncs(found),
+        examples=context.syncs.start[found],
         latent=LATENT,
     )
 
@@ -69,7 +70,7 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
 def _blocking_launches(context: Context) -> Iterator[Occurrence]:
     analysis, work = context.analysis, context.analysis.device_events
     kernel = analysis.trace.events.kind[work.event] == EventCategory.KERNEL
-    rows = np.flatnonzero(kernel & context.work & (work.launch >= 0))
+    rows = np.flatnonzero(kernel & context.device_events.counted & (work.launch >= 0))
     returned = lookup(context.call_tree.end, work.launch[rows])
     blocked = returned >= work.end[rows]
     if len(rows) < _KERNELS or blocked.mean() < _LAUNCHES:
@@ -80,7 +81,7 @@ def _blocking_launches(context: Context) -> Iterator[Occurrence]:
         evidence=f"{int(blocked.sum())} of {len(rows)} kernels had ended before the call that "
         "launched them returned",
         count=int(blocked.sum()),
-        gaps=context.gaps_of(Cause.LAUNCH),
+        gaps=context.gaps.of(Cause.LAUNCH),
         claims_gain=False,
         examples=work.start[rows[blocked]],
     )
@@ -90,12 +91,12 @@ RULE = Rule(
     id="debug-apis-on",
     family="host",
     title="A debugging mode is on",
-    matches="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
-    "aten::_is_any_true and a wait in aten::item. CUDA_LAUNCH_BLOCKING: 98 % of at least 50 "
+    description="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
+    "aten::_is_any_true and a sync in aten::item. CUDA_LAUNCH_BLOCKING: 98 % of at least 50 "
     "kernels end before their launch returns.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",
     reference="PyTorch Performance Tuning Guide: disable debugging APIs",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

@@ -1,4 +1,4 @@
-"""Pauses of a device that replays graphs: before a graph's launch, or within one."""
+"""Idle time of a device that replays graphs: before a graph's launch, or within one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 
 _LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 _SHARE = 0.02
@@ -23,7 +24,7 @@ _UNLISTED = (
 )
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     replayed = _replayed(context)
     if not replayed.any():
         return
@@ -33,17 +34,17 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Gaps that end with a graph launched too late."""
-    gaps = context.gaps_of(Cause.LAUNCH)
-    if not context.has_steps:
+    gaps = context.gaps.of(Cause.LAUNCH)
+    if not context.steps.marked:
         gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
     gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.device_event[gaps]) == 1]
-    time = context.per_step(context.analysis.gaps.duration[gaps].sum())
-    if time > _SHARE * context.step_us > 0:
+    time = context.gaps.us_per_step(gaps)
+    if time > _SHARE * context.steps.duration_us > 0:
         yield Occurrence(
             place="before graph launches",
             everywhere=True,
-            evidence=f"{counted(len(gaps), 'time')} a device waited for the launch of a graph, "
-            f"{time:.1f} us a step",
+            evidence=f"{format_count(len(gaps), 'time')} a device waited for the launch of a "
+            f"graph, {format_us(time)} a step",
             count=len(gaps),
             gaps=gaps,
             examples=context.analysis.gaps.start[gaps],
@@ -51,20 +52,20 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
 
 
 def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
-    """Pauses before work of graphs that had been launched by then; told, not billed."""
+    """Gaps before events of graphs that were launched by then; reported, not charged."""
     table, work = context.analysis.gaps, context.analysis.device_events
-    gaps = context.gaps_of(Cause.DEVICE)
+    gaps = context.gaps.of(Cause.DEVICE)
     gaps = gaps[lookup(replayed.astype(np.int64), table.device_event[gaps]) == 1]
-    time = context.per_step(table.duration[gaps].sum())
-    if time > _SHARE * context.step_us > 0:
+    time = context.gaps.us_per_step(gaps)
+    if time > _SHARE * context.steps.duration_us > 0:
         launches = len(unique(work.launch[table.device_event[gaps]]))
         yield Occurrence(
             place="within graphs",
             everywhere=True,
-            evidence=f"{counted(len(gaps), 'pause')} before kernels of graphs that had been "
-            f"launched by then, {time:.1f} us a step, the longest "
-            f"{table.duration[gaps].max() / 1000:.1f} us; {counted(launches, 'launch', 'es')} of "
-            "graphs",
+            evidence=f"{format_count(len(gaps), 'gap')} before kernels of graphs that had been "
+            f"launched by then, {format_us(time)} a step, the longest "
+            f"{format_us(table.duration[gaps].max() / 1000)}; "
+            f"{format_count(launches, 'graph launch', 'graph launches')}",
             count=len(gaps),
             claims_gain=False,
             examples=table.start[gaps],
@@ -74,23 +75,23 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
 
 
 def _replayed(context: Context) -> Bool:
-    """Work of a graph, by its launch or by the number of its graph, shape (d,)."""
+    """Device events of a graph, by their launch or by the number of their graph, shape (d,)."""
     numbered = context.analysis.trace.events.graph[context.analysis.device_events.event] > 0
-    launched = context.work_launched(context.beginning(*_LAUNCHES))
+    launched = context.device_events.launched_by(context.rows.beginning(*_LAUNCHES))
     return np.asarray((numbered | launched) & (context.analysis.device_events.launch >= 0))
 
 
 RULE = Rule(
     id="graph-pause",
     family="host",
-    title="A device pauses before or within the graphs that it replays",
-    matches="Work of CUDA or HIP graphs; gaps before a graph that was launched too late, or pauses "
-    "before work of a graph that was launched in time, of 2 % of a step or more. Pauses within are "
-    "told of and not billed.",
+    title="The device idles before or within CUDA or HIP graphs",
+    description="Device events of CUDA or HIP graphs; gaps before a graph that was launched too "
+    "late, or gaps before events of a graph that was launched in time, of 2 % of a step or more. "
+    "Gaps within graphs are reported and cost nothing here.",
     fix="Launch the next graph before the last one is done: copy its inputs on another stream, and "
-    "read results later. Put more into one graph. A pause within a graph comes from the order of "
-    "its nodes, or from nodes that the profiler does not list: a newer CUPTI or rocprofiler may.",
+    "read results later. Put more into one graph. A gap within a graph comes from the order of its "
+    "nodes, or from nodes that the profiler does not list: a newer CUPTI or rocprofiler may.",
     reference="CUDA semantics, CUDA graphs",
     confidence="medium",
-    match=_match,
+    find=_find,
 )

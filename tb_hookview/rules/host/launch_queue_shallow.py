@@ -1,4 +1,4 @@
-"""The host launches work too late, for no reason that another rule tells."""
+"""The host launches too late, for no reason that another rule finds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
-"""Part of a step from which on the device waits for launches for too long."""
+"""Part of a step from which the device waits for launches for too long."""
 _SHALLOW = 2
-"""Pieces of work launched and not done, up to which a queue is shallow."""
+"""Device events launched and not done, up to which a queue is shallow."""
 _GAPS = 10
-"""Gaps a step below which it is single delays, not the pace of the host."""
+"""Gaps a step; with fewer they are single delays, not the pace of the host."""
 _SET_UP_NS = 1_000_000
 """Where no steps are marked, longer gaps may be of what is done once, before and after."""
 _NO_STEPS = (
@@ -28,12 +29,12 @@ _NO_STEPS = (
 )
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    gaps = context.gaps_of(Cause.LAUNCH)
-    if not context.has_steps:
+def _find(context: Context) -> Iterator[Occurrence]:
+    gaps = context.gaps.of(Cause.LAUNCH)
+    if not context.steps.marked:
         gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
-    idle = context.per_step(context.analysis.gaps.duration[gaps].sum())
-    if idle <= _SHARE * context.step_us or len(gaps) < _GAPS * len(context.steps):
+    idle = context.gaps.us_per_step(gaps)
+    if idle <= _SHARE * context.steps.duration_us or len(gaps) < _GAPS * len(context.steps):
         return
     depth = median(_depths(context))
     if depth > _SHALLOW:
@@ -42,51 +43,52 @@ def _match(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="launches",
         everywhere=True,
-        evidence=f"half of all launches found at most {counted(round(depth), 'piece')} of work "
-        "ahead of them; "
-        f"for {idle:.0f} us a step the device waited for its next launch, "
-        f"{in_operators:.0%} of it with the host in operators and the rest in Python alone; what "
-        "other findings are billed for is not in the cost of this one",
+        evidence="half of all launches found at most "
+        f"{format_count(round(depth), 'device event')} in the queue; "
+        f"for {format_us(idle)} a step the device waited for its next launch, "
+        f"{in_operators:.0%} of it with the host in operators and the rest in Python alone; time "
+        "in the cost of other findings is not in this one",
         count=len(gaps),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
-        caveats=() if context.has_steps else (_NO_STEPS,),
+        caveats=() if context.steps.marked else (_NO_STEPS,),
     )
 
 
 def _depths(context: Context) -> Int:
-    """Work of its device launched and not done as each launch that counts began."""
+    """Device events of its device launched and not done as each launch that counts began."""
     work, found = context.analysis.device_events, [np.zeros(0, np.int64)]
     begun = lookup(context.call_tree.start, work.launch)
     for device in unique(work.device):
         mine = (work.device == device) & (work.launch >= 0)
         launched, done = np.sort(begun[mine]), np.sort(work.end[mine])
-        moment = begun[mine & context.work]
+        moment = begun[mine & context.device_events.counted]
         ahead = np.searchsorted(launched, moment) - np.searchsorted(done, moment)
         found.append(np.maximum(ahead, 0))
     return np.concatenate(found)
 
 
 def _in_operators(context: Context, gaps: Int) -> float:
-    """Time of some gaps in which a thread that launches was in an operator, microseconds a step."""
+    """Time of some gaps in which a launching thread was in an operator, microseconds a step."""
     call_tree, idle = context.call_tree, context.analysis.gaps
-    rows = np.flatnonzero(context.rows & (context.host.kind == EventCategory.OPERATOR))
-    rows = rows[context.on_busy_thread(rows)]
+    rows = np.flatnonzero(context.rows.counted & (context.host.kind == EventCategory.OPERATOR))
+    rows = rows[context.rows.on_training_thread(rows)]
     busy = intervals.of(call_tree.start[rows], call_tree.end[rows])
     windows = np.stack([idle.start[gaps], idle.end[gaps]], axis=1)
-    return context.per_step(intervals.lengths_within(busy, windows).sum())
+    return context.steps.us_per_step(intervals.lengths_within(busy, windows).sum())
 
 
 RULE = Rule(
     id="launch-queue-shallow",
     family="host",
-    title="The device waits for the host to launch its work",
-    matches="Over 5 % of a step in gaps whose next work was launched too late, with a median of at "
-    "most two pieces of work in the queue, ten gaps or more. Bills what all other rules leave.",
+    title="The device waits for the host to launch",
+    description="Over 5 % of a step in gaps whose next device event was launched too late, with a "
+    "median of at most two device events in the queue, ten gaps or more. The cost is what all "
+    "other findings leave.",
     fix="Give each launch more to do: a larger batch, torch.compile or CUDA graphs. Have fewer "
     "modules, hooks and Python in the loop. Look for threads that compete for the cores, and for "
     "garbage collection.",
     reference="Holistic Trace Analysis, queue length and idle time breakdown",
-    match=_match,
+    find=_find,
     advice=("host-cpu-tuning", "device-choice"),
 )

@@ -1,4 +1,4 @@
-"""Attention is computed by its parts: scores, softmax, and a second product."""
+"""Attention computed by its parts: scores, softmax, and a second product."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _PRODUCTS = ("aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum")
@@ -29,22 +30,22 @@ _REACH = 8
 """Operators between the softmax and a product: scale, mask, dropout, cast."""
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     chains = list(_chains(context))
     if not chains:
         return
     chosen = np.zeros(len(context.call_tree), bool)
     chosen[np.concatenate(chains)] = True
-    inside = context.work_launched(context.inside(chosen))
-    between = inside & ~context.of_kinds("matrix") & context.work
-    module = context.common_module(np.concatenate(chains))
+    inside = context.device_events.launched_by(context.rows.inside(chosen))
+    between = inside & ~context.device_events.of_kinds("matrix") & context.device_events.counted
+    module = context.rows.common_module(np.concatenate(chains))
     yield Occurrence(
         place="aten::softmax",
         module=module,
         everywhere=module is None,
-        evidence=f"{counted(len(chains), 'time')} a product, a softmax and a product in a row, "
-        f"{context.device_us(inside):.1f} us a step; what is between the products takes "
-        f"{context.device_us(between):.1f} us of it, in the forward alone",
+        evidence=f"{format_count(len(chains), 'time')} a product, a softmax and a product in a "
+        f"row, {format_us(context.device_events.us_per_step(inside))} a step; all but the products "
+        f"take {format_us(context.device_events.us_per_step(between))} of it, in the forward alone",
         count=len(chains),
         wasted=np.flatnonzero(between),
         examples=context.call_tree.start[[chain[0] for chain in chains]],
@@ -53,12 +54,12 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 
 def _chains(context: Context) -> Iterator[Int]:
-    """Forest rows of each chain, from the first product to the last."""
-    row = _outermost(context) if context.named(*_SOFTMAX).any() else np.zeros(0, np.int64)
+    """Call tree rows of each chain, from the first product to the last."""
+    row = _outermost(context) if context.rows.named(*_SOFTMAX).any() else np.zeros(0, np.int64)
     if not len(row):
         return
-    product = context.named(*_PRODUCTS)[row] & _batched(context)[row]
-    softmax, between = context.named(*_SOFTMAX)[row], context.named(*_BETWEEN)[row]
+    product = context.rows.named(*_PRODUCTS)[row] & _batched(context)[row]
+    softmax, between = context.rows.named(*_SOFTMAX)[row], context.rows.named(*_BETWEEN)[row]
     place = np.flatnonzero(softmax)
     first, last = _reach(place, -1, product, between), _reach(place, 1, product, between)
     thread = context.call_tree.thread[row]
@@ -71,18 +72,20 @@ def _chains(context: Context) -> Iterator[Int]:
 def _outermost(context: Context) -> Int:
     """Operators of torch that lie in no other, in the steps that count."""
     operator = (
-        context.beginning("aten::") & (context.host.kind == EventCategory.OPERATOR) & context.rows
+        context.rows.beginning("aten::")
+        & (context.host.kind == EventCategory.OPERATOR)
+        & context.rows.counted
     )
     row = np.flatnonzero(operator)
-    around = context.operator_of(row)
+    around = context.rows.operator_of(row)
     if len(row):
-        row = row[(around < 0) | ~context.beginning("aten::")[around]]
+        row = row[(around < 0) | ~context.rows.beginning("aten::")[around]]
     return row
 
 
 def _batched(context: Context) -> Bool:
     """Rows around a product of batches of matrices, as those of attention are."""
-    rows = np.flatnonzero(context.named("aten::bmm", "aten::baddbmm"))
+    rows = np.flatnonzero(context.rows.named("aten::bmm", "aten::baddbmm"))
     found = np.zeros(len(context.call_tree), bool)
     while len(rows):
         found[rows] = True
@@ -92,7 +95,7 @@ def _batched(context: Context) -> Bool:
 
 
 def _reach(place: Int, step: int, product: Bool, between: Bool) -> Int:
-    """The first product on one side of each softmax, with nothing strange on the way; or -1."""
+    """The first product on one side of each softmax, with only `between` on the way; or -1."""
     found = np.full(len(place), -1, np.int64)
     open_ = np.ones(len(place), bool)
     for distance in range(1, _REACH + 1):
@@ -108,13 +111,13 @@ def _reach(place: Int, step: int, product: Bool, between: Bool) -> Int:
 RULE = Rule(
     id="attention-unfused",
     family="kernels",
-    title="Attention runs as separate products and softmax",
-    matches="A batched matrix product, a softmax and a batched product in a row, with nothing but "
-    "scaling, masks, casts and dropout between them; inside scaled_dot_product_attention as well, "
-    "where it falls back to its own parts.",
+    title="Attention runs as separate matrix products and softmax",
+    description="A batched matrix product, a softmax and a batched product in a row, with nothing "
+    "but scaling, masks, casts and dropout between them; inside scaled_dot_product_attention as "
+    "well, where it falls back to its own parts.",
     fix="Call torch.nn.functional.scaled_dot_product_attention, in float16 or bfloat16, with a "
     "head size that is supported, and is_causal=True instead of a dense mask. Use FlexAttention "
     "for masks of your own.",
     reference="PyTorch, scaled_dot_product_attention tutorial",
-    match=_match,
+    find=_find,
 )

@@ -1,4 +1,4 @@
-"""A convolution adds a bias that the batch norm behind it takes off again."""
+"""A convolution adds a bias that the batch norm after it subtracts again."""
 
 from __future__ import annotations
 
@@ -10,52 +10,58 @@ from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
 _ADDED = ("aten::add", "aten::add_")
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    if not context.named("aten::batch_norm").any():
+def _find(context: Context) -> Iterator[Occurrence]:
+    if not context.rows.named("aten::batch_norm").any():
         return
     adding = _biases(context)
     rows = np.flatnonzero(adding)
-    work = context.work_launched(context.inside(adding)) & context.work
+    work = (
+        context.device_events.launched_by(context.rows.inside(adding))
+        & context.device_events.counted
+    )
     if not work.any():
         return
-    module = context.common_module(rows)
+    module = context.rows.common_module(rows)
     yield Occurrence(
         place="convolution and batch norm",
         module=module,
         everywhere=module is None,
-        evidence=f"{counted(len(rows), 'time')} a bias is added and a batch norm follows, "
-        f"{context.device_us(work):.1f} us a step for adding alone; its gradient is not in this "
-        "figure",
+        evidence=f"{format_count(len(rows), 'time')} a bias is added and a batch norm follows, "
+        f"{format_us(context.device_events.us_per_step(work))} a step for adding alone; its "
+        "gradient is not in this figure",
         count=len(rows),
         wasted=np.flatnonzero(work),
-        examples=context.work_starts(work),
+        examples=context.device_events.starts(work),
     )
 
 
 def _biases(context: Context) -> Bool:
     """Rows that add the bias of a convolution which a batch norm follows."""
     normed = np.zeros(len(context.call_tree), bool)
-    outer = np.flatnonzero(context.named(*_CONVOLUTION) & context.rows)
-    normed[outer] = context.named("aten::batch_norm")[_following(context, outer)]
+    outer = np.flatnonzero(context.rows.named(*_CONVOLUTION) & context.rows.counted)
+    normed[outer] = context.rows.named("aten::batch_norm")[_following(context, outer)]
     parent = context.call_tree.parent
-    adds = context.named(*_ADDED) & (parent >= 0) & context.inside(normed)
-    return np.asarray(adds & context.named("aten::_convolution")[parent])
+    adds = context.rows.named(*_ADDED) & (parent >= 0) & context.rows.inside(normed)
+    return np.asarray(adds & context.rows.named("aten::_convolution")[parent])
 
 
 def _following(context: Context, rows: Int) -> Int:
-    """First operator behind each row on its thread, the outermost one of that start.
+    """First operator after each row on its thread, the outermost one of that start.
 
     The counter of batches that a batch norm raises before all else is passed over. A row that
     nothing follows gets itself.
     """
     call_tree = context.call_tree
-    operators = np.flatnonzero(context.beginning("aten::") & ~context.named(*_ADDED))[::-1]
+    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*_ADDED))[
+        ::-1
+    ]
     found = asof(
         call_tree.thread[operators],
         -call_tree.start[operators],
@@ -68,10 +74,10 @@ def _following(context: Context, rows: Int) -> Int:
 RULE = Rule(
     id="conv-bias-before-bn",
     family="kernels",
-    title="A convolution adds a bias that batch norm takes off again",
-    matches="aten::_convolution adds a bias in a kernel of its own, and the next operator is "
+    title="Convolution bias before batch norm has no effect",
+    description="aten::_convolution adds a bias in a kernel of its own, and the next operator is "
     "aten::batch_norm.",
-    fix="Make convolutions that feed a batch norm with bias=False.",
+    fix="Create convolutions that feed a batch norm with bias=False.",
     reference="PyTorch, Performance Tuning Guide: disable bias for convolutions before batch norm",
-    match=_match,
+    find=_find,
 )

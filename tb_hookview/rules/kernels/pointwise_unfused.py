@@ -11,6 +11,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.precision import in_float64
 from tb_hookview.schema import Phase
 
@@ -29,32 +30,32 @@ _CAVEAT = (
 )
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    if (context.work & context.work_matching(_FUSED)).any():
+def _find(context: Context) -> Iterator[Occurrence]:
+    if (context.device_events.counted & context.device_events.matching(_FUSED)).any():
         return
     fusible = _fusible(context)
-    if context.device_share(fusible) <= _SHARE:
+    if context.device_events.share(fusible) <= _SHARE:
         return
     order, chain = _chains(context, fusible)
     size, length = np.bincount(chain), context.analysis.device_events.duration[order]
     total = np.bincount(chain, weights=length)
-    kept = size >= _CHAIN
-    share = context.per_step(total[kept].sum()) / (context.busy_us or np.inf)
+    long = size >= _CHAIN
+    share = context.steps.us_per_step(total[long].sum()) / (context.steps.busy_us or np.inf)
     if share <= _SHARE:
         return
-    wasted = order[kept[chain] & ~_longest(chain, length)]
-    waste = context.per_step(context.analysis.device_events.duration[wasted].sum())
+    wasted = order[long[chain] & ~_longest(chain, length)]
+    waste = context.steps.us_per_step(context.analysis.device_events.duration[wasted].sum())
     yield Occurrence(
         place="the whole step",
         everywhere=True,
-        evidence=f"{kept.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
-        f"({size[kept].mean():.1f} on average) take {share:.0%} of the busy time; all but the "
-        f"longest kernel of each take {waste:.1f} us a step",
-        count=int(size[kept].sum()),
+        evidence=f"{long.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
+        f"({size[long].mean():.1f} on average) take {share:.0%} of the busy time; all but the "
+        f"longest kernel of each take {format_us(waste)} a step",
+        count=int(size[long].sum()),
         wasted=wasted,
         saved=_SAVED,
         examples=context.analysis.device_events.start[
-            order[np.unique(chain, return_index=True)[1][kept]]
+            order[np.unique(chain, return_index=True)[1][long]]
         ],
         caveats=(_CAVEAT,),
     )
@@ -71,10 +72,10 @@ def _longest(chain: Int, length: Int) -> Bool:
 
 
 def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
-    """Rows of work in chains of wanted work, and the number of the chain each is in."""
+    """Rows of device events in chains of wanted ones, and the number of the chain each is in."""
     work = context.analysis.device_events
     stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
-    counted = np.flatnonzero(context.work)
+    counted = np.flatnonzero(context.device_events.counted)
     order = counted[np.lexsort((work.start[counted], stream[counted], work.device[counted]))]
     breaks = np.ones(len(order), bool)
     same = (stream[order][1:] == stream[order][:-1]) & wanted[order][1:] & wanted[order][:-1]
@@ -88,16 +89,18 @@ def _fusible(context: Context) -> Bool:
     """Elementwise kernels and reductions of forward and backward, shape (d,)."""
     work = context.analysis.device_events
     phase = lookup(context.analysis.phases.row, work.launch)
-    sums = context.work_launched(context.inside(context.holding(*_SUMS_GRADIENTS)))
-    wanted = context.work_matching(_EAGER) & ~in_float64(context) & ~sums
+    sums = context.device_events.launched_by(
+        context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
+    )
+    wanted = context.device_events.matching(_EAGER) & ~in_float64(context) & ~sums
     return np.asarray(wanted & ((phase == Phase.FORWARD) | (phase == Phase.BACKWARD)))
 
 
 RULE = Rule(
     id="pointwise-unfused",
     family="kernels",
-    title="Elementwise kernels run one by one",
-    matches="Chains of three or more elementwise kernels and reductions of torch, directly one "
+    title="Elementwise kernels are not fused",
+    description="Chains of three or more elementwise kernels and reductions of torch, directly one "
     "after the other on a stream, in more than 30 % of the busy time; in forward or backward, but "
     "not where gradients are summed; and no Triton kernel in the trace. The cost is all of a chain "
     "but its longest kernel.",
@@ -105,5 +108,5 @@ RULE = Rule(
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
     reference="PyTorch, Performance Tuning Guide: fuse operations",
     confidence="medium",
-    match=_match,
+    find=_find,
 )

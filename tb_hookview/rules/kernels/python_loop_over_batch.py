@@ -12,6 +12,7 @@ from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 from tb_hookview.trace import EventCategory
 
 _LEADS = ("aten::select", "aten::slice", "aten::unbind")
@@ -20,7 +21,7 @@ _REPEATS = 10
 _FACTOR = np.uint64(6364136223846793005)
 """Odd, so that no weight of a place in a turn becomes 0."""
 _SOON = 3
-"""Operators behind the last turn, one of which gathers the results."""
+"""Operators after the last turn, one of which gathers the results."""
 
 
 class _Siblings(NamedTuple):
@@ -34,19 +35,19 @@ class _Siblings(NamedTuple):
 
 class _Loop(NamedTuple):
     first: int
-    """Forest rows of its first operator and of the first one behind its last whole turn."""
-    behind: int
+    """Call tree rows of its first operator and of the first one after its last whole turn."""
+    end: int
     repeats: int
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     launched = np.zeros(len(context.call_tree), bool)
     launch = context.analysis.device_events.launch
     launched[launch[launch >= 0]] = True
     places: dict[tuple[str | None, int], list[_Loop]] = {}
     for loop in _loops(context):
-        if launched[loop.first : loop.behind].any():
-            module = context.module_path(loop.first)
+        if launched[loop.first : loop.end].any():
+            module = context.rows.module_path(loop.first)
             places.setdefault((module, loop.repeats), []).append(loop)
     for (module, repeats), group in places.items():
         yield _one(context, module, repeats, group)
@@ -55,25 +56,26 @@ def _match(context: Context) -> Iterator[Occurrence]:
 def _one(context: Context, module: str | None, repeats: int, group: list[_Loop]) -> Occurrence:
     inside = np.zeros(len(context.call_tree), bool)
     for loop in group:
-        inside[loop.first : loop.behind] = True
+        inside[loop.first : loop.end] = True
     start = context.call_tree.start[[loop.first for loop in group]]
-    length = context.call_tree.start[[loop.behind for loop in group]] - start
+    length = context.call_tree.start[[loop.end for loop in group]] - start
     lead = context.host.name(group[0].first)
     return Occurrence(
         place=f"a loop around {lead}",
         module=module,
         evidence=f"{repeats} times in a row the same operators, each time from {lead} on, and then "
-        f"a stack or cat; this takes the host {context.per_step(length.sum()):.1f} us a step",
+        f"a stack or cat; this takes the host {format_us(context.steps.us_per_step(length.sum()))} "
+        "a step",
         count=len(group),
-        gaps=context.gaps_at(inside, Cause.LAUNCH),
+        gaps=context.gaps.at(inside, Cause.LAUNCH),
         examples=start,
-        latent="the device did not idle in it in this trace; all the same its kernels work on one "
-        "sample at a time",
+        latent="the device did not idle in it in this trace, but its kernels work on one sample at "
+        "a time",
     )
 
 
 def _loops(context: Context) -> Iterator[_Loop]:
-    leads, gathered = context.numbers(*_LEADS), set(context.numbers(*_GATHERED))
+    leads, gathered = context.rows.name_indices(*_LEADS), set(context.rows.name_indices(*_GATHERED))
     if not leads or not gathered:
         return
     siblings = _siblings(context)
@@ -89,21 +91,21 @@ def _loops(context: Context) -> Iterator[_Loop]:
     like = np.concatenate([[False], alike, [False]])
     edges = np.flatnonzero(like[1:] != like[:-1])
     for start, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        # What stands behind the loop follows its last turn, which is unlike the others for that.
+        # What follows the loop belongs to its last turn, which therefore differs from the others.
         if last - start + 2 < _REPEATS or last + 1 == len(first):
             continue
         names, ending = _names(siblings, first, last), _names(siblings, first, last + 1)
         size = len(names)
         if ending[:size] == names and gathered & set(ending[size : size + _SOON]):
             row = siblings.row
-            behind = int(row[first[last + 1] + size])
-            yield _Loop(int(row[first[start]]), behind, last - start + 2)
+            end = int(row[first[last + 1] + size])
+            yield _Loop(int(row[first[start]]), end, last - start + 2)
 
 
 def _siblings(context: Context) -> _Siblings:
     host, call_tree = context.host, context.call_tree
     wanted = (host.kind == EventCategory.OPERATOR) | (host.kind == EventCategory.ANNOTATION)
-    row = np.flatnonzero(wanted & context.rows)
+    row = np.flatnonzero(wanted & context.rows.counted)
     parent = call_tree.parent[row]
     around = np.where(parent >= 0, parent, -1 - call_tree.thread[row])
     order = np.argsort(around, kind="stable")  # rows of one parent are by start already
@@ -131,11 +133,11 @@ def _names(siblings: _Siblings, first: Int, turn: int) -> list[int]:
 RULE = Rule(
     id="python-loop-over-batch",
     family="kernels",
-    title="A Python loop works on one sample after the other",
-    matches="At least ten times in a row the same operators under one parent, each time led by "
+    title="Python loop over the samples of a batch",
+    description="At least ten times in a row the same operators under one parent, each time led by "
     "aten::select, slice or unbind, that launch kernels and end in aten::stack or aten::cat.",
     fix="Work on the whole batch at once: write it with a batch dimension, use torch.vmap, pad or "
     "nest tensors of unequal size, or group matrix products.",
     reference="Pattern matcher ForLoopIndexing; PyTorch, torch.vmap",
-    match=_match,
+    find=_find,
 )

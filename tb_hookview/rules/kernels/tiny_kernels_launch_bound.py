@@ -1,4 +1,4 @@
-"""Kernels are over before the host has launched the next one."""
+"""Kernels that end before the host has launched the next one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tb_hookview.arrays.joins import asof, median
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000
@@ -21,29 +22,33 @@ _MANY = 50
 """Kernels a step; with fewer there is no stream of launches to speak of."""
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    kernels, pause = _kernels(context)
+def _find(context: Context) -> Iterator[Occurrence]:
+    kernels, since = _kernels(context)
     if len(kernels) < _MANY * len(context.steps):
         return
     length = context.analysis.device_events.duration[kernels]
-    outrun = float(np.mean(length < pause))
-    gaps = context.gaps_of(Cause.LAUNCH)
+    outrun = float(np.mean(length < since))
+    gaps = context.gaps.of(Cause.LAUNCH)
     gaps = gaps[context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS]
-    idle = context.per_step(context.analysis.gaps.duration[gaps].sum())
-    if median(length) >= _SHORT_NS or outrun <= 0.5 or idle < _IDLE_SHARE * context.step_us:
+    idle = context.gaps.us_per_step(gaps)
+    if (
+        median(length) >= _SHORT_NS
+        or outrun <= 0.5
+        or idle < _IDLE_SHARE * context.steps.duration_us
+    ):
         return
     yield Occurrence(
         place="the whole step",
         everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels a step, half of them shorter "
-        f"than {median(length) / 1000:.1f} us; {outrun:.0%} are shorter than the host took to "
+        f"than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the host took to "
         f"launch the next; {len(gaps)} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before the "
-        f"next launch, {idle:.1f} us a step",
+        f"next launch, {format_us(idle)} a step",
         count=len(gaps),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
-        caveats=("The gain is what there is to win at most.",),
-        latent="other findings are billed for these gaps",
+        caveats=("The gain is an upper bound.",),
+        latent="these gaps are in the cost of other findings",
     )
 
 
@@ -51,27 +56,31 @@ def _kernels(context: Context) -> tuple[Int, Int]:
     """Kernels launched one by one, and how long the host took from the launch before to theirs."""
     work, call_tree = context.analysis.device_events, context.call_tree
     events = context.analysis.trace.events
-    known = (work.launch >= 0) & (events.kind[work.event] == EventCategory.KERNEL) & context.work
+    known = (
+        (work.launch >= 0)
+        & (events.kind[work.event] == EventCategory.KERNEL)
+        & context.device_events.counted
+    )
     kernels = np.flatnonzero(known)
     launch = work.launch[kernels]
     single = np.bincount(launch, minlength=len(call_tree))[launch] == 1
     kernels, launch = kernels[single], launch[single]
     thread, start = call_tree.thread[launch], call_tree.start[launch]
     before = asof(thread, start, thread, start - 1)
-    pause = np.where(before >= 0, start - start[before], 0) if len(before) else start
-    return kernels, pause
+    since = np.where(before >= 0, start - start[before], 0) if len(before) else start
+    return kernels, since
 
 
 RULE = Rule(
     id="tiny-kernels-launch-bound",
     family="kernels",
-    title="Kernels are shorter than the host takes to launch them",
-    matches="At least 50 kernels a step, half of them shorter than 10 us, more than half shorter "
-    "than the time since the launch before; and gaps of up to 200 us before the next launch that "
-    "add up to 10 % of the step. Kernels of a CUDA graph do not count.",
+    title="Launch-bound: kernels are shorter than their launches",
+    description="At least 50 kernels a step, half of them shorter than 10 us, more than half "
+    "shorter than the time since the launch before; and gaps of up to 200 us before the next "
+    "launch that add up to 10 % of the step. Kernels of a CUDA graph do not count.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
-    "waits. Use foreach or fused optimizers.",
+    "syncs. Use foreach or fused optimizers.",
     reference="Holistic Trace Analysis, kernel launch statistics; CUDA semantics, CUDA graphs",
-    match=_match,
+    find=_find,
 )

@@ -1,4 +1,4 @@
-"""Memory of the device taken and given back within steps: the cache of torch did not hold."""
+"""Device memory allocated and freed during steps, past the caching allocator."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
-from tb_hookview.rules.engine.rule import Occurrence, Rule, counted
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 
 _OF_HOST = r"Host"
 """Calls that pin memory of the host are another rule's."""
-_GIVES_BACK = r"Free|Unmap|Release"
-_LATENT = (
-    "the device did not idle behind it in this trace; cudaFree waits for the whole device all the "
-    "same"
-)
+_FREES = r"Free|Unmap|Release"
+_LATENT = "the device did not idle after it in this trace, but cudaFree waits for the whole device"
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    if not context.has_steps:
+def _find(context: Context) -> Iterator[Occurrence]:
+    if not context.steps.marked:
         return
-    calls = (context.analysis.calls == Call.ALLOCATE) & context.rows & ~context.matching(_OF_HOST)
+    calls = (
+        (context.analysis.calls == Call.ALLOCATE)
+        & context.rows.counted
+        & ~context.rows.matching(_OF_HOST)
+    )
     rows = np.flatnonzero(calls)
-    rows = rows[context.on_busy_thread(rows)]
+    rows = rows[context.rows.on_training_thread(rows)]
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
         chosen = np.zeros(len(context.call_tree), bool)
@@ -39,7 +41,7 @@ def _match(context: Context) -> Iterator[Occurrence]:
             module=module,
             evidence=_evidence(context, mine),
             count=len(mine),
-            gaps=context.gaps_at(chosen, Cause.ALLOCATOR),
+            gaps=context.gaps.at(chosen, Cause.ALLOCATOR),
             examples=context.call_tree.start[mine],
             latent=_LATENT,
         )
@@ -47,42 +49,45 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 def _evidence(context: Context, rows: Int) -> str:
     call_tree = context.call_tree
-    back = int(context.matching(_GIVES_BACK)[rows].sum())
+    freeing = int(context.rows.matching(_FREES)[rows].sum())
     steps = unique(context.analysis.steps.at(call_tree.start[rows]))
     held = intervals.length(intervals.of(call_tree.start[rows], call_tree.end[rows]))
-    said = f"{len(rows)} calls, {back} of which give memory back, in {len(steps)} of "
-    said += f"{len(context.steps)} steps; the host was in them for {context.per_step(held):.1f} us "
-    if back == len(rows):
-        return said + "a step; none takes memory, as torch.cuda.empty_cache() has it"
-    if again := _tried_again(context, rows):
+    calls = (
+        f"{format_count(len(rows), 'call')}, {freeing} of which free memory, in {len(steps)} of "
+        f"{format_count(len(context.steps), 'step')}; the host spent "
+        f"{format_us(context.steps.us_per_step(held))} a step in them"
+    )
+    if freeing == len(rows):
+        return f"{calls}; none allocates, as in torch.cuda.empty_cache()"
+    if retries := _retries(context, rows):
         return (
-            f"{said}a step; {counted(again, 'time')} memory is given back and taken anew "
-            "within one operator, as when an allocation fails and is tried again"
+            f"{calls}; {format_count(retries, 'time')} memory is freed and allocated again within "
+            "one operator, as when an allocation fails and is retried"
         )
-    if back:
-        return said + "a step; memory is given back and taken anew, as when it is nearly full"
-    return said + "a step"
+    if freeing:
+        return f"{calls}; memory is freed and allocated again, as when it is nearly full"
+    return calls
 
 
-def _tried_again(context: Context, rows: Int) -> int:
-    """How often the call behind one that gives memory back takes some, in the same operator."""
+def _retries(context: Context, rows: Int) -> int:
+    """How often the call after one that frees memory allocates some, in the same operator."""
     if not len(rows):
         return 0
-    gives, operator = context.matching(_GIVES_BACK)[rows], context.operator_of(rows)
+    frees, operator = context.rows.matching(_FREES)[rows], context.rows.operator_of(rows)
     same = (operator[1:] == operator[:-1]) & (operator[1:] >= 0)
-    return int(np.count_nonzero(same & gives[:-1] & ~gives[1:]))
+    return int(np.count_nonzero(same & frees[:-1] & ~frees[1:]))
 
 
 RULE = Rule(
     id="allocator-malloc-free-in-step",
     family="memory",
-    title="Memory of the device is allocated or freed within steps",
-    matches="cudaMalloc, cudaFree or their kin (cuMemCreate, cuMemMap, cuMemUnmap with expandable "
-    "segments) on a thread that launches kernels, in a marked step behind the first.",
+    title="Device memory is allocated or freed during steps",
+    description="cudaMalloc, cudaFree or similar (cuMemCreate, cuMemMap, cuMemUnmap with "
+    "expandable segments) on a thread that launches kernels, in a marked step after the first.",
     fix="Take torch.cuda.empty_cache() out of the loop. Keep shapes fixed or in a few sizes, and "
     "warm up with the largest batch. Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True. Lower "
     "the peak by a smaller batch or checkpointing, and watch num_alloc_retries in "
     "torch.cuda.memory_stats().",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
-    match=_match,
+    find=_find,
 )

@@ -13,13 +13,13 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 _FULL = 0.9
 _HALF = 0.5
 _BUSY = 0.5
-_WHEN_FULL = "with the memory nearly full, allocations are tried again and stop the device"
+_WHEN_FULL = "with the memory nearly full, allocations are retried and stop the device"
 _WHEN_FREE = "a larger batch has room, and the device is idle for most of the time"
 _HOST = 0
 """`Memory.device_type` of memory of the host."""
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     memory = context.analysis.trace.memory
     sizes = {device.id: device.memory for device in context.analysis.trace.devices}
     of_device = memory.device_type != _HOST
@@ -44,21 +44,21 @@ def _match(context: Context) -> Iterator[Occurrence]:
 
 
 def _mostly_idle(context: Context) -> bool:
-    busy, idle = context.busy_us or 0.0, context.idle_us or 0.0
+    busy, idle = context.steps.busy_us or 0.0, context.steps.idle_us or 0.0
     return busy < _BUSY * (busy + idle)
 
 
 RULE = Rule(
     id="memory-near-limit-or-idle",
     family="memory",
-    title="The memory of the device is nearly full, or mostly free on an idle device",
-    matches="In a trace recorded with profile_memory: torch holds more than 90 % of a device's "
+    title="Device memory is nearly full, or mostly free on an idle device",
+    description="In a trace recorded with profile_memory: torch holds more than 90 % of a device's "
     "memory at its peak; or less than 50 %, on a device that is busy for less than half of the "
     "time.",
     fix="Above nine tenths of the device's memory, lower the peak: lower precision, checkpointing, "
-    "a smaller batch. torch.cuda.memory_stats() tells how often allocations had to be tried again. "
-    "Below one half, a larger batch may do more in the same time.",
+    "a smaller batch. torch.cuda.memory_stats() counts how often allocations were retried. Below "
+    "one half, a larger batch may do more in the same time.",
     reference="torch.cuda.memory_stats; torch_tb_profiler, memory recommendation",
     confidence="medium",
-    match=_match,
+    find=_find,
 )

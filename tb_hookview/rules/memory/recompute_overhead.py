@@ -9,17 +9,18 @@ import numpy as np
 from tb_hookview.arrays.joins import unique
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 
 _SHARE = 0.02
-"""Part of the devices' busy time from which on recomputation counts."""
+"""Part of the devices' busy time from which recomputation counts."""
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     owners, modules = context.analysis.device_attribution, context.analysis.modules
-    if context.device_share(owners.recompute) <= _SHARE:
+    if context.device_events.share(owners.recompute) <= _SHARE:
         return
-    work = owners.recompute & context.work
-    wasted = context.device_us(work)
+    work = owners.recompute & context.device_events.counted
+    wasted = context.device_events.us_per_step(work)
     below = unique(owners.module[work])
     paths = [modules.path[module] for module in below.tolist() if module >= 0]
     above = _common(paths)
@@ -27,13 +28,13 @@ def _match(context: Context) -> Iterator[Occurrence]:
         place="the backward pass",
         module=above,
         everywhere=not above,
-        evidence=f"forwards that run again in the backward pass take the devices {wasted:.1f} us a "
-        f"step, {context.device_share(work):.0%} of their busy time, in {len(paths)} modules; what "
-        "of it can go depends on the memory that is free",
+        evidence="forwards that run again in the backward pass take the devices "
+        f"{format_us(wasted)} a step, {context.device_events.share(work):.0%} of their busy time, "
+        f"in {format_count(len(paths), 'module')}; the saving depends on free memory",
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
         claims_gain=False,
-        examples=context.work_starts(work),
+        examples=context.device_events.starts(work),
     )
 
 
@@ -51,12 +52,12 @@ def _common(paths: list[str]) -> str:
 RULE = Rule(
     id="recompute-overhead",
     family="memory",
-    title="Checkpointed forwards are computed again",
-    matches="Device work of a module's forward that runs within the backward pass, over 2 % of the "
-    "devices' busy time.",
-    fix="Checkpoint what is cheap to compute again and large to keep, not matrix products and "
+    title="Activation checkpointing recomputes the forward",
+    description="Device events of a module's forward that run within the backward pass, over 2 % "
+    "of the devices' busy time.",
+    fix="Checkpoint what is cheap to recompute and large to store, not matrix products and "
     "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
     "memory is free.",
     reference="torch.utils.checkpoint documentation",
-    match=_match,
+    find=_find,
 )

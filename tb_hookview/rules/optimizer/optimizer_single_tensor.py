@@ -10,6 +10,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 from tb_hookview.schema import Phase
 
 _UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")
@@ -19,16 +20,16 @@ _MANY = 20
 """Updates a step; a model of a few parameters has nothing to group."""
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    stepping = context.beginning("Optimizer.step#") & context.rows
+def _find(context: Context) -> Iterator[Occurrence]:
+    stepping = context.rows.beginning("Optimizer.step#") & context.rows.counted
     if not stepping.any():
         return
-    inside = context.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
-    if (inside & context.matching(_GROUPED)).any():
+    inside = context.rows.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
+    if (inside & context.rows.matching(_GROUPED)).any():
         return
-    work = context.work_launched(inside) & context.work
-    updates = context.inside(inside & context.named(*_UPDATES))
-    updates = context.work_launched(updates) & context.work
+    work = context.device_events.launched_by(inside) & context.device_events.counted
+    updates = context.rows.inside(inside & context.rows.named(*_UPDATES))
+    updates = context.device_events.launched_by(updates) & context.device_events.counted
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:
         return
@@ -38,11 +39,11 @@ def _match(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"{whole / len(context.steps):.0f} kernels a step by operators on single tensors, "
         "none by operators on lists; the host spends "
-        f"{context.per_step(intervals.length(span)):.1f} us a step in Optimizer.step, the device "
-        f"{context.device_us(work):.1f} us on it",
+        f"{format_us(context.steps.us_per_step(intervals.length(span)))} a step in Optimizer.step, "
+        f"the device {format_us(context.device_events.us_per_step(work))} on it",
         count=count,
-        gaps=context.gaps_at(inside, Cause.LAUNCH),
-        examples=context.work_starts(updates),
+        gaps=context.gaps.at(inside, Cause.LAUNCH),
+        examples=context.device_events.starts(updates),
         latent="the device does not idle because of it in this trace; a fused optimizer passes "
         "over each parameter once instead of several times",
     )
@@ -52,10 +53,10 @@ RULE = Rule(
     id="optimizer-single-tensor",
     family="optimizer",
     title="The optimizer updates parameters one by one",
-    matches="At least 20 kernels a step in Optimizer.step, most of them by aten::add_, mul_, "
+    description="At least 20 kernels a step in Optimizer.step, most of them by aten::add_, mul_, "
     "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel.",
     fix="Pass fused=True, or foreach=True, to the optimizer, and keep few parameter groups. Put an "
     "optimizer of your own on torch._foreach_* functions, or compile its step.",
     reference="torch.optim documentation: foreach, fused; pattern matcher OptimizerSingleTensor",
-    match=_match,
+    find=_find,
 )

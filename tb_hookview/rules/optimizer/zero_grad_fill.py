@@ -9,22 +9,26 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_count, format_us
 
 _SUMS = ("aten::add", "aten::add_")
 _SINK = "AccumulateGrad"
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    zeroing = context.beginning("Optimizer.zero_grad#")
+def _find(context: Context) -> Iterator[Occurrence]:
+    zeroing = context.rows.beginning("Optimizer.zero_grad#")
     if not zeroing.any():
         return
-    inside = context.inside(zeroing)
-    zeros = inside & context.inside(context.named("aten::zero_", "aten::_foreach_zero_"))
-    fills = context.work_launched(zeros) & context.work
+    inside = context.rows.inside(zeroing)
+    zeros = inside & context.rows.inside(context.rows.named("aten::zero_", "aten::_foreach_zero_"))
+    fills = context.device_events.launched_by(zeros) & context.device_events.counted
     if not fills.any():
         return
-    adding = context.inside(context.holding(_SINK)) & context.named(*_SUMS)
-    adds = context.work_launched(context.inside(adding)) & context.work
+    adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named(*_SUMS)
+    adds = (
+        context.device_events.launched_by(context.rows.inside(adding))
+        & context.device_events.counted
+    )
     filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
     # With gradients summed over several backward passes only the first sum of each is in vain.
     share = min(1.0, filled / added) if added else 0.0
@@ -33,25 +37,25 @@ def _match(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="Optimizer.zero_grad",
         everywhere=True,
-        evidence=f"{filled / len(context.steps):.0f} fills a step take "
-        f"{context.device_us(fills):.1f} us, adding to those zeros in the backward "
-        f"{context.device_us(adds) * share:.1f} us",
+        evidence=f"{format_count(filled / len(context.steps), 'fill')} a step take "
+        f"{format_us(context.device_events.us_per_step(fills))}, adding to those zeros in the "
+        f"backward {format_us(context.device_events.us_per_step(adds) * share)}",
         count=filled,
-        gaps=context.gaps_at(zeros, Cause.LAUNCH),
+        gaps=context.gaps.at(zeros, Cause.LAUNCH),
         wasted=wasted,
         wasted_ns=time.astype(np.int64),
-        examples=context.work_starts(fills),
+        examples=context.device_events.starts(fills),
     )
 
 
 RULE = Rule(
     id="zero-grad-fill",
     family="optimizer",
-    title="Gradients are filled with zeros",
-    matches="Device work of aten::zero_ or aten::_foreach_zero_ inside Optimizer.zero_grad. "
+    title="Gradients are filled with zeros instead of set to None",
+    description="Device events of aten::zero_ or aten::_foreach_zero_ inside Optimizer.zero_grad. "
     "Additions in AccumulateGrad are counted with it, as many as there are fills.",
     fix="Call zero_grad(set_to_none=True), the default since torch 2.0. With "
     "DistributedDataParallel also pass gradient_as_bucket_view=True.",
     reference="PyTorch, Performance Tuning Guide; pattern matcher GradNotSetToNone",
-    match=_match,
+    find=_find,
 )

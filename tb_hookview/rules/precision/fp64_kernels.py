@@ -10,12 +10,13 @@ from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
 from tb_hookview.rules.evidence.precision import in_float64
 
 _SHARE = 0.005
-_KEPT = 0.5
-"""Of the time that stays where memory is the bound; of arithmetic far less does."""
+_SAVED = 0.5
+"""Part of the time, where memory is the bound; of arithmetic far more is saved."""
 
 
 _MOVES = ("copy", "communication")
@@ -23,21 +24,21 @@ _OTHER_TYPES = r"sgemm|<float[,>]|c10::Half|BFloat16"
 
 
 def _asked_in_float64(context: Context) -> Bool:
-    """Work of torch's operators that compute with tensors of type double, shape (d,).
+    """Device events of torch's operators that compute with tensors of type double, shape (d,).
 
     A tensor without dimensions does not make an operator compute in its type.
     """
-    wanted = types_with(context, "double") & context.beginning("aten::")
+    wanted = types_with(context, "double") & context.rows.beginning("aten::")
     if not wanted.any():
-        return np.zeros(len(context.work), bool)
-    operator = context.operator_of(context.analysis.device_events.launch)
+        return np.zeros(len(context.device_events.counted), bool)
+    operator = context.rows.operator_of(context.analysis.device_events.launch)
     launching = np.zeros(len(context.call_tree), bool)
     launching[operator[operator >= 0]] = True
     rows = with_inputs(context, wanted & launching, _has_double)
     asked = (operator >= 0) & rows[operator]
     if not asked.any():
         return np.asarray(asked)
-    other = context.of_kinds(*_MOVES) | context.work_matching(_OTHER_TYPES)
+    other = context.device_events.of_kinds(*_MOVES) | context.device_events.matching(_OTHER_TYPES)
     return np.asarray(asked & ~other)
 
 
@@ -45,27 +46,27 @@ def _has_double(inputs: Inputs) -> bool:
     return any(kind == "double" and shape for shape, kind in inputs)
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    found = (in_float64(context) | _asked_in_float64(context)) & context.work
-    share, time = context.device_share(found), context.device_us(found)
+def _find(context: Context) -> Iterator[Occurrence]:
+    found = (in_float64(context) | _asked_in_float64(context)) & context.device_events.counted
+    share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     if share < _SHARE:
         return
     yield Occurrence(
         place="kernels of type double",
         everywhere=True,
-        evidence=f"{time:.1f} us a step ({share:.1%} of the busy time) in "
+        evidence=f"{format_us(time)} a step ({share:.1%} of the busy time) in "
         f"{_operators(context, np.flatnonzero(found))}",
         count=int(np.count_nonzero(found)),
         wasted=np.flatnonzero(found),
-        saved=1 - _KEPT,
-        examples=context.work_starts(found),
+        saved=_SAVED,
+        examples=context.device_events.starts(found),
     )
 
 
 def _operators(context: Context, found: Int) -> str:
-    """The operators whose kernels (rows of work) these are, dearest first."""
+    """The operators of some kernels (rows of device events), most expensive first."""
     work = context.analysis.device_events
-    operator = context.operator_of(work.launch[found])
+    operator = context.rows.operator_of(work.launch[found])
     string = np.where(operator >= 0, context.host.string[operator], -1)
     rows, place = unique_inverse(string)
     time = np.bincount(place, weights=work.duration[found])
@@ -77,12 +78,12 @@ def _operators(context: Context, found: Int) -> str:
 RULE = Rule(
     id="fp64-kernels",
     family="precision",
-    title="The device computes in double precision",
-    matches="Kernels whose first template argument is double, products in double, or kernels of "
-    "operators with tensors of type double (where input types were recorded), in 0.5 % of the busy "
-    "time or more.",
-    fix="Cast in the dataset (np.float32) and pass dtype= where tensors are made of Python or "
-    "numpy values. Keep float64 for the few numbers that need it, and sum them seldom.",
+    title="Kernels compute in float64",
+    description="Kernels whose first template argument is double, products in double, or kernels "
+    "of operators with tensors of type double (where input types were recorded), in 0.5 % of the "
+    "busy time or more.",
+    fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
+    "numpy values. Use float64 only for the few numbers that need it, and sum them seldom.",
     reference="NVIDIA tables of throughput by precision",
-    match=_match,
+    find=_find,
 )

@@ -8,33 +8,37 @@ import numpy as np
 
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.devices import all_have_tf32
 from tb_hookview.rules.evidence.precision import float32_products
 
 _OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
 _TF32 = r"s1688gemm|tf32"
 _SHARE = 0.01
-_KEPT = 1 / 3
-"""Of the time that stays, typical of a large product."""
+_SAVED = 1 - 1 / 3
+"""Part of the time, typical of a large product."""
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
-    asked = context.work_launched(context.inside(context.matching(_OPERATORS))) & context.work
+    asked = (
+        context.device_events.launched_by(context.rows.inside(context.rows.matching(_OPERATORS)))
+        & context.device_events.counted
+    )
     found = asked & float32_products(context)
-    share, time = context.device_share(found), context.device_us(found)
-    enabled = (asked & context.work_matching(_TF32)).any()
+    share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    enabled = (asked & context.device_events.matching(_TF32)).any()
     if share >= _SHARE and not enabled:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
-            evidence=f"{time:.1f} us a step ({share:.0%} of the busy time) in sgemm kernels, and "
-            "no matrix product in TF32",
+            evidence=f"{format_us(time)} a step ({share:.0%} of the busy time) in sgemm kernels, "
+            "and no matrix product in TF32",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
-            saved=1 - _KEPT,
-            examples=context.work_starts(found),
+            saved=_SAVED,
+            examples=context.device_events.starts(found),
             caveats=(
                 "The gain is that of large products; small ones are bound by memory and gain "
                 "little.",
@@ -45,12 +49,12 @@ def _match(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="tf32-disabled",
     family="precision",
-    title="Matrix products in float32 do not use TF32",
-    matches="Operators of matrix products run sgemm kernels in 1 % of the busy time or more, none "
-    "of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more. (Convolutions use "
-    "it without being told.)",
+    title="Float32 matrix products do not use TF32",
+    description="Operators of matrix products run sgemm kernels in 1 % of the busy time or more, "
+    "none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more. "
+    "(Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",
     reference="CUDA semantics, TensorFloat-32; pattern matcher FP32MatMul",
-    match=_match,
+    find=_find,
 )

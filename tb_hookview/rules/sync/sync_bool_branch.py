@@ -18,33 +18,32 @@ _READS = ("aten::is_nonzero", "aten::item", "aten::_local_scalar_dense")
 _FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite")
 
 
-def _waits(context: Context) -> Bool:
-    return context.waits.inside("aten::is_nonzero")
+def _explains(context: Context) -> Bool:
+    return context.syncs.inside("aten::is_nonzero")
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    explained, finite = context.explained_by(RULE), _behind_finite_check(context)
+def _find(context: Context) -> Iterator[Occurrence]:
+    explained, finite = context.explained_by(RULE), _after_finite_check(context)
     yield from by_place(context, explained & ~finite)
-    yield from by_place(
-        context, explained & finite, note="each behind a test for values that are not finite"
-    )
+    yield from by_place(context, explained & finite, note="each after a check for NaN or inf")
 
 
-def _behind_finite_check(context: Context) -> Bool:
-    waits = context.waits
-    read = waits.outermost("|".join(_READS))
-    return waits.named(waits.before(read, *_READS, *_REDUCTIONS), *_FINITE)
+def _after_finite_check(context: Context) -> Bool:
+    syncs = context.syncs
+    read = syncs.outermost("|".join(_READS))
+    return syncs.named(syncs.before(read, *_READS, *_REDUCTIONS), *_FINITE)
 
 
 RULE = Rule(
     id="sync-bool-branch",
     family="sync",
     title="Python branches on the value of a tensor",
-    matches="A wait in aten::is_nonzero. The evidence says where a test for nan precedes it.",
+    description="A sync in aten::is_nonzero. The evidence says where a check for NaN or inf "
+    "precedes it.",
     fix="Replace the branch by torch.where, masking or clamping; check with torch._assert_async. "
-    "Test for values that are not finite on the loss or gradient norm that exists already, and "
-    "every k steps only, or keep a flag on the device.",
+    "Check for NaN and inf on the loss or gradient norm that exists already, every k steps only, "
+    "or keep a flag on the device.",
     reference="NVIDIA, Writing Sync-Free Code: dynamic patterns",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

@@ -10,20 +10,20 @@ from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.engine.syncs import Direction
 
 
-def _waits(context: Context) -> Bool:
-    waits = context.waits
-    to_host = waits.direction == Direction.TO_HOST
-    return np.asarray(to_host & waits.inside("aten::copy_", "aten::to", "aten::_to_copy"))
+def _explains(context: Context) -> Bool:
+    syncs = context.syncs
+    to_host = syncs.direction == Direction.TO_HOST
+    return np.asarray(to_host & syncs.inside("aten::copy_", "aten::to", "aten::_to_copy"))
 
 
 RULE = Rule(
     id="sync-d2h-copy",
     family="sync",
-    title="A tensor is copied to the host, and the host waits for it",
-    matches="A copy from the device to the host in aten::copy_ or aten::to that blocks, or a "
-    "synchronize behind it in the same operator.",
+    title="Blocking copy of a tensor to the host",
+    description="A copy from the device to the host in aten::copy_ or aten::to that blocks, or a "
+    "synchronize after it in the same operator.",
     fix="Reduce on the device and move the result only. Copy into a pinned buffer with "
     "non_blocking=True and use it after an event, never before. Take checkpoints asynchronously.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory()",
-    waits=_waits,
+    explains=_explains,
 )

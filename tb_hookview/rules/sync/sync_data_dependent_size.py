@@ -18,13 +18,13 @@ _LIKELY = (
 )
 
 
-def _waits(context: Context) -> Bool:
-    return context.waits.inside_matching(f"{_SURE}|{_LIKELY}")
+def _explains(context: Context) -> Bool:
+    return context.syncs.inside_matching(f"{_SURE}|{_LIKELY}")
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(RULE)
-    sure = context.waits.inside_matching(_SURE)
+    sure = context.syncs.inside_matching(_SURE)
     yield from by_place(context, explained & sure)
     yield from by_place(context, explained & ~sure, confidence="medium")
 
@@ -32,14 +32,14 @@ def _match(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="sync-data-dependent-size",
     family="sync",
-    title="An operator waits to learn the size of its result, or whether it failed",
-    matches="A wait in aten::repeat_interleave, one_hot, _unique2, unique_dim, unique_consecutive, "
-    "bincount, histc, or a factorization of aten::linalg_*.",
-    fix="State the size: repeat_interleave(output_size=...), one_hot(num_classes=...), scatter_add "
+    title="An operator syncs for the size of its result or an error check",
+    description="A sync in aten::repeat_interleave, one_hot, _unique2, unique_dim, "
+    "unique_consecutive, bincount, histc, or a factorization of aten::linalg_*.",
+    fix="Pass the size: repeat_interleave(output_size=...), one_hot(num_classes=...), scatter_add "
     "into a buffer of fixed size instead of bincount, histc with min and max. Sort and mark "
     "segments instead of unique. Use the *_ex forms of linalg with check_errors=False. Keep counts "
     "that the host knows as Python numbers.",
     reference="torch.repeat_interleave, torch.linalg.inv_ex; torchtitan PR 3274",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

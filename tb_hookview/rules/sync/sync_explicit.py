@@ -1,4 +1,4 @@
-"""Waits that the program asks for itself: `torch.cuda.synchronize()`, an event, a barrier."""
+"""Explicit syncs of the program: `torch.cuda.synchronize()`, an event, a barrier."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.trace import EventCategory
 
 _MEASUREMENT = (
-    "There is one such wait in every step, as a program that measures time has; the finding is "
-    "void if it goes when the measurement goes.",
+    "There is one such sync in every step, as in a program that measures time; if it is part of "
+    "the measurement only, ignore this finding.",
 )
 
 
-def _waits(context: Context) -> Bool:
-    waits = context.waits
+def _explains(context: Context) -> Bool:
+    syncs = context.syncs
     return np.asarray(
-        (waits.operator < 0) | waits.inside_matching(r"c10d::(barrier|monitored_barrier\w*)")
+        (syncs.operator < 0) | syncs.inside_matching(r"c10d::(barrier|monitored_barrier\w*)")
     )
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
-    waits = context.explained_by(RULE) & ~_teardown(context) & ~_of_ddp(context)
-    caveats = _MEASUREMENT if _once_a_step(context, waits) else ()
-    return by_place(context, waits, caveats=caveats)
+def _find(context: Context) -> Iterator[Occurrence]:
+    syncs = context.explained_by(RULE) & ~_teardown(context) & ~_of_ddp(context)
+    caveats = _MEASUREMENT if _once_a_step(context, syncs) else ()
+    return by_place(context, syncs, caveats=caveats)
 
 
 def _teardown(context: Context) -> Bool:
-    """Waits after the trace's last operator: the end of the program, not of a step."""
-    call_tree, waits = context.call_tree, context.waits
+    """Syncs after the trace's last operator: the end of the program, not of a step."""
+    call_tree, syncs = context.call_tree, context.syncs
     operators = call_tree.start[context.host.kind == EventCategory.OPERATOR]
     last = operators.max() if len(operators) else np.iinfo(np.int64).max
-    return np.asarray(waits.start > last)
+    return np.asarray(syncs.start > last)
 
 
 def _of_ddp(context: Context) -> Bool:
     """DistributedDataParallel's own clock: it reads events in its first ten steps, then rarely."""
-    waits = context.waits
-    calls = waits.names(waits.position).tolist()
+    syncs = context.syncs
+    calls = syncs.names(syncs.row).tolist()
     event = np.array([call.endswith("EventSynchronize") for call in calls], bool)
-    return np.asarray(waits.inside("DistributedDataParallel.forward") & event)
+    return np.asarray(syncs.inside("DistributedDataParallel.forward") & event)
 
 
-def _once_a_step(context: Context, waits: Bool) -> bool:
-    step = context.analysis.steps.at(context.waits.start[waits & context.own_waits])
-    return len(context.steps) > 1 and step.tolist() == list(context.steps)
+def _once_a_step(context: Context, syncs: Bool) -> bool:
+    step = context.analysis.steps.at(context.syncs.start[syncs & context.syncs.counted])
+    return len(context.steps) > 1 and step.tolist() == list(context.steps.indices)
 
 
 RULE = Rule(
     id="sync-explicit",
     family="sync",
-    title="The program itself asks to wait for the device",
-    matches="A synchronize of device, stream or event that no operator asked for, or a barrier, "
+    title="Explicit synchronization with the device",
+    description="A synchronize of device, stream or event outside of operators, or a barrier, "
     "inside a step and before the trace's last operator. The events that DistributedDataParallel "
     "reads to time itself, in its first ten steps and every 100th, are left out.",
     fix="Delete it or move it out of the loop. Measure time with CUDA events that are read later. "
-    "Order streams by wait_event or wait_stream, which do not stop the host. Keep barriers for "
-    "checkpoints.",
+    "Order streams by wait_event or wait_stream, which do not block the host. Use barriers for "
+    "checkpoints only.",
     reference="CUDA semantics, asynchronous execution; Nsight Systems rule cuda_api_sync",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

@@ -18,33 +18,33 @@ _HANDED_OVER = (
 _COEFFICIENT = ("aten::add", "aten::reciprocal", "aten::mul", "aten::div", "aten::to")
 
 
-def _waits(context: Context) -> Bool:
-    """Reads behind norm and check, or behind norm, clamped coefficient and scaled gradients."""
-    waits = context.waits
-    read = waits.outermost("|".join(_READS))
-    tested = waits.before(read, *_READS)
-    check = waits.named(tested, *_FINITE) & waits.named(
-        waits.before(read, *_READS, *_FINITE, "aten::abs", "aten::eq", "aten::ne", "aten::mul"),
+def _explains(context: Context) -> Bool:
+    """Reads after norm and check, or after norm, clamped coefficient and scaled gradients."""
+    syncs = context.syncs
+    read = syncs.outermost("|".join(_READS))
+    tested = syncs.before(read, *_READS)
+    check = syncs.named(tested, *_FINITE) & syncs.named(
+        syncs.before(read, *_READS, *_FINITE, "aten::abs", "aten::eq", "aten::ne", "aten::mul"),
         *_NORMS,
     )
-    clamp = waits.before(read, *_READS, *_HANDED_OVER)
-    clamped = waits.named(clamp, "aten::clamp", "aten::clamp_")
-    norm = waits.before(np.where(clamped, clamp, -1), *_COEFFICIENT)
+    clamp = syncs.before(read, *_READS, *_HANDED_OVER)
+    clamped = syncs.named(clamp, "aten::clamp", "aten::clamp_")
+    norm = syncs.before(np.where(clamped, clamp, -1), *_COEFFICIENT)
     return np.asarray(
-        (waits.inside("aten::is_nonzero") & check) | (clamped & waits.named(norm, *_NORMS))
+        (syncs.inside("aten::is_nonzero") & check) | (clamped & syncs.named(norm, *_NORMS))
     )
 
 
 RULE = Rule(
     id="sync-grad-clip",
     family="sync",
-    title="Gradient clipping waits for the norm",
-    matches="aten::is_nonzero behind a norm and aten::isnan, isinf, logical_or (error_if_nonfinite"
-    "=True), or aten::item behind a norm, aten::clamp and the scaling of gradients (the caller "
-    "reads the norm).",
-    fix="Leave error_if_nonfinite=False and keep the norm that clip_grad_norm_ returns on the "
+    title="Gradient clipping syncs to read the norm",
+    description="aten::is_nonzero after a norm and aten::isnan, isinf, logical_or "
+    "(error_if_nonfinite=True), or aten::item after a norm, aten::clamp and the scaling of "
+    "gradients (the caller reads the norm).",
+    fix="Leave error_if_nonfinite=False, and leave the norm that clip_grad_norm_ returns on the "
     "device: log it every k steps. Pass foreach=True (the default on CUDA), and clip once after "
     "all accumulation steps.",
     reference="PyTorch PR 61042: clip_grad_norm_ without device syncs",
-    waits=_waits,
+    explains=_explains,
 )

@@ -15,36 +15,36 @@ _READS = ("aten::item", "aten::_local_scalar_dense")
 _MOVES = ("aten::to", "aten::_to_copy")
 
 
-def _waits(context: Context) -> Bool:
+def _explains(context: Context) -> Bool:
     """The last read before a step that followed a check, or before the update where it was skipped.
 
-    A read behind the update is left to others: it may be of the scale, and is as often of the loss.
+    A read after the update is left to others: it may be of the scale, and is as often of the loss.
     """
-    waits = context.waits
-    read = waits.outermost("|".join(_READS))
-    decided = waits.after(read, *_MOVES)
-    decides = waits.named(decided, _UPDATE)
-    names = waits.names(decided)
+    syncs = context.syncs
+    read = syncs.outermost("|".join(_READS))
+    decided = syncs.after(read, *_MOVES)
+    decides = syncs.named(decided, _UPDATE)
+    names = syncs.names(decided)
     decides |= np.array([name.startswith("Optimizer.step#") for name in names], bool)
     return np.asarray((read >= 0) & decides & _checked(context))
 
 
 def _checked(context: Context) -> Bool:
-    """Waits that have had a check since their thread's last step of an optimizer."""
-    waits, call_tree = context.waits, context.call_tree
-    check = waits.last_before(context.named(_CHECK))
-    step = waits.last_before(context.beginning("Optimizer.step#"))
+    """Syncs that have had a check since their thread's last step of an optimizer."""
+    syncs, call_tree = context.syncs, context.call_tree
+    check = syncs.last_before(context.rows.named(_CHECK))
+    step = syncs.last_before(context.rows.beginning("Optimizer.step#"))
     return (check >= 0) & (lookup(call_tree.start, check) > lookup(call_tree.start, step))
 
 
 RULE = Rule(
     id="sync-grad-scaler",
     family="sync",
-    title="GradScaler waits to learn whether gradients overflowed",
-    matches="The last aten::item between aten::_amp_foreach_non_finite_check_and_unscale_ and "
+    title="GradScaler syncs to check for overflowed gradients",
+    description="The last aten::item between aten::_amp_foreach_non_finite_check_and_unscale_ and "
     "Optimizer.step, or aten::_amp_update_scale_ where the step is skipped.",
     fix="Train in bf16, which needs no scaler, or use a fused=True optimizer, which takes the "
     "overflow flag and the scale as device tensors. Do not call get_scale() every step.",
     reference="PyTorch issue 80167; accelerate issue 1714",
-    waits=_waits,
+    explains=_explains,
 )

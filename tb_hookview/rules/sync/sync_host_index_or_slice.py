@@ -20,29 +20,29 @@ _AT_ONCE_NS = 10_000
 """torch slices within this time after it read the bound; a next line of Python takes longer."""
 
 
-def _waits(context: Context) -> Bool:
+def _explains(context: Context) -> Bool:
     return _uploads(context) | _bounds(context)
 
 
 def _uploads(context: Context) -> Bool:
-    waits = context.waits
-    copied = waits.inside("aten::to", "aten::_to_copy", "aten::copy_")
-    upload = copied & (waits.direction != Direction.TO_HOST) & ~waits.reads_value
-    return np.asarray(upload & waits.inside(*_INDEXING))
+    syncs = context.syncs
+    copied = syncs.inside("aten::to", "aten::_to_copy", "aten::copy_")
+    upload = copied & (syncs.direction != Direction.TO_HOST) & ~syncs.reads_value
+    return np.asarray(upload & syncs.inside(*_INDEXING))
 
 
 def _bounds(context: Context) -> Bool:
     """Values read in a module's call (in any place, without modules), and sliced by at once."""
-    waits, call_tree = context.waits, context.call_tree
-    read = waits.outermost("|".join(_READS))
-    following = waits.after(read, *_READS)
+    syncs, call_tree = context.syncs, context.call_tree
+    read = syncs.outermost("|".join(_READS))
+    following = syncs.after(read, *_READS)
     soon = lookup(call_tree.start, following) - lookup(call_tree.end, read) <= _AT_ONCE_NS
-    module = context.analysis.attribution.row_module[waits.position]
+    module = context.analysis.attribution.row_module[syncs.row]
     in_model = (module >= 0) | (len(context.analysis.modules) == 0)
-    return np.asarray((read >= 0) & waits.named(following, *_SLICES) & soon & in_model)
+    return np.asarray((read >= 0) & syncs.named(following, *_SLICES) & soon & in_model)
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     explained, uploads = context.explained_by(RULE), _uploads(context)
     yield from by_place(context, explained & uploads, note="an index is copied to the device")
     yield from by_place(
@@ -56,13 +56,13 @@ def _match(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="sync-host-index-or-slice",
     family="sync",
-    title="Indices come from the host, or the bounds of a slice from the device",
-    matches="A blocking copy to the device inside aten::index or aten::index_put_; or aten::item "
-    "inside a module with aten::slice, select or narrow right after it.",
-    fix="Make index tensors on the device once and use them again, by index_select or gather. Keep "
+    title="Host tensor used as an index, or device scalar as a slice bound",
+    description="A blocking copy to the device inside aten::index or aten::index_put_; or "
+    "aten::item inside a module with aten::slice, select or narrow right after it.",
+    fix="Create index tensors on the device once and reuse them, by index_select or gather. Keep "
     "lengths as Python numbers from the data pipeline on. Replace slices whose bound is on the "
     "device by masks.",
     reference="NVIDIA, CUDA Graphs: quick checklist",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

@@ -1,4 +1,4 @@
-"""The rest: an operator waits, and no other rule knows why."""
+"""Syncs in operators that no other rule explains."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Rule
 
 
-def _waits(context: Context) -> Bool:
-    return np.ones(len(context.waits), bool)
+def _explains(context: Context) -> Bool:
+    return np.ones(len(context.syncs), bool)
 
 
 RULE = Rule(
     id="sync-in-operator",
     family="sync",
-    title="An operator waits for the device",
-    matches="A wait inside an operator that no other rule explains.",
-    fix="Find out why it waits: torch.cuda.set_sync_debug_mode('warn') names the line. Then move "
-    "it out of the loop, or use a form of the operator that needs nothing from the host.",
+    title="An operator synchronizes with the device",
+    description="A sync inside an operator that no other rule explains.",
+    fix="Find the cause: torch.cuda.set_sync_debug_mode('warn') names the line. Then move it out "
+    "of the loop, or use a form of the operator that needs nothing from the host.",
     reference="torch.cuda.set_sync_debug_mode",
     confidence="medium",
-    waits=_waits,
+    explains=_explains,
 )

@@ -1,4 +1,4 @@
-"""Indexing by a boolean mask: how many are chosen is known on the device only."""
+"""Indexing by a boolean mask: the number of elements is known on the device only."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _INDEXING = (
 )
 
 
-def _waits(context: Context) -> Bool:
-    waits = context.waits
-    selected = waits.inside("aten::masked_select") & ~waits.prints
-    return selected | (waits.inside("aten::nonzero") & waits.inside(*_INDEXING))
+def _explains(context: Context) -> Bool:
+    syncs = context.syncs
+    selected = syncs.inside("aten::masked_select") & ~syncs.prints
+    return selected | (syncs.inside("aten::nonzero") & syncs.inside(*_INDEXING))
 
 
 RULE = Rule(
     id="sync-mask-index",
     family="sync",
-    title="Indexing by a mask waits to learn how many elements it chooses",
-    matches="A wait in aten::nonzero inside aten::index or aten::index_put_, or in "
+    title="Indexing by a boolean mask syncs to count the selected elements",
+    description="A sync in aten::nonzero inside aten::index or aten::index_put_, or in "
     "aten::masked_select.",
-    fix="Write with a Python number (x[mask] = 0.0 needs no wait), masked_fill or torch.where. In "
+    fix="Write with a Python number (x[mask] = 0.0 does not sync), masked_fill or torch.where. In "
     "a loss multiply by the mask and divide by mask.sum(), or use ignore_index. If the mask came "
-    "from the host, make the integer indices there once.",
+    "from the host, compute the integer indices there once.",
     reference="PyTorch issue 12461: implicit sync points",
-    waits=_waits,
+    explains=_explains,
 )

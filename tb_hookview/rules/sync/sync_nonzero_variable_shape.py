@@ -1,4 +1,4 @@
-"""`nonzero` and its kin: the shape of the result depends on values."""
+"""`nonzero` and similar: the shape of the result depends on values."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _CONDITIONAL = (
-    "The gain is conditional: shapes kept fixed compute more, which can cost more than the wait "
+    "The gain is conditional: fixed shapes compute more, which can cost more than the sync "
     "on small inputs; measure again after compiling and batching.",
 )
 
 
-def _waits(context: Context) -> Bool:
-    return context.waits.inside("aten::nonzero", "aten::argwhere", "aten::nonzero_numpy")
+def _explains(context: Context) -> Bool:
+    return context.syncs.inside("aten::nonzero", "aten::argwhere", "aten::nonzero_numpy")
 
 
-def _match(context: Context) -> Iterator[Occurrence]:
+def _find(context: Context) -> Iterator[Occurrence]:
     return by_place(context, context.explained_by(RULE), caveats=_CONDITIONAL)
 
 
 RULE = Rule(
     id="sync-nonzero-variable-shape",
     family="sync",
-    title="The shape of a result depends on values on the device",
-    matches="A wait in aten::nonzero, argwhere or nonzero_numpy that no index by a mask asked for.",
+    title="Output shape depends on values on the device (nonzero)",
+    description="A sync in aten::nonzero, argwhere or nonzero_numpy outside of indexing by a mask.",
     fix="Keep shapes fixed: torch.where with a mask, count_nonzero for counts, topk or argsort on "
     "masked scores for selection, padding with a validity mask, nonzero_static(size=...) where a "
     "bound is known.",
     reference="torch.nonzero_static; NVIDIA, Writing Sync-Free Code: dynamic shapes",
-    waits=_waits,
-    match=_match,
+    explains=_explains,
+    find=_find,
 )

@@ -153,7 +153,7 @@ def _owners(timeline: Timeline, subject: EventRef, at: LanePosition) -> _Owners:
 
 
 def _self_time(timeline: Timeline, subject: EventRef) -> int | None:
-    """Time of a host row less the rows inside; of a phase less its pauses; nanoseconds."""
+    """Time of a host row less the rows inside; of a phase less its gaps; nanoseconds."""
     if subject.is_host_row:
         return _own_time(timeline, subject.row)
     if subject.phase < 0:
@@ -178,7 +178,7 @@ def _microseconds(nanoseconds: int | None) -> float | None:
 def _own_time(timeline: Timeline, row: int) -> int:
     """Time of a host row less that of the rows directly inside it."""
     call_tree = timeline.analysis.call_tree
-    below = np.arange(row + 1, call_tree.behind[row])
+    below = np.arange(row + 1, call_tree.subtree_end[row])
     children = below[call_tree.parent[below] == row]
     taken = np.minimum(call_tree.end[children], call_tree.end[row]) - call_tree.start[children]
     return max(int(call_tree.duration[row] - taken.sum()), 0)

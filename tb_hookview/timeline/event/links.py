@@ -128,7 +128,7 @@ def _call_around(timeline: Timeline, module: int, rows: Int) -> Int:
     analysis = timeline.analysis
     calls = np.flatnonzero((analysis.module_calls.module == module) & (analysis.row_node < 0))
     found = lookup(calls, np.searchsorted(calls, rows, side="right") - 1)
-    return np.where(rows < lookup(analysis.call_tree.behind, found), found, -1)
+    return np.where(rows < lookup(analysis.call_tree.subtree_end, found), found, -1)
 
 
 def _sources(timeline: Timeline, relation: Relation, kind: str, sources: Int) -> Iterator[Linked]:

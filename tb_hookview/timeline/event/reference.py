@@ -101,7 +101,8 @@ def inside(timeline: Timeline, subject: EventRef) -> Int:
         mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
         return np.flatnonzero(mine)
     if subject.is_host_row:
-        return np.flatnonzero((launch >= subject.row) & (launch < call_tree.behind[subject.row]))
+        end = call_tree.subtree_end[subject.row]
+        return np.flatnonzero((launch >= subject.row) & (launch < end))
     if subject.category == "python":
         first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
         mine = (launch >= first) & (launch < last)

@@ -14,7 +14,7 @@ Colours = NDArray[np.uint8]
 
 
 class Colour(IntEnum):
-    """Colours, in the order in which the page is told them."""
+    """Colours, in the order in which the overview lists them."""
 
     FORWARD = 0
     BACKWARD = 1

@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.arrays.types import Int
 
 _WORTH = 0.75
-"""Share of a level's points above which the next coarser level is no smaller worth keeping."""
+"""Share of a level's points above which the next coarser level is not worth caching."""
 
 
 class Curve:
@@ -36,14 +36,14 @@ class Curve:
         """Moments and values that draw the curve in [start, end).
 
         The value that holds at the start comes first. Of the points in a cell of `resolution` (a
-        power of two of nanoseconds) the first, the least, the greatest and the last are kept.
+        power of two of nanoseconds) the first, the least, the greatest and the last remain.
         """
         level = resolution.bit_length() - 1
         with self._lock:
             time, value = self._level(level)
         low = max(int(np.searchsorted(time, start, side="right")) - 1, 0)
         high = int(np.searchsorted(time, end, side="left"))
-        # What is kept for a level may be as fine as that of the one before.
+        # The points of a level may be as fine as those of the one before.
         return _thinned(time[low:high], value[low:high], self._origin, level)
 
     def _level(self, level: int) -> tuple[Int, Int]:
@@ -63,8 +63,8 @@ def _thinned(time: Int, value: Int, origin: int, level: int) -> tuple[Int, Int]:
     opens = np.concatenate([[True], cell[1:] != cell[:-1]])
     first = np.flatnonzero(opens)
     group = np.cumsum(opens) - 1
-    kept = opens | np.append(opens[1:], True)
+    chosen = opens | np.append(opens[1:], True)
     for extreme in (np.minimum.reduceat(value, first), np.maximum.reduceat(value, first)):
         reaches = np.flatnonzero(value == extreme[group])
-        kept[reaches[np.unique(group[reaches], return_index=True)[1]]] = True
-    return time[kept], value[kept]
+        chosen[reaches[np.unique(group[reaches], return_index=True)[1]]] = True
+    return time[chosen], value[chosen]

@@ -1,4 +1,4 @@
-"""A lane as it is kept: its items row by row, with the running sums that merging asks for."""
+"""A lane in memory: items row by row, with the running sums that merging needs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LaneItems:
 class Lane:
     """Items by row, then by start; arrays of shape (n,).
 
-    Within a row starts and ends both ascend, so that what touches a window is one stretch of it.
+    Within a row starts and ends both ascend, so that what touches a window is one range of it.
     """
 
     def __init__(self, items: LaneItems) -> None:
@@ -46,7 +46,7 @@ class Lane:
         self.source = items.source[order].astype(np.int32)
         rows = int(self.depth[-1]) + 1 if len(order) else 0
         self.bounds = np.searchsorted(self.depth, np.arange(rows + 1))
-        """Where each row begins, and behind the last one the end; shape (rows + 1,)."""
+        """Where each row begins, and after the last one the end; shape (rows + 1,)."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -77,7 +77,7 @@ class Lane:
         latest end so far.
         """
         if self.rows < MOST_ROWS and (self.end > self.start).all():
-            return self.end  # kept but once
+            return self.end  # the same array, not a copy
         until = np.maximum(self.end, self.start + 1)
         if self.rows == MOST_ROWS:
             until[self.bounds[-2] :] = np.maximum.accumulate(until[self.bounds[-2] :])
@@ -99,8 +99,8 @@ class Lane:
         return np.cumsum(changed, dtype=np.int32)
 
     @cached_property
-    def waits(self) -> NDArray[np.int32] | None:
-        """Waits before each item, shape (n + 1,); None where the lane holds none."""
+    def syncs_before(self) -> NDArray[np.int32] | None:
+        """Syncs before each item, shape (n + 1,); None where the lane has none."""
         return _before(self.colour == Colour.WAIT) if Colour.WAIT in self.palette else None
 
     @cached_property

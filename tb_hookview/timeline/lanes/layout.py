@@ -5,8 +5,8 @@
         |- d -|          |---- e ----|   depth 2; crosses c and a
 
 An item lies in the innermost one that holds it. Items of one row do not overlap, but for what
-rounding makes of neighbours (`forest.ROUNDING_NS`), and their ends are in the order of their
-starts, so that what touches a window is one stretch of each row.
+rounding makes of neighbours (`nesting.ROUNDING_NS`), and their ends are in the order of their
+starts, so that what touches a window is one range of each row.
 
 A trace may be made to need any number of rows. What would stand below the last of `MOST_ROWS` is
 put on that one, over each other.
@@ -84,7 +84,7 @@ def _out_of_order(depth: Int, end: Int) -> Bool:
 
 
 def _groups_with(wanted: Bool, start: Int, end: Int) -> list[tuple[int, int]]:
-    """First and last (exclusive) item of each stretch of overlapping items with a wanted one."""
+    """First and last (exclusive) item of each run of overlapping items with a wanted one."""
     if not wanted.any():
         return []
     reach = np.maximum.accumulate(end)

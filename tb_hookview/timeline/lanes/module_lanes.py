@@ -1,15 +1,15 @@
-"""Lanes of modules: their calls, and the stretches of the backward pass that belong to each.
+"""Lanes of modules: their calls, and their spans of the backward pass.
 
     nodes      [a.1 ][a.1 ][a.0 ]   [a.1 ][?]           module of each
     lane       [------- a ------]   [- a-]
                [--- 1 -----][-0-]   [--1-]
 
-In the backward pass a module's stretch lasts from the first to the last of the nodes that follow
+In the backward pass a module's span lasts from the first to the last of the nodes that follow
 each other within its part of the tree. It ends where a node of another part, or of no module, comes
 between, and where forward, optimizer or data time or a step's bound lies between.
 
-A call or stretch in which the host waited for at least half of the time, in that module itself and
-not in one below, has the colour of waits.
+A call or span in which the host waited for at least half of the time, in that module itself and
+not in one below, has the colour of syncs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays import intervals
+from tb_hookview.analysis.backward_spans import (
+    BackwardSpans,
+    find_backward_spans,
+    other_pass_between,
+)
 from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
@@ -39,14 +41,14 @@ def forward_rows(analysis: Analysis) -> Int:
 
 
 def forward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
-    """Calls of modules on a thread; the source of an item is its forest row."""
+    """Calls of modules on a thread; the source of an item is its host row."""
     call_tree, ranges = analysis.call_tree, analysis.module_calls
     rows = forward_rows(analysis)
     rows = rows[call_tree.thread[rows] == thread]
     start, end, module = call_tree.start[rows], call_tree.end[rows], ranges.module[rows]
-    waits = _waits(analysis, thread, lookup(ranges.module, ranges.innermost(call_tree)), False)
-    waiting = _mostly_waiting(start, end, module, waits)
-    colour = np.where(waiting, Colour.WAIT, OF_PHASE[analysis.phases.row[rows]])
+    syncs = _syncs(analysis, thread, lookup(ranges.module, ranges.innermost(call_tree)), False)
+    blocked = _mostly_blocked(start, end, module, syncs)
+    colour = np.where(blocked, Colour.WAIT, OF_PHASE[analysis.phases.row[rows]])
     return LaneItems(start, end, names.module + module, colour.astype(np.uint8), rows)
 
 
@@ -57,96 +59,59 @@ def backward_threads(analysis: Analysis) -> Int:
 
 
 def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
-    """Stretches of modules on a thread, and calls of modules within nodes.
+    """Spans of modules on a thread, and calls of modules within nodes.
 
-    The source of an item is the forest row of its first node, or of the call.
+    The source of an item is the host row of its first node, or of the call.
     """
     call_tree, ranges = analysis.call_tree, analysis.module_calls
     nodes = np.flatnonzero(call_tree.thread[analysis.nodes.row] == thread)
-    start, end, module, row = _stretches(analysis, nodes)
+    spans = _spans(analysis, nodes)
+    start, end, module = spans.start, spans.end, spans.module
     again = np.flatnonzero((ranges.module >= 0) & (analysis.row_node >= 0))
     again = again[call_tree.thread[again] == thread]
     name = np.concatenate([names.module + module, names.recomputed + ranges.module[again]])
-    waits = _waits(analysis, thread, analysis.attribution.row_module, True)
-    waiting = np.append(_mostly_waiting(start, end, module, waits), np.zeros(len(again), bool))
+    syncs = _syncs(analysis, thread, analysis.attribution.row_module, True)
+    blocked = np.append(_mostly_blocked(start, end, module, syncs), np.zeros(len(again), bool))
     return LaneItems(
         start=np.concatenate([start, call_tree.start[again]]),
         end=np.concatenate([end, call_tree.end[again]]),
         name=name,
-        colour=np.where(waiting, Colour.WAIT, Colour.BACKWARD).astype(np.uint8),
-        source=np.concatenate([row, again]),
+        colour=np.where(blocked, Colour.WAIT, Colour.BACKWARD).astype(np.uint8),
+        source=np.concatenate([analysis.nodes.row[nodes[spans.first]], again]),
     )
 
 
-class _Waits(NamedTuple):
-    """Waits of a thread, with the module to blame for each."""
+class _Syncs(NamedTuple):
+    """Syncs of a thread, with the module of each."""
 
     start: Int
     length: Int
     module: Int
 
 
-def _waits(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Waits:
-    """Waits of a thread inside or outside of nodes; `module` is that of each forest row."""
+def _syncs(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Syncs:
+    """Syncs of a thread inside or outside of nodes; `module` is that of each host row."""
     syncs = analysis.syncs
     mine = analysis.call_tree.thread[syncs.row] == thread
     mine &= (analysis.row_node[syncs.row] >= 0) == backward
     start = syncs.start[mine]
-    return _Waits(start, syncs.end[mine] - start, module[syncs.row[mine]])
+    return _Syncs(start, syncs.end[mine] - start, module[syncs.row[mine]])
 
 
-def _mostly_waiting(start: Int, end: Int, module: Int, waits: _Waits) -> Bool:
+def _mostly_blocked(start: Int, end: Int, module: Int, syncs: _Syncs) -> Bool:
     """Items of which the host waited for at least half, in the very module that they show."""
-    held = asof(module, start, waits.module, waits.start)
-    inside = (held >= 0) & (waits.module >= 0)
-    inside &= lookup(end, held) > waits.start
-    waited = np.bincount(held[inside], waits.length[inside], minlength=len(start))
+    held = asof(module, start, syncs.module, syncs.start)
+    inside = (held >= 0) & (syncs.module >= 0)
+    inside &= lookup(end, held) > syncs.start
+    waited = np.bincount(held[inside], syncs.length[inside], minlength=len(start))
     return np.asarray((waited > 0) & (2 * waited >= end - start))
 
 
-def _stretches(analysis: Analysis, nodes: Int) -> tuple[Int, Int, Int, Int]:
-    """Start, end, module and first node's forest row of each stretch, outer modules first."""
-    position = analysis.nodes.row[nodes]
-    start, end = analysis.call_tree.start[position], analysis.call_tree.end[position]
-    owner = analysis.attribution.node_module[nodes]
-    chains = _chains(analysis.modules)
-    goes_on = ~_fresh(analysis, start, end)
-    found: list[tuple[Int, Int, Int, Int]] = []
-    for level in range(chains.shape[1]):
-        module = chains[owner, level]
-        goes_on[1:] &= (module[1:] == module[:-1]) & (module[1:] >= 0)
-        goes_on[:1] = False
-        opens = np.flatnonzero(~goes_on)
-        reach = np.maximum.reduceat(end, opens) if len(opens) else end
-        mine = module[opens] >= 0
-        opens = opens[mine]
-        found.append((start[opens], reach[mine], module[opens], position[opens]))
-    nothing = np.zeros(0, np.int64)
-    columns = zip(*found, strict=True) if found else ((nothing,),) * 4
-    first, last, module, row = (np.concatenate(column) for column in columns)
-    return first, last, module, row
-
-
-def _chains(modules: Modules) -> Int:
-    """Modules from the root down to each, -1 behind; the last row is that of no module."""
-    parents, depths = modules.parent.tolist(), [0] * len(modules)
-    for module, parent in enumerate(parents):
-        depths[module] = depths[parent] + 1 if parent >= 0 else 0
-    levels = min(max(depths, default=-1) + 1, MOST_LEVELS)
-    chains = np.full((len(modules) + 1, levels), -1, np.int64)
-    for module, parent in enumerate(parents):
-        if parent >= 0:
-            chains[module] = chains[parent]
-        if depths[module] < levels:
-            chains[module, depths[module]] = module
-    return chains
-
-
-def _fresh(analysis: Analysis, start: Int, end: Int) -> Bool:
-    """Which nodes begin anew: time of another kind, or a step's bound, lies before them."""
+def _spans(analysis: Analysis, nodes: Int) -> BackwardSpans:
+    """Spans of modules over the nodes of a thread."""
+    rows = analysis.nodes.row[nodes]
+    start, end = analysis.call_tree.start[rows], analysis.call_tree.end[rows]
     before = np.minimum(np.concatenate([start[:1], end[:-1]]), start)
-    gaps = np.stack([before, start], axis=1)
-    others = (Phase.FORWARD, Phase.OPTIMIZER, Phase.DATA)
-    between = intervals.normal(np.concatenate([analysis.phases.time[p] for p in others]))
-    steps = analysis.steps.at(start) != analysis.steps.at(before)
-    return np.asarray((intervals.lengths_within(between, gaps) > 0) | steps)
+    breaks = other_pass_between(analysis, before, start)
+    owner = analysis.attribution.node_module[nodes]
+    return find_backward_spans(analysis.modules, owner, start, end, breaks, MOST_LEVELS)

@@ -1,4 +1,4 @@
-"""The texts that lanes show: those of the trace, and some of our own behind them."""
+"""The texts that lanes show: those of the trace, then some of our own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def label(name: str, longest: int = LONGEST_LABEL) -> str:
 
 
 class Names:
-    """All names, and where each group of our own begins among them.
+    """All names, and where each group of our own begins.
 
     Attributes:
         texts: names of the trace, steps, phases, causes of idle time, modules, modules again.

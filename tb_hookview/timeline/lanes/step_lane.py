@@ -3,7 +3,7 @@
     exact      [fw] [fw][fw]           [fw]  [bw][bw] [bw]   [opt]
     lane       [- forward -]           [fw]  [ backward -]   [opt]
 
-A phase goes on over short pauses, in which the host is in no phase: up to a hundredth of the step.
+A phase goes on over short gaps, in which the host is in no phase: up to a hundredth of the step.
 They are not in the report's `forward_us` and its like.
 """
 
@@ -18,14 +18,14 @@ from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import Names
 
-PAUSE = 100
-"""Part of its step that a pause within a phase may take, one in so many."""
+GAP_SHARE = 100
+"""A gap within a phase may take one part in this many of its step."""
 
 
 def step_items(analysis: Analysis, names: Names) -> LaneItems:
-    """Steps, and the stretches of their phases; the source of an item is its step, else -1."""
+    """Steps, and the spans of their phases; the source of an item is its step, else -1."""
     window = analysis.steps.window
-    start, end, phase = phase_stretches(analysis)
+    start, end, phase = phase_spans(analysis)
     steps = np.arange(len(window))
     return LaneItems(
         start=np.concatenate([window[:, 0], start]),
@@ -36,8 +36,8 @@ def step_items(analysis: Analysis, names: Names) -> LaneItems:
     )
 
 
-def phase_stretches(analysis: Analysis) -> tuple[Int, Int, Int]:
-    """Start, end and phase of each stretch, in order; none goes over the bound of a step."""
+def phase_spans(analysis: Analysis) -> tuple[Int, Int, Int]:
+    """Start, end and phase of each span, in order; none crosses the bound of a step."""
     times = [_cut(time, unique(analysis.steps.window)) for time in analysis.phases.time]
     numbers = [np.full(len(time), number) for number, time in enumerate(times)]
     pieces, phase = np.concatenate(times), np.concatenate(numbers)
@@ -46,7 +46,7 @@ def phase_stretches(analysis: Analysis) -> tuple[Int, Int, Int]:
     step = analysis.steps.at((pieces[:, 0] + pieces[:, 1]) // 2)
     goes_on = (phase[1:] == phase[:-1]) & (step[1:] == step[:-1]) & (step[1:] >= 0)
     window = analysis.steps.window[step[1:]]
-    goes_on &= (pieces[1:, 0] - pieces[:-1, 1]) * PAUSE <= window[:, 1] - window[:, 0]
+    goes_on &= (pieces[1:, 0] - pieces[:-1, 1]) * GAP_SHARE <= window[:, 1] - window[:, 0]
     edge = np.ones(min(len(phase), 1), bool)
     opens, closes = np.concatenate([edge, ~goes_on]), np.concatenate([~goes_on, edge])
     return pieces[opens, 0], pieces[closes, 1], phase[opens]

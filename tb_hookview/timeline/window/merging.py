@@ -9,8 +9,8 @@ counted from the start of the trace, so that blocks stay as they are while the w
 
 Items shorter than the resolution that begin in one cell are merged, and so are neighbouring cells
 of one colour with less than the resolution between them. A merged block has the colour that takes
-the most time in it; one that holds a wait has the colour of waits. Only the first and the last item
-of each cell are looked for, whatever is between them: sums up to each item tell the rest.
+the most time in it; one with a sync has the colour of syncs. Only the first and the last item
+of each cell are looked for, whatever is between them: the rest follows from sums up to each item.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DENSE = 2
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of the timeline and how finely to show it."""
+    """A span of the timeline and how finely to show it."""
 
     start: int
     end: int
@@ -143,19 +143,19 @@ def _apart(lane: Lane, first: Int, stop: Int, resolution: int) -> tuple[Int, Int
     size = len(first) + int(both.sum())
     starts, stops, alone = np.empty(size, np.int64), np.empty(size, np.int64), np.zeros(size, bool)
     starts[place], stops[place], alone[place] = first, stop - both, long & ~both
-    behind = place[both] + 1
-    starts[behind], stops[behind], alone[behind] = stop[both] - 1, stop[both], True
+    after = place[both] + 1
+    starts[after], stops[after], alone[after] = stop[both] - 1, stop[both], True
     return starts, stops, alone
 
 
 def _colours(lane: Lane, first: Int, stop: Int) -> Colours:
-    """Colour of each stretch of items."""
+    """Colour of each run of items."""
     colour = lane.colour[first]
     if len(lane.palette) < 2:
         return colour
     several = np.flatnonzero(stop - first > 1)
     begin, end = first[several], stop[several]
     colour[several] = lane.palette[np.argmax(lane.time[end] - lane.time[begin], axis=1)]
-    if lane.waits is not None:
-        colour[several[lane.waits[end] > lane.waits[begin]]] = Colour.WAIT
+    if lane.syncs_before is not None:
+        colour[several[lane.syncs_before[end] > lane.syncs_before[begin]]] = Colour.WAIT
     return colour

@@ -45,9 +45,9 @@ _FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
 _NAMED = 10
 """Unknown categories that get a notice of their own."""
 _LARGEST = 1e15
-"""What measures of a kernel stay far below; beyond, a double is no longer whole."""
+"""Measures of a kernel are far below; beyond, a double no longer holds every whole number."""
 _PAIR = 1 << 31
-"""More than there are distinct processes or threads: two numbers make one."""
+"""More than there are distinct processes or threads: a pair of their numbers makes one."""
 
 
 class Builder:
@@ -87,13 +87,13 @@ class Builder:
         phases = [event.ph for event in events]
         self._counts["no-phase"] += phases.count("")
         self.any_phase = self.any_phase or any(phases)
-        # Most are arrows of no use here: few comparisons of each are cheaper than to sort them all.
+        # Most are arrows of no use here: a few comparisons of each are cheaper than grouping them.
         linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
         for phase, arrows in self._arrows.items():
             self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
-        telling = [event for event in events if event.name in (_THREAD_NAME, _MEMORY_CHANGE)]
-        self._add_names([event for event in telling if event.ph == "M"])
-        self._add_memory([event for event in telling if event.ph == "i"], piece)
+        named = [event for event in events if event.name in (_THREAD_NAME, _MEMORY_CHANGE)]
+        self._add_names([event for event in named if event.ph == "M"])
+        self._add_memory([event for event in named if event.ph == "i"], piece)
 
     def finish(self) -> dict[str, Any]:
         """Freeze what was taken into columns of `Trace`."""
@@ -118,7 +118,7 @@ class Builder:
         }
 
     def part(self) -> Part:
-        """What was taken, for the `absorb` of another builder; this one is of no use after it."""
+        """The state of this builder, for `absorb` of another one; it cannot be used after it."""
         columns = _joined(self._complete)
         return Part(
             event_count=self.event_count,
@@ -131,7 +131,7 @@ class Builder:
             rows=self._rows.values(),
             places=self._places.values(),
             texts={column: interner.values() for column, interner in self._texts.items()},
-            columns={column: memoryview(values).cast("B") for column, values in columns.items()},
+            columns=columns,
             arrows=self._arrows,
             memory=self._memory,
             collectives=self._collectives,
@@ -139,12 +139,9 @@ class Builder:
         )
 
     def absorb(self, part: Part) -> None:
-        """Take what another builder took from pieces that come after all that this one took."""
+        """Append the state of another builder, whose pieces come after those of this one."""
         place = self._absorbed_places(part)
-        columns = {
-            column: np.frombuffer(values, _DTYPES[column])
-            for column, values in part.columns.items()
-        }
+        columns: dict[str, Any] = dict(part.columns)
         columns["name"] = self._names.column(part.names)[columns["name"]]
         columns["category"] = self._categories.column(part.categories)[columns["category"]]
         columns["thread"] = place[columns["thread"]]
@@ -155,7 +152,7 @@ class Builder:
             self._arrows[phase] += [(number, int(place[p]), time) for number, p, time in arrows]
         self._memory += part.memory
         self._collectives += [
-            (row + self._complete_count, *told) for row, *told in part.collectives
+            (row + self._complete_count, *values) for row, *values in part.collectives
         ]
         self._thread_names.update({(pid, tid): name for pid, tid, name in part.thread_names})
         self._counts.update(part.counts)
@@ -180,7 +177,7 @@ class Builder:
         self._counts["no-thread"] = int(np.count_nonzero(nowhere[columns["thread"]]))
 
     def _text_table(self, columns: dict[str, Any]) -> StringTable:
-        """The texts of all columns in one table, and those columns brought in line with it."""
+        """Put the texts of all columns in one table, and renumber these columns."""
         texts = [b""]
         for column, interner in self._texts.items():
             columns[column][columns[column] > 0] += len(texts) - 1
@@ -210,27 +207,27 @@ class Builder:
         }
 
     def _arguments(self, complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Any]:
-        """The columns of `ARGUMENTS`; only events of the kinds that carry one are looked at."""
+        """The columns of `ARGUMENTS`; only events of the kinds that have one are read."""
         columns = {}
         everything = [event.args for event in complete]
         for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
-            carries = _among(kind, kinds)
-            if carries.any():
-                carriers = list(compress(everything, carries.tolist()))
+            wanted = _among(kind, kinds)
+            if wanted.any():
+                chosen = list(compress(everything, wanted.tolist()))
                 for argument in group:
                     column = np.full(len(kind), _none(argument), _TYPE[argument.form])
-                    column[carries] = self._argument(argument, carriers)
+                    column[wanted] = self._argument(argument, chosen)
                     columns[argument.column] = column
         return columns
 
-    def _argument(self, argument: Argument, carriers: list[Any]) -> Any:
-        """What those events that may carry an argument have for it, in its newest spelling."""
+    def _argument(self, argument: Argument, events: list[Any]) -> Any:
+        """Column of an argument, by the newest spelling that each event has."""
         newest, *older = (attrgetter(KEY_FIELDS[key]) for key in argument.keys)
-        column = self._values(argument, map(newest, carriers), len(carriers))
+        column = self._values(argument, map(newest, events), len(events))
         for spelling in older:
             # NaN is no value
             absent = np.flatnonzero((column == _none(argument)) | (column != column))
-            left = map(spelling, map(carriers.__getitem__, absent.tolist()))
+            left = map(spelling, map(events.__getitem__, absent.tolist()))
             column[absent] = self._values(argument, left, len(absent))
         return column
 
@@ -270,7 +267,7 @@ class Builder:
         width = int(row.max(initial=0)) + 1
         pairs, place = distinct_small(process.astype(np.int64) * width + row)
         processes, rows = np.divmod(pairs, width)
-        # In order of appearance: that of their numbers hangs on what was read before.
+        # In order of appearance: that of their numbers depends on what was read before.
         order = by_appearance(place, len(pairs))
         numbers = np.empty(len(pairs), np.int32)
         numbers[order] = self._places.column((processes * _PAIR + rows)[order].tolist())
@@ -289,19 +286,19 @@ class Builder:
 
     def _add_memory(self, events: list[Event], piece: Piece) -> None:
         events = [event for event in events if event.name == _MEMORY_CHANGE]
-        told = piece.details(events) if events else []
-        if told:
+        details = piece.details(events) if events else []
+        if details:
             starts = np.array([event.ts for event in events], np.float64)
             times = self._times(events, starts, piece)[0].tolist()
-            for time, args in zip(times, told, strict=True):
+            for time, args in zip(times, details, strict=True):
                 self._memory.append((time, *map(_integer, _MEMORY_OF(args))))
 
     def _add_collectives(self, complete: list[Event], rows: list[int], piece: Piece) -> None:
-        """Note what some of the complete events of a piece tell of collective calls."""
-        # What torch wrote in 2023 and before tells nothing.
-        if rows and _TOLD in piece.text:
-            told = piece.details([complete[row] for row in rows])
-            for row, args in zip(rows, told, strict=False):
+        """Take the collective calls among the complete events of a piece."""
+        # torch wrote no details in 2023 and before.
+        if rows and _DETAILED in piece.text:
+            details = piece.details([complete[row] for row in rows])
+            for row, args in zip(rows, details, strict=False):
                 self._collectives.append((self._complete_count + row, *_COLLECTIVE_OF(args)))
         self._complete_count += len(complete)
 
@@ -349,7 +346,7 @@ class Builder:
         found = self._categories.values()
         unknown = np.flatnonzero(self._kind_table() == EventCategory.OTHER)
         for number in unknown[:_NAMED]:
-            message = f"events of a category not known here ({found[number][:60]!r}), kept as other"
+            message = f"events of a category not known here ({found[number][:60]!r}), counted as other"
             yield Notice("unknown-category", message, int(np.count_nonzero(category == number)))
         if len(unknown) > _NAMED:
             message = f"events of {len(unknown) - _NAMED} further categories not known here"
@@ -363,18 +360,18 @@ class Builder:
 
 
 _MESSAGES = {
-    "unexpected-type": "events with a value of unexpected type, kept without it",
+    "unexpected-type": "events with a value of unexpected type, read without it",
     "negative-duration": "negative durations, taken as 0",
     "no-timestamp": "events without a time, or with an impossible one, left out",
     "no-duration": "events without a duration, or with one that is no number, taken as 0",
     "no-phase": "events without a phase (`ph`), left out",
     "no-name": "events without a name",
-    "no-thread": "events without a process (`pid`) or a thread (`tid`), kept on a row of their own",
+    "no-thread": "events without a process (`pid`) or a thread (`tid`), placed on a row of their own",
 }
 
 
 def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
-    """Whether a file writes more than whole microseconds; its first events tell."""
+    """Whether a file has more than whole microseconds, judged by its first events."""
     return bool(np.any(start != np.trunc(start))) or bool(_FRACTION.search(piece.text, 0, 1 << 16))
 
 
@@ -403,7 +400,7 @@ _TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.
 _NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
 
 _THREAD_NAME, _MEMORY_CHANGE = "thread_name", "[memory]"
-_TOLD = b'"Group size"'
+_DETAILED = b'"Group size"'
 _MEMORY_OF, _COLLECTIVE_OF = attrgetter(*MEMORY), attrgetter(*COLLECTIVE)
 
 
@@ -423,8 +420,6 @@ _EVERYWHERE: dict[str, Any] = {
 }
 """Columns that all events have."""
 
-_DTYPES: dict[str, Any] = {**_EVERYWHERE, **{a.column: _TYPE[a.form] for a in ARGUMENTS}}
-
 
 def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
     table = np.zeros(len(EventCategory), bool)
@@ -437,7 +432,7 @@ def _kinds_of(argument: Argument) -> tuple[int, ...]:
 
 
 def _measured(found: list[Any]) -> Float:
-    """Numbers as they are, NaN for what is none: infinities and words stand here too."""
+    """Numbers as they are, NaN for anything else: files hold infinities and words here too."""
     if not {type(value) for value in found} <= {int, float, type(None)}:
         found = [value if isinstance(value, int | float) else None for value in found]
     try:

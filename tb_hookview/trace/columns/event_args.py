@@ -1,7 +1,7 @@
-"""The arguments of single events as they stand in the file: what no column holds of them.
+"""All arguments of single events, as they are in the file.
 
-The file is read once more, as far as the events asked for go, and kept compressed in pieces, so
-that an event is found within one of them.
+The file is read once more, up to the last event requested, and held compressed in pieces, so that
+an event is found within one of them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tb_hookview.trace.text.pieces import UncuttableError, texts, whole_text
 _EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
 
 MOST_OPEN = 32
-"""Files that are kept open, each where the last event asked for lies. A process has some hundreds
-at most, and needs them for other things too."""
+"""Files that stay open, each at the last event requested. A process may open some hundreds at most,
+and needs them for other things too."""
 
 
 class _Outline(msgspec.Struct, gc=False):
-    """What tells whether an event is a row of `Events`."""
+    """The fields that make an event a row of `Events`."""
 
     ph: str = ""
     ts: float = float("nan")
@@ -49,8 +49,8 @@ class EventArguments:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._pieces: list[bytes] = []
-        self._behind: list[int] = []
-        """Of each piece, the row behind its last one."""
+        self._ends: list[int] = []
+        """Row after the last one of each piece."""
         self._rest = texts(self._path)
         self._lock = Lock()
 
@@ -59,23 +59,23 @@ class EventArguments:
 
         Args:
             row: row of `Events`.
-            name: the row's name, to tell whether the file is still the one that was read.
+            name: the row's name, to check that the file is still the one that was read.
 
         Returns:
-            The arguments; None where they are no text, or the file is gone or another.
+            The arguments; None where they are no text, or the file is gone or was replaced.
         """
         with self._lock:
             if not self._reaches(row):
                 return None
             _close_others(self)
-            place = bisect_right(self._behind, row)
-            piece, first = self._pieces[place], self._behind[place - 1] if place else 0
+            place = bisect_right(self._ends, row)
+            piece, first = self._pieces[place], self._ends[place - 1] if place else 0
         text: bytes = igzip.decompress(piece)  # type: ignore[no-untyped-call]
         number = row - first
         try:
             event = msgspec.json.decode(_raw.decode(text)[_complete(text)[number]])
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return None  # what no column asked for may be no text
+            return None  # what no column needs may be no text
         if event.get("name", "") != name:
             return None
         arguments = event.get("args", {})
@@ -87,24 +87,23 @@ class EventArguments:
             try:
                 return self._read_on(row)
             except UncuttableError:
-                self._pieces, self._behind = [], []
+                self._pieces, self._ends = [], []
                 self._rest = iter([whole_text(self._path)])
                 return self._read_on(row)
         except (TraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._pieces, self._behind, self._rest = [], [], iter([])
+            self._pieces, self._ends, self._rest = [], [], iter([])
             return False
 
-    def let_go(self) -> bool:
-        """Close the file, and begin at its start with the next question; False where it is in use
-        right now."""
+    def close(self) -> bool:
+        """Close the file and forget its pieces; False where it is in use right now."""
         if not self._lock.acquire(blocking=False):
             return False
-        self._pieces, self._behind, self._rest = [], [], texts(self._path)
+        self._pieces, self._ends, self._rest = [], [], texts(self._path)
         self._lock.release()
         return True
 
     def _read_on(self, row: int) -> bool:
-        count = self._behind[-1] if self._behind else 0
+        count = self._ends[-1] if self._ends else 0
         while count <= row:
             text = next(self._rest, None)
             if text is None:
@@ -114,23 +113,23 @@ class EventArguments:
             except msgspec.DecodeError as error:
                 raise UncuttableError from error
             self._pieces.append(igzip.compress(text, 0))
-            self._behind.append(count)
+            self._ends.append(count)
         return True
 
 
 _open: WeakKeyDictionary[EventArguments, None] = WeakKeyDictionary()
-"""Who may keep a file open, those asked longest ago first."""
-_counting = Lock()
+"""Those with an open file, least recently used first."""
+_open_lock = Lock()
 
 
-def _close_others(asked: EventArguments) -> None:
-    with _counting:
-        _open.pop(asked, None)
+def _close_others(used: EventArguments) -> None:
+    with _open_lock:
+        _open.pop(used, None)
         too_many = len(_open) + 1 - MOST_OPEN
         for other in list(_open)[: max(too_many, 0)]:
-            if other.let_go():
+            if other.close():
                 del _open[other]
-        _open[asked] = None
+        _open[used] = None
 
 
 def _complete(text: bytes) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from tb_hookview.arrays.types import Index, Int
 
 _SMALL = 1 << 13
-"""Numbers below need no sorting to be told apart: a table of so many is quicker."""
+"""Distinct numbers below this one are found by a table, which is faster than sorting."""
 
 
 class Interner:
@@ -38,7 +38,7 @@ class Interner:
 
 
 def distinct_small(numbers: Int) -> tuple[Int, Int]:
-    """As `np.unique` with `return_inverse`, for small numbers of 0 and more without sorting."""
+    """`np.unique` with `return_inverse`, without sorting for small numbers of 0 and more."""
     if int(numbers.max(initial=0)) >= _SMALL:
         return np.unique(numbers, return_inverse=True)
     place = np.zeros(_SMALL, np.int64)
@@ -49,7 +49,7 @@ def distinct_small(numbers: Int) -> tuple[Int, Int]:
 
 
 def by_appearance(place: Int, size: int) -> Int:
-    """The numbers below `size`, each of which is in `place`, in the order of their first place."""
+    """The numbers below `size` in the order of their first occurrence in `place`, which has all."""
     first = np.empty(size, np.int64)
     first[place[::-1]] = np.arange(len(place))[::-1]
     return np.argsort(first)

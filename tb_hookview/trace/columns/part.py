@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 Arrow = tuple[int | str, int, int]
 """One end of a flow: its identity, its place, its time in nanoseconds.
@@ -27,22 +29,11 @@ class Part(msgspec.Struct):
     """Numbers of process and row of each place, as one."""
     texts: dict[str, list[bytes]]
     """Values of each text column."""
-    columns: dict[str, memoryview]
-    """Bytes of the columns of the complete events."""
+    columns: dict[str, NDArray[np.generic]]
+    """Columns of the complete events."""
     arrows: dict[str, list[Arrow]]
     """By phase."""
     memory: list[tuple[int, ...]]
     collectives: list[tuple[Any, ...]]
-    """The place of the event among the complete ones, and what it tells."""
+    """The row of the event among the complete ones, and its details."""
     thread_names: list[tuple[str, str, str]]
-
-
-class Told(msgspec.Struct):
-    """What a reading process tells while it works, and at the end."""
-
-    done: float
-    """Fraction of its share."""
-    events: int
-    part: Part | None = None
-    head: bytes | None = None
-    """The root as JSON, without its events; None for a bare list."""

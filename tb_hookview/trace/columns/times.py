@@ -14,36 +14,36 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Float, Nanoseconds
 
 LATEST_NS, EARLIEST_NS, LONGEST_NS = 2**62, -(2**61), 2**61
-"""Starts beyond these (the year 2116, absolute) are no times, nor are durations (73 years): 64 bits
-hold what lies between the first start and the last end."""
+"""Starts beyond the first two (the year 2116, absolute) and durations beyond the third (73 years)
+are no times. So 64 bits hold what lies between the first start and the last end."""
 
 _LARGEST_EXACT_US = 2.0**53 / 1000
 _WIDEST_NUMBER = 32
 _MOST_DIGITS = 16
-"""Digits before the point of a time below `LATEST_NS`; the first of so many is at most 4."""
+"""Digits before the point of a time below `LATEST_NS`; the first of 16 is at most 4."""
 
 
-def are_starts(microseconds: NDArray[np.float64]) -> Bool:
-    """Tell which of some doubles are times at which an event may start."""
+def are_starts(microseconds: Float) -> Bool:
+    """Which doubles are times at which an event may start."""
     return (microseconds > EARLIEST_NS / 1000) & (microseconds < LATEST_NS / 1000)
 
 
-def doubles_are_exact(microseconds: NDArray[np.float64]) -> bool:
-    """Tell whether times read as doubles hold every nanosecond, whatever their text was.
+def doubles_are_exact(microseconds: Float) -> bool:
+    """Whether times read as doubles hold every nanosecond, whatever their text was.
 
     Larger ones still hold every whole microsecond, which is all that files before torch 2.3 have.
     """
     return not bool(np.any(np.abs(microseconds) > _LARGEST_EXACT_US))
 
 
-def from_doubles(microseconds: NDArray[np.float64]) -> Int:
+def from_doubles(microseconds: Float) -> Nanoseconds:
     """Convert microseconds (float64) to nanoseconds (int64), rounding to nearest.
 
     Whole and fractional parts are scaled apart, so that whole microseconds stay exact however
-    large; what is no time (not finite, or beyond `LATEST_NS`) becomes 0.
+    large. A value that is not finite, or beyond `LATEST_NS`, becomes 0.
     """
     possible = np.abs(microseconds) < LATEST_NS / 1000
     finite = np.where(possible, microseconds, 0.0)
@@ -53,7 +53,7 @@ def from_doubles(microseconds: NDArray[np.float64]) -> Int:
     )
 
 
-def from_texts(texts: Sequence[bytes]) -> Int:
+def from_texts(texts: Sequence[bytes]) -> Nanoseconds:
     """Convert decimal microseconds as text (quoted or not) to nanoseconds; unreadable ones to 0."""
     if not texts:
         return np.zeros(0, np.int64)
@@ -72,16 +72,16 @@ def from_texts(texts: Sequence[bytes]) -> Int:
     return nanoseconds
 
 
-def _from_digits(matrix: NDArray[np.uint8]) -> Int:
+def _from_digits(matrix: NDArray[np.uint8]) -> Nanoseconds:
     """Parse rows of ASCII digits with at most one point, column by column; shape (n, width)."""
     value = np.zeros(len(matrix), np.int64)
     decimals = np.full(len(matrix), -1, np.int64)
     round_up = np.zeros(len(matrix), np.int64)
     for column in matrix.T:
         digit = (column >= 48) & (column <= 57)
-        kept, next_one = digit & (decimals < 3), digit & (decimals == 3)
-        value[kept] = value[kept] * 10 + (column[kept] - 48)
-        round_up[next_one] = column[next_one] >= 53
+        used, following = digit & (decimals < 3), digit & (decimals == 3)
+        value[used] = value[used] * 10 + (column[used] - 48)
+        round_up[following] = column[following] >= 53
         decimals[digit & (decimals >= 0)] += 1
         decimals[column == 46] = 0
     return np.asarray(value * 10 ** (3 - np.clip(decimals, 0, 3)) + round_up)

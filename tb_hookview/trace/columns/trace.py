@@ -1,14 +1,11 @@
-"""What a trace file becomes: columns, one row per complete event, and an interned string table."""
+"""`Trace`: columns with one row per complete event, and an interned string table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tb_hookview.arrays.types import Float, Index, Int
+from tb_hookview.arrays.types import Code, EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.trace.format.manifest import Manifest
 from tb_hookview.trace.source.damage import Notice
 
@@ -43,15 +40,15 @@ class StringTable:
 class Events:
     """Complete events in file order; every array has shape (n,).
 
-    Times are integer nanoseconds on the trace's own clock. `-1` stands for "not in the file"
-    except where noted.
+    Times are on the trace's own clock. -1 stands for "not in the file", except where noted.
     """
 
     name: Index
     """Index into the string table."""
-    kind: NDArray[np.int8]
-    start: Int
-    duration: Int
+    kind: Code
+    """`EventCategory`."""
+    start: Nanoseconds
+    duration: Nanoseconds
     thread: Index
     """Index into `Trace.threads`."""
     correlation: Int
@@ -68,7 +65,7 @@ class Events:
     occupancy: Float
     """Estimated achieved occupancy of a kernel, percent, NaN where not in the file."""
     graph: Int
-    """Number of the CUDA graph that device work is of, where the file tells; 0 for none."""
+    """Number of the CUDA graph that a device event is part of; 0 for none."""
     bytes: Int
     """What a copy or a set moves."""
     shapes: Index
@@ -80,8 +77,8 @@ class Events:
         return len(self.name)
 
     @property
-    def end(self) -> Int:
-        """Start plus duration, nanoseconds."""
+    def end(self) -> Nanoseconds:
+        """Start plus duration."""
         return self.start + self.duration
 
 
@@ -90,9 +87,9 @@ class Flows:
     """Forward-backward arrows: from the start of a forward operator to that of its node."""
 
     from_thread: Index
-    from_time: Int
+    from_time: Nanoseconds
     to_thread: Index
-    to_time: Int
+    to_time: Nanoseconds
 
     def __len__(self) -> int:
         return len(self.from_thread)
@@ -100,20 +97,19 @@ class Flows:
 
 @dataclass(frozen=True)
 class Memory:
-    """What `[memory]` events tell, in file order; every array has shape (m,), -1 for not told."""
+    """`[memory]` events in file order; every array has shape (m,), -1 for unknown."""
 
-    time: Int
-    """Nanoseconds."""
+    time: Nanoseconds
     device_type: Int
     """Number of the kind of device: 0 the host, 1 CUDA, 6 HIP, 12 XPU, 20 another."""
     device_index: Int
     """-1 for the host."""
     amount: Int
-    """Bytes taken; below 0 those given back, 0 for not told."""
+    """Bytes allocated; below 0 those freed, 0 for unknown."""
     allocated: Int
-    """Bytes in use behind it, on this device."""
+    """Bytes in use after it, on this device."""
     reserved: Int
-    """Bytes that torch's allocator holds behind it, on this device."""
+    """Bytes that torch's allocator holds after it, on this device."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -121,26 +117,25 @@ class Memory:
 
 @dataclass(frozen=True)
 class Collectives:
-    """What `record_param_comms` tells of collective calls; every array has shape (c,)."""
+    """Collective calls, by `record_param_comms`; every array has shape (c,)."""
 
-    event: Int
-    """Row of `Events`."""
+    event: EventRow
     sent: Int
     received: Int
-    """Elements of the message of this rank, -1 for not told."""
+    """Elements of the message of this rank, -1 for unknown."""
     group_size: Int
-    """Ranks that take part, -1 for not told."""
+    """Ranks that take part, -1 for unknown."""
     collective: tuple[str, ...]
-    """Its name, such as `allreduce`; "" for not told."""
+    """Its name, such as `allreduce`; "" for unknown."""
     dtype: tuple[str, ...]
-    """Type of its elements, such as `Float`; "" for not told."""
+    """Type of its elements, such as `Float`; "" for unknown."""
 
     def __len__(self) -> int:
         return len(self.event)
 
 
 class DeviceProperties(NamedTuple):
-    """One entry of the file's `deviceProperties`; None for what it does not tell."""
+    """One entry of the file's `deviceProperties`; None for unknown."""
 
     id: int
     name: str
@@ -162,7 +157,7 @@ class Trace:
     """Events in the file, of every phase."""
     strings: StringTable
     texts: StringTable
-    """Arguments kept as JSON text, such as `[[8, 16], []]`; the first is empty."""
+    """Arguments as JSON text, such as `[[8, 16], []]`; the first is empty."""
     events: Events
     threads: tuple[Thread, ...]
     flows: Flows
@@ -171,7 +166,7 @@ class Trace:
     devices: tuple[DeviceProperties, ...]
     """As the file lists them: every visible device, used or not."""
     runtime: str
-    """ "cuda", "hip", "ze" or "ur" (XPU), "" where the file does not tell."""
+    """ "cuda", "hip", "ze" or "ur" (XPU), "" for unknown."""
     rank: int | None
     world_size: int | None
     manifest: Manifest | None

@@ -18,9 +18,9 @@ class Form(Enum):
     WHOLE = 0
     """A whole number: int64."""
     MEASURED = 1
-    """A number that need not be whole, and is not always one in the file: float64, NaN for none."""
+    """A number, and not always one in the file: float64, NaN for none."""
     TEXT = 2
-    """Any JSON, kept as text: int32, an index into `Trace.texts`, 0 for none."""
+    """Any JSON, as text: int32, an index into `Trace.texts`, 0 for none."""
 
 
 class Argument(NamedTuple):
@@ -31,8 +31,8 @@ class Argument(NamedTuple):
     Attributes:
         column: attribute of `Events`.
         keys: spellings in the file, newest first; the first present one counts.
-        kinds: kinds of event that carry it; other rows hold what stands for none.
-        missing: what stands for none among whole numbers.
+        kinds: kinds of event that have it; other rows hold the value for none.
+        missing: value for none among whole numbers.
         form: what it is.
     """
 
@@ -58,7 +58,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("blocks_per_sm", ("blocks per SM",), _DEVICE, form=Form.MEASURED),
     Argument("occupancy", ("est. achieved occupancy %",), _DEVICE, form=Form.MEASURED),
 )
-"""In the order in which torch writes them: keys are looked for behind the one found last."""
+"""In the order in which torch writes them: keys are searched from the one found last."""
 
 MEMORY: dict[str, str] = {
     "device_type": "Device Type",
@@ -70,7 +70,7 @@ MEMORY: dict[str, str] = {
 """Columns of `Memory`, and the arguments of a `[memory]` event that they are made of.
 
 These and the next are in few events of few traces. Only pieces that hold such events are decoded
-again for them: to look for these keys in every event would make all files slower to read.
+again for them: to search every event for these keys would make all files slower to read.
 """
 
 COLLECTIVE: dict[str, str] = {

@@ -1,8 +1,8 @@
 """JSON bytes to typed records.
 
-Fast path: msgspec decodes straight into structs and skips what no column asks for. Events with a
-value of an unexpected type somewhere take the tolerant path: decoded without types, each event is
-brought into shape by itself, and what had to be dropped is counted.
+Fast path: msgspec decodes into structs and skips what no column needs. Events with a value of an
+unexpected type take the lenient path: each is decoded without types, what does not fit is dropped,
+and the events that lost a value are counted.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _Args = msgspec.defstruct(
     frozen=True,
     gc=False,
 )
-# The arguments that any column asks for; `label` is the `name` of a metadata event.
+# The arguments that any column needs; `label` is the `name` of a metadata event.
 
 
 class Event(msgspec.Struct, gc=False):
-    """One event as it stands in the file; times in microseconds, NaN where there is none."""
+    """One event as it is in the file; times in microseconds, NaN for none."""
 
     ph: str = ""
     cat: str = ""
@@ -74,7 +74,7 @@ class Head(msgspec.Struct):
 
 
 HEAD_KEYS = [field.encode_name for field in msgspec.structs.fields(Head)[1:]]
-"""Members of the root that are used, beside its events."""
+"""Members of the root that are used, in addition to its events."""
 
 
 NO_TIME = b"nan"
@@ -133,8 +133,8 @@ def decode_events(text: bytes) -> tuple[list[Event], int]:
         return _events.decode(text), 0
     except msgspec.ValidationError:
         shaped = [_shaped(bytes(raw)) for raw in _raws.decode(text)]
-    kept = [event for event, _ in shaped if event is not None]
-    return kept, sum(not whole for _, whole in shaped)
+    found = [event for event, _ in shaped if event is not None]
+    return found, sum(not whole for _, whole in shaped)
 
 
 def decode_time_texts(text: bytes) -> tuple[list[bytes], list[bytes]]:
@@ -150,7 +150,7 @@ def decode_time_texts(text: bytes) -> tuple[list[bytes], list[bytes]]:
 def decode_details(text: bytes) -> list[Any]:
     """Return the arguments of the events of a JSON array that `Memory` and `Collectives` hold.
 
-    Each has an attribute for each of their columns, None where the event does not tell.
+    Each has an attribute for each of their columns, None where the event has no such argument.
 
     Raises:
         msgspec.DecodeError: not a JSON array of objects whose arguments are objects.
@@ -159,25 +159,25 @@ def decode_details(text: bytes) -> list[Any]:
 
 
 def _shaped(text: bytes) -> tuple[Event | None, bool]:
-    """Bring one event into shape; tell also whether all of it could be kept."""
+    """Decode one event leniently; also return whether none of it was dropped."""
     try:
         return _event.decode(text), True
     except (msgspec.DecodeError, UnicodeDecodeError):
         raw = _untyped(text)
     if not isinstance(raw, dict):
         return None, False
-    kept = {key: value for key, value in raw.items() if _fits(key, value)}
+    fitting = {key: value for key, value in raw.items() if _fits(key, value)}
     if isinstance(raw.get("args"), dict):
         args = {k: msgspec.Raw(_text(v)) if k in _TEXTS else v for k, v in raw["args"].items()}
-        kept["args"] = {key: value for key, value in args.items() if _fits("args", {key: value})}
+        fitting["args"] = {key: value for key, value in args.items() if _fits("args", {key: value})}
     try:
-        return msgspec.convert(kept, Event, strict=False), False
+        return msgspec.convert(fitting, Event, strict=False), False
     except msgspec.ValidationError:
         return None, False
 
 
 def _untyped(text: bytes) -> Any:
-    """A value of any type; None where even that cannot be had."""
+    """A value of any type; None where it cannot be decoded."""
     try:
         return json.loads(text.decode("utf-8", "replace"))  # takes numbers of any size
     except (ValueError, RecursionError):

@@ -6,10 +6,10 @@ from enum import IntEnum
 
 
 class EventCategory(IntEnum):
-    """What a complete event is, whichever vocabulary it was written in."""
+    """Category of a complete event, whichever vocabulary it was written in."""
 
     OTHER = 0
-    """A category this version does not know; kept and counted."""
+    """A category this version does not know; counted."""
     OPERATOR = 1
     ANNOTATION = 2
     PYTHON = 3
@@ -19,7 +19,7 @@ class EventCategory(IntEnum):
     COPY = 6
     SET = 7
     DEVICE_ANNOTATION = 8
-    """Device-side twin of an annotation, or a mirror of a host's synchronization; not work."""
+    """Device-side copy of an annotation or of a host's synchronization; keeps no device busy."""
     OVERHEAD = 9
     SPAN = 10
     """The profiler's own window."""
@@ -68,5 +68,5 @@ _ANNOTATION_PREFIXES = ("ProfilerStep#", "Optimizer.", "enumerate(Data")
 
 
 def is_annotation_of_old(name: str) -> bool:
-    """Tell an annotation by its name, for files that put annotations among the operators."""
+    """Whether a name is an annotation's, in files that write annotations as operators."""
     return name.startswith(_ANNOTATION_PREFIXES) or name == "DistributedDataParallel.forward"

@@ -1,4 +1,4 @@
-"""What was found damaged in a file, and how it was read all the same: counted, with the place."""
+"""Damage found in a file and what was repaired or skipped: counted, with its place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Notice(NamedTuple):
-    """Something the reader met that the user should know of."""
+    """Something in the file that the user should know of."""
 
     code: str
     message: str
@@ -16,12 +16,12 @@ class Notice(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where damage was met first."""
+    """Where damage was found first."""
 
     byte: int
-    """Offset in the text; for a packed file, in what is inflated."""
+    """Offset in the text; for a compressed file, in what is inflated."""
     event: int | None
-    """Events read before it; None beside the events."""
+    """Events read before it; None outside of the events."""
 
 
 class Damages:
@@ -40,42 +40,42 @@ class Damages:
         self._first.setdefault(code, Place(byte, event))
 
     def add(self, later: Damages, events: int = 0) -> None:
-        """Take in what was found in a later part of the file, behind some events."""
+        """Take in what was found in a later part of the file, after some events."""
         for code, place in later._first.items():
             event = None if place.event is None else place.event + events
             self.note(code, place.byte, event, later._counts[code])
 
     def notices(self) -> Iterator[Notice]:
-        """What to tell the user, in the order of `MESSAGES`."""
+        """Yield what to report to the user, in the order of `MESSAGES`."""
         for code, message in MESSAGES.items():
             if code in self._counts:
                 yield Notice(code, f"{message} ({self._where(code)})", self._counts[code])
 
     def problem(self) -> str:
-        """What is wrong, without what was done about it: the first of `notices`."""
+        """Return what is wrong, without what was done about it: the first of `notices`."""
         code = next(code for code in MESSAGES if code in self._counts)
         return f"{MESSAGES[code].partition(';')[0]} ({self._where(code)})"
 
     def _where(self, code: str) -> str:
         byte, event = self._first[code]
         first = "first at" if self._counts[code] > 1 else "at"
-        behind = "" if event is None else f", behind event {event:,}"
-        return f"{first} byte {byte:,}{behind}"
+        after = "" if event is None else f", after event {event:,}"
+        return f"{first} byte {byte:,}{after}"
 
 
 MESSAGES = {
-    "cut-off": "the file ends before its text does; all whole events before that are kept",
-    "packing-cut": "the packed data breaks off; what was before that is read",
-    "bytes-behind": "bytes behind the end of the packed data, left out",
-    "encoding": "the text is UTF-16 or UTF-32, read as such",
-    "text-behind": "there is more text behind the end of the trace, left out",
-    "lost-events": "stretches that cannot be read, each of which may hold events, left out",
-    "lost-head": "what stands beside the events is damaged; the part that can be read is kept",
-    "nested": "events nested too deeply, left out",
-    "bad-characters": "bytes that are no UTF-8, replaced by U+FFFD",
-    "control-characters": "control characters inside texts, taken as they are",
-    "backslashes": "texts with backslashes that escape nothing, taken as they are",
-    "quotes": "events with unescaped quotes inside texts, taken as they are",
-    "bare-words": "values such as NaN, Infinity or N/A, taken as null",
-    "commas": "commas between events that are missing, or too many",
+    "cut-off": "the file ends before its JSON does; all whole events before that are read",
+    "packing-cut": "the compressed data is truncated; what precedes the cut is read",
+    "bytes-behind": "bytes after the end of the compressed data, skipped",
+    "encoding": "the text is UTF-16 or UTF-32, decoded as such",
+    "text-behind": "there is more text after the end of the trace, skipped",
+    "lost-events": "spans that do not decode, each of which may hold events, skipped",
+    "lost-head": "the JSON around the events is damaged; the members that decode are read",
+    "nested": "events nested too deeply, skipped",
+    "bad-characters": "events with bytes that are not UTF-8, replaced by U+FFFD",
+    "control-characters": "events with control characters in strings, read as they are",
+    "backslashes": "events with invalid escapes in strings, their backslashes read as they are",
+    "quotes": "events with unescaped quotes in strings, read as they are",
+    "bare-words": "events with values such as NaN, Infinity or N/A, read as null",
+    "commas": "commas between events that are missing or repeated",
 }

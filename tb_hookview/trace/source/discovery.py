@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tb_hookview.errors import TraceError
+from tb_hookview.trace.source.file import LocalFile, TraceFile
 
 _TRACE = re.compile(r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?\.pt\.trace\.json(?:\.gz)?")
 _GZIPPED = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json\.gz")
@@ -26,7 +27,7 @@ FOLDERS_LOOKED_AT = 2000
 
 
 @dataclass(frozen=True)
-class TraceFile:
+class TraceEntry:
     """One trace of a worker; `size` in bytes, `modified` in seconds since 1970."""
 
     id: str
@@ -34,13 +35,18 @@ class TraceFile:
     size: int
     modified: float
 
+    @property
+    def file(self) -> TraceFile:
+        """The trace itself."""
+        return LocalFile(self.path)
+
 
 @dataclass(frozen=True)
 class Worker:
     """The traces one process wrote, newest first."""
 
     name: str
-    traces: tuple[TraceFile, ...]
+    traces: tuple[TraceEntry, ...]
 
 
 @dataclass(frozen=True)
@@ -207,7 +213,7 @@ def _worker(name: str, stamped: list[tuple[str, Path]]) -> Worker:
             continue
         if not stat.S_ISREG(status.st_mode):  # opening a pipe waits for somebody to write
             continue
-        traces.append(TraceFile(stamp, path, status.st_size, status.st_mtime))
+        traces.append(TraceEntry(stamp, path, status.st_size, status.st_mtime))
     return Worker(name, tuple(sorted(traces, key=lambda t: natural(t.id), reverse=True)))
 
 

@@ -1,9 +1,9 @@
-"""The text of a trace file as UTF-8, packed or not: decided by its first bytes, not by its name.
+"""Reads a trace file as UTF-8, compressed or not: decided by its first bytes, not its name.
 
-    file -> zip member -> gzip members, one behind the other -> UTF-16 or UTF-32 to UTF-8 -> blocks
+    file -> zip member -> gzip members, one after the other -> UTF-16 or UTF-32 to UTF-8 -> blocks
 
-Packed data that breaks off gives what was packed before that. Where it is damaged, nothing tells
-what of it is right, so it is refused.
+Compressed data that is truncated gives what precedes the cut. Where it is damaged, it is unknown
+which bytes are right, so it is refused.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import codecs
 import io
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
 from isal import igzip_lib
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace.source import limits
+from tb_hookview.trace.source import limits as bounds
 from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.file import TraceFile, trace_file
+from tb_hookview.trace.source.limits import DEFAULT, Limits
 from tb_hookview.trace.source.size import BLOCK
 
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _PACKED = 1 << 18
-"""Packed bytes read at a time."""
+"""Compressed bytes read at a time."""
 _TAIL = 1 << 12
-"""Bytes looked at at a time for the last one that is not zero."""
+"""Bytes searched at a time for the last one that is not zero."""
 _LONGEST_END = 16
 """Zeros that gzip data can end with: those of its length, checksum and last code."""
 _ENCODINGS = (
@@ -48,40 +48,44 @@ _DAMAGE: tuple[type[Exception], ...] = (
 )
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(file: Path | TraceFile, limits: Limits = DEFAULT) -> bytes:
     """Return the whole inflated content of a file.
 
     Raises:
-        TraceError: the file is missing, unreadable, or holds no packed data that can be read.
+        TraceError: the file is missing, unreadable, or holds compressed data that cannot be read.
     """
-    return b"".join(blocks(path, BLOCK))
+    return b"".join(blocks(file, BLOCK, limits=limits))
 
 
 def blocks(
-    path: Path,
+    file: Path | TraceFile,
     size: int = BLOCK,
     advanced: Callable[[float], None] | None = None,
     damages: Damages | None = None,
+    limits: Limits = DEFAULT,
 ) -> Iterator[bytes]:
     """Yield the inflated content block by block.
 
     Args:
-        path: the file.
+        file: the file.
         size: bytes of a block, but for the last; more or fewer where the text is not UTF-8.
-        advanced: told the fraction of the file that was read, before each block.
-        damages: takes what was wrong with the packing.
+        advanced: called with the fraction of the file that was read, before each block.
+        damages: takes what was wrong with the compression.
+        limits: how much may be read.
 
     Raises:
         TraceError: as `read_bytes`, or the content is larger than `limits` allow.
     """
     found = Damages() if damages is None else damages
     given = 0
-    with _opened(path) as raw:
-        total = path.stat().st_size
+    opened = trace_file(file)
+    path = opened.address
+    with opened.open() as raw:
+        total = opened.size
         try:
             for block in _as_utf8(_unpacked(path, raw, size, found), found):
                 given += len(block)
-                _hold(path, given, total)
+                _check(limits, path, given, total)
                 if advanced:
                     advanced(min(raw.tell() / total, 1.0) if total else 1.0)
                 yield block
@@ -89,27 +93,16 @@ def blocks(
             raise TraceError(path, f"cannot be read ({error.strerror or error})") from error
 
 
-def _hold(path: Path, given: int, total: int) -> None:
-    limits.BYTES.hold(path, given)
-    if given > limits.PACKED_FREELY:
-        limits.RATIO.hold(path, given / max(total, 1))
+def _check(limits: Limits, path: str, given: int, total: int) -> None:
+    limits.bytes.check(path, given)
+    if given > bounds.PACKED_FREELY:
+        limits.ratio.check(path, given / max(total, 1))
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[BufferedReader]:
-    try:
-        raw = path.open("rb")
-    except FileNotFoundError:
-        raise TraceError(path, "no such file or folder", "check the path") from None
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
-        reason = getattr(error, "strerror", None) or error
-        raise TraceError(path, f"cannot be read ({reason})") from error
-    with raw:
-        yield raw
-
-
-def _unpacked(path: Path, raw: BufferedReader, size: int, damages: Damages) -> Iterator[bytes]:
-    if raw.peek(4)[:4] != _ZIP:
+def _unpacked(path: str, raw: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
+    begin = raw.read(len(_ZIP))
+    raw.seek(0)
+    if begin != _ZIP:
         yield from _gunzipped(path, raw, size, damages)
         return
     # Its library imports five more, and few traces are packed so.
@@ -121,7 +114,7 @@ def _unpacked(path: Path, raw: BufferedReader, size: int, damages: Damages) -> I
         raise TraceError(path, f"the zip file is damaged ({error})", "copy it again") from error
 
 
-def _gunzipped(path: Path, source: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
+def _gunzipped(path: str, source: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
     begin = source.read(len(_GZIP))
     source.seek(0)
     if begin == _GZIP:
@@ -132,16 +125,16 @@ def _gunzipped(path: Path, source: IO[bytes], size: int, damages: Damages) -> It
 
 
 class _Gunzip:
-    """Members of gzip data, one behind the other; zeros behind them are padding.
+    """Inflates gzip members, one after the other; zeros after them are padding.
 
     Args:
         path: the file, for messages.
-        source: the packed bytes.
+        source: the compressed bytes.
         size: inflated bytes of a part at most.
         damages: takes what was wrong.
     """
 
-    def __init__(self, path: Path, source: IO[bytes], size: int, damages: Damages) -> None:
+    def __init__(self, path: str, source: IO[bytes], size: int, damages: Damages) -> None:
         self._path, self._source, self._size, self._damages = path, source, size, damages
         self._end, self._zeros = _last_byte(source)
         self._given = 0
@@ -149,7 +142,7 @@ class _Gunzip:
         self._data = b""
 
     def parts(self) -> Iterator[bytes]:
-        """Yield what is packed.
+        """Yield the inflated bytes.
 
         Raises:
             TraceError: the data is damaged, or its checksum is wrong, so that what it inflates to
@@ -161,13 +154,13 @@ class _Gunzip:
                 yield from self._member()
         except _DAMAGE as error:
             raise self._damaged(str(error)) from error
-        self._behind()
+        self._count_extra()
 
     def _read(self) -> bytes:
         return self._source.read(min(_PACKED, self._end - self._source.tell()))
 
     def _member(self) -> Iterator[bytes]:
-        """Inflate one member; what follows it is in `_data` then."""
+        """Inflate one member; `_data` then holds what follows it."""
         member: Any = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
         while not member.eof:
             if member.needs_input:
@@ -185,7 +178,7 @@ class _Gunzip:
             self._data += self._read()
 
     def _completed(self, member: Any) -> Iterator[bytes]:
-        """End a member with the zeros that stand behind it, if they are its own."""
+        """End a member with the zeros after it, if they are its own."""
         member.decompress(b"", self._size)  # raises what is wrong with what it has
         parts = []
         for _ in range(min(self._zeros, _LONGEST_END)):
@@ -194,19 +187,19 @@ class _Gunzip:
             except _DAMAGE as error:
                 if _CHECKSUM in str(error):
                     raise
-                break  # the zeros are none of it
+                break  # the zeros are not its own
             if member.eof:
                 self._given += sum(map(len, parts))
                 yield from filter(None, parts)
                 return
         if not self._given:
-            raise TraceError(self._path, "the gzip data is cut off", _AGAIN)
+            raise TraceError(self._path, "the gzip data is truncated", _AGAIN)
         if self._has_its_end():
-            raise self._damaged("it does not end where its data ends")
+            raise self._damaged("the file has an end, the data has none")
         self._damages.note("packing-cut", self._given)
 
     def _has_its_end(self) -> bool:
-        """Whether the file ends with the length of what was inflated, or nearly: it is not cut off.
+        """Return whether the file ends with the inflated length, or nearly: it is not truncated.
 
         Damage inside can make the inflater run beyond the end.
         """
@@ -218,7 +211,7 @@ class _Gunzip:
         place = f"{self._given:,} bytes were inflated before"
         return TraceError(self._path, f"the gzip data is damaged ({why}; {place})", _AGAIN)
 
-    def _behind(self) -> None:
+    def _count_extra(self) -> None:
         """Count what follows the last member."""
         extra = len(self._data)
         while self._data:
@@ -229,7 +222,7 @@ class _Gunzip:
 
 
 def _last_byte(source: IO[bytes]) -> tuple[int, int]:
-    """Offset behind the last byte that is not zero, and how many zeros a crash left behind it."""
+    """Return the offset after the last byte that is not zero, and how many zeros follow it."""
     size = end = source.seek(0, io.SEEK_END)
     while end:
         begin = max(0, end - _TAIL)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+from tb_hookview.trace.source.file import TraceFile
 
 BLOCK = 1 << 20
 """Inflated bytes handed on at a time: some thousand events, whose objects stay in the cache.
@@ -19,19 +20,20 @@ _SHORTEST_GZIP = 18
 _TRAILER = 4
 
 
-def estimated_size(path: Path) -> int:
-    """Bytes of the inflated content, as far as the file tells: of gzip, the size that stands at
+def estimated_size(file: TraceFile) -> int:
+    """Bytes of the inflated content, as far as is known: of gzip, the size that stands at
     its end, or what lies nearest to `INFLATION` times its own where that size is cut to 32 bits.
 
     Raises:
         OSError: the file cannot be read.
+        TraceError: it cannot be opened.
     """
-    size = path.stat().st_size
-    if path.suffix != ".gz" or size < _SHORTEST_GZIP:
+    size = file.size
+    if not file.name.endswith(".gz") or size < _SHORTEST_GZIP:
         return size
-    with path.open("rb") as raw:
+    with file.open() as raw:
         if raw.read(len(_GZIP)) != _GZIP:
             return size
         raw.seek(-_TRAILER, os.SEEK_END)
-        told = int.from_bytes(raw.read(_TRAILER), "little")
-    return told + max(0, round((size * INFLATION - told) / (1 << 32))) * (1 << 32)
+        length = int.from_bytes(raw.read(_TRAILER), "little")
+    return length + max(0, round((size * INFLATION - length) / (1 << 32))) * (1 << 32)

@@ -1,11 +1,11 @@
-"""The one trace in a zip file."""
+"""Opens the one trace in a zip file."""
 
 from __future__ import annotations
 
 import struct
 import zipfile
 import zlib
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import IO
 
 from tb_hookview.errors import TraceError
@@ -21,12 +21,12 @@ DAMAGED_ZIP = (
     OverflowError,
     struct.error,
 )
-"""What reading a zip file raises that is damaged, or packed in a way not known here."""
+"""What reading a zip file raises that is damaged, or compressed in an unknown way."""
 _NAMED = 3
-"""Members that a refusal names."""
+"""Members that an error names."""
 
 
-def open_member(path: Path, raw: IO[bytes]) -> IO[bytes]:
+def open_member(path: str, raw: IO[bytes]) -> IO[bytes]:
     """Open the only file in a zip file, or the only one that is named as a trace.
 
     Raises:
@@ -40,7 +40,7 @@ def open_member(path: Path, raw: IO[bytes]) -> IO[bytes]:
         raise TraceError(path, reason, "unpack it, or copy it again") from error
 
 
-def _chosen(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+def _chosen(path: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     members = [
         member
         for member in archive.infolist()

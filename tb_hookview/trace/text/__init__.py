@@ -1,1 +1,1 @@
-"""The text cut into pieces, damage repaired."""
+"""Cuts the text into pieces and repairs damage."""

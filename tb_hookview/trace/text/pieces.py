@@ -1,13 +1,13 @@
-"""A trace's text in pieces that decode by themselves, so that memory holds one at a time.
+"""Cuts a trace's text into pieces that decode by themselves; memory holds one at a time.
 
-The text is cut between two events, at a `},{` behind which the key of an event stands:
+The text is cut between two events, at a `},{` that is followed by the key of an event:
 
     {"schemaVersion": 1, "traceEvents": [  {..},{..}  ,  {..},{..}  ,  {..} ], "traceName": ".."}
     |------------ opening -------------|  |segment-|   |segment-|   |-------- rest ----------|
 
 Opening and rest together are a small document of the same form as the whole. That a cut lies
 between events, and not inside a string or a nested list, is shown by every segment being valid
-JSON. One that is not goes to `repair`, and so do those behind it until one begins with an event.
+JSON. One that is not goes to `repair`, and so do those after it until one begins with an event.
 """
 
 from __future__ import annotations
@@ -31,25 +31,28 @@ from tb_hookview.trace.format.decode import (
     decode_head,
     decode_time_texts,
 )
-from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.inflate import blocks, read_bytes
+from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
 from tb_hookview.trace.source.size import BLOCK
-from tb_hookview.trace.text.repair import BETWEEN, DAMAGE, Mender, mend_head
+from tb_hookview.trace.text.repair import DAMAGE, Repairer, repair_head
 
+_BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
+"""From the end of an event to the next one; the same may stand inside arguments."""
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_OPENING = 64
 _SEARCHED_FIRST = 1 << 14
-_LARGEST_UNCUT = 1 << 22
-"""Bytes without a cut after which `repair` looks for the events one by one."""
+_UNCUT_BLOCKS = 4
+"""Blocks without a cut, after which `repair` decodes the events one by one."""
 
 _Decoded = TypeVar("_Decoded")
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class UncuttableError(Exception):
-    """The text has no shape that can be cut; it may be a trace all the same."""
+    """The text cannot be cut; it may still be a trace."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,10 @@ class Piece:
     text: bytes
     """The JSON array they were decoded from."""
     damages: Damages = field(default_factory=Damages)
-    """What was mended; events are counted from the first of this piece."""
+    """What was repaired; events are counted from the first of this piece."""
 
     def time_texts(self, chosen: list[Event]) -> tuple[list[bytes], list[bytes]] | None:
-        """Texts of `ts` and `dur` of some of the events; None where any event was dropped."""
+        """Return `ts` and `dur` of some events as texts; None where any event was dropped."""
         try:
             starts, durations = decode_time_texts(self.text)
         except msgspec.ValidationError:
@@ -77,57 +80,62 @@ class Piece:
         return list(compress(starts, wanted)), list(compress(durations, wanted))
 
     def details(self, chosen: list[Event]) -> list[Any]:
-        """Arguments of some of the events that few events have (see `decode_details`).
+        """Return rare arguments (see `decode_details`) of some of the events.
 
-        Empty where any event of the piece was dropped, or has arguments that are no object.
+        Empty where any event of the piece was dropped, or has arguments that are not an object.
         """
         try:
-            told = decode_details(self.text)
+            arguments = decode_details(self.text)
         except msgspec.ValidationError:
             return []
-        if len(told) != len(self.events):
+        if len(arguments) != len(self.events):
             return []
         identities = set(map(id, chosen))
-        return [args for args, e in zip(told, self.events, strict=True) if id(e) in identities]
+        pairs = zip(arguments, self.events, strict=True)
+        return [args for args, event in pairs if id(event) in identities]
 
 
 @dataclass(frozen=True)
 class Root:
-    """What a trace file holds beside its events."""
+    """What a trace file holds in addition to its events."""
 
     format: str
     """ "chrome-object" or "chrome-list"."""
     head: Head | None
     """None for a bare list."""
     damages: Damages = field(default_factory=Damages)
-    """What was mended beside the events."""
+    """What was repaired outside of the events."""
 
 
 class Share(NamedTuple):
-    """Some of a file's blocks: what they hold is decoded, the others are only cut."""
+    """The blocks of a file that are decoded; the others are only cut."""
 
     first: int = 0
     end: int | None = None
-    """The block behind the last; None for all up to the root."""
+    """The block after the last; None for all up to the root."""
 
 
 EVERYTHING = Share()
 
 
 def cut(
-    path: Path, progress: Progress = silent, size: int = BLOCK, share: Share = EVERYTHING
+    file: Path | TraceFile,
+    progress: Progress = silent,
+    size: int = BLOCK,
+    share: Share = EVERYTHING,
+    limits: Limits = DEFAULT,
 ) -> Iterator[Piece | Root]:
     """Yield the events of a file piece by piece, and its root last, if the share goes so far.
 
     Raises:
-        TraceError: the file cannot be read, or is no JSON, or is larger than `limits` allow.
-        UncuttableError: use `whole` instead, and forget what was yielded.
+        TraceError: the file cannot be read, is not JSON, or is larger than `limits` allow.
+        UncuttableError: use `whole` instead, and discard what was yielded.
     """
-    count = 0
-    for part in _Reading(path, progress, size, decode_events).parts(share):
+    count, opened = 0, trace_file(file)
+    for part in _Reading(opened, progress, size, decode_events, limits).parts(share):
         piece = part if isinstance(part, Root) else _piece(*part)
         count += 0 if isinstance(piece, Root) else len(piece.events)
-        limits.EVENTS.hold(path, count)
+        limits.events.check(opened.address, count)
         del part
         yield piece
         del piece  # before the next is decoded, which then takes its memory
@@ -142,9 +150,10 @@ def texts(path: Path) -> Iterator[bytes]:
 
     Raises:
         TraceError: as `cut`.
-        UncuttableError: use `whole_text` instead, and forget what was yielded.
+        UncuttableError: use `whole_text` instead, and discard what was yielded.
     """
-    for part in _Reading(path, silent, BLOCK, _raw.decode).parts():
+    file, limits = trace_file(path), limits_from_environment()
+    for part in _Reading(file, silent, BLOCK, _raw.decode, limits).parts():
         if not isinstance(part, Root):
             yield part[0]
 
@@ -153,55 +162,67 @@ class _Reading(Generic[_Decoded]):
     """One pass over a file.
 
     Args:
-        path: the file.
-        progress: told how far it is read.
-        size: inflated bytes that are looked at at a time.
+        file: the file.
+        progress: called with how far it is read.
+        size: inflated bytes read at a time.
         decode: what to make of the text of some events; raises one of `DAMAGE`.
+        limits: how much may be read.
     """
 
     def __init__(
-        self, path: Path, progress: Progress, size: int, decode: Callable[[bytes], _Decoded]
+        self,
+        file: TraceFile,
+        progress: Progress,
+        size: int,
+        decode: Callable[[bytes], _Decoded],
+        limits: Limits = DEFAULT,
     ) -> None:
         self._damages = Damages()
-        self._path, self._decode, self._mender = path, decode, Mender(path)
-        self._stream = blocks(path, size, lambda done: progress("decoding", done), self._damages)
+        self._address, self._limits = file.address, limits
+        self._decode, self._repairer = decode, Repairer(file.address, limits)
+        self._largest_uncut = _UNCUT_BLOCKS * size
+
+        def advanced(done: float) -> None:
+            progress("decoding", done)
+
+        self._stream = blocks(file, size, advanced, self._damages, limits)
 
     def parts(self, share: Share = EVERYTHING) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
-        """Yield events as text and decoded, with what was mended of them; the root last."""
-        begin, opening, rest = _opening(self._path, self._stream)
+        """Yield events as text and decoded, with what was repaired of them; the root last."""
+        begin, opening, rest = _opening(self._address, self._stream, self._limits)
         begin += len(opening)
         for number, block in enumerate(self._stream):
             if number == share.end:
                 return
-            behind, mine = begin + len(rest), number >= share.first
+            after, mine = begin + len(rest), number >= share.first
             if place := _last_cut(block):
                 if mine:
                     array = b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
                     yield self._part(array, begin, block[place.start() + 1 : place.end()])
-                begin, rest = behind + place.end(), block[place.end() :]
-            elif len(rest) > _LARGEST_UNCUT:
+                begin, rest = after + place.end(), block[place.end() :]
+            elif len(rest) > self._largest_uncut:
                 if mine:
                     yield self._part(b"[%b]" % rest, begin, b"")
-                begin, rest = behind, block
+                begin, rest = after, block
             else:
                 rest += block
         yield from self._end(opening, rest, begin)
 
     def _part(self, array: bytes, begin: int, glue: bytes) -> tuple[bytes, _Decoded, Damages]:
         damages = Damages()
-        if not self._mender.busy:
+        if not self._repairer.busy:
             try:
                 return array, self._decode(array), damages
             except DAMAGE:
                 pass
-        text = self._mender.mend(array[1:-1], begin, damages, glue)
+        text = self._repairer.repair(array[1:-1], begin, damages, glue)
         return text, self._decode(text), damages
 
     def _end(
         self, opening: bytes, rest: bytes, begin: int
     ) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
         damages = Damages()
-        if not self._mender.busy:
+        if not self._repairer.busy:
             try:
                 text, root = _document(opening + rest)
                 decoded = self._decode(text)
@@ -213,40 +234,41 @@ class _Reading(Generic[_Decoded]):
                 yield text, decoded, damages
                 yield Root(root.format, root.head, self._damages)
                 return
-        text = self._mender.mend(rest, begin, damages, last=True)
+        text = self._repairer.repair(rest, begin, damages, last=True)
         yield text, self._decode(text), damages
-        yield self._mended_root(opening)
+        yield self._repaired_root(opening)
 
-    def _mended_root(self, opening: bytes) -> Root:
-        tail, begin = self._mender.tail, self._mender.tail_begin
+    def _repaired_root(self, opening: bytes) -> Root:
+        tail, begin = self._repairer.tail, self._repairer.tail_begin
         if opening.startswith(b"["):
             if tail and tail[1:].strip():
                 self._damages.note("text-behind", begin + 1)
             return Root("chrome-list", None, self._damages)
-        head = mend_head(opening, tail, begin, self._damages)
+        head = repair_head(opening, tail, begin, self._damages)
         if len(head.traceEvents) > len(b"[]"):  # another list than the one that was cut
             raise UncuttableError
         return Root("chrome-object", head, self._damages)
 
 
 def whole_text(path: Path) -> bytes:
-    """The events of a file as one JSON array, undecoded.
+    """Return the events of a file as one JSON array, undecoded.
 
     Raises:
         TraceError: the file cannot be read.
-        msgspec.DecodeError: it is no trace.
+        msgspec.DecodeError: it is not a trace.
     """
-    return _document(read_bytes(path).lstrip(_BEFORE_JSON))[0]
+    return _document(read_bytes(path, limits_from_environment()).lstrip(_BEFORE_JSON))[0]
 
 
-def whole(path: Path) -> Iterator[Piece | Root]:
+def whole(file: Path | TraceFile, limits: Limits = DEFAULT) -> Iterator[Piece | Root]:
     """Yield the events of a file as one piece, then its root.
 
     Raises:
-        TraceError: the file cannot be read, holds damaged JSON, or JSON that is no trace.
+        TraceError: the file cannot be read, holds damaged JSON, or JSON that is not a trace.
     """
+    path = trace_file(file).address
     try:
-        text, root = _document(read_bytes(path).lstrip(_BEFORE_JSON))
+        text, root = _document(read_bytes(file, limits).lstrip(_BEFORE_JSON))
         yield Piece(*decode_events(text), text)
     except msgspec.ValidationError as error:
         reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
@@ -259,11 +281,11 @@ def whole(path: Path) -> Iterator[Piece | Root]:
     yield root
 
 
-def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
+def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, bytes, bytes]:
     """Read up to the first event.
 
     Returns:
-        Offset of the text's first byte, the text before the first event, what was read beyond.
+        Offset of the text's first byte, the text before the first event, what was read after it.
     """
     text, begin, searched = b"", 0, 0
     for block in stream:
@@ -279,7 +301,7 @@ def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
         if found := _OPENING.search(text, searched):
             return begin, text[: found.end()], text[found.end() :]
         searched = max(0, len(text) - _LONGEST_OPENING)
-        limits.EVENT_BYTES.hold(path, len(text))
+        limits.event_bytes.check(path, len(text))
     if not text:
         raise TraceError(path, "the file is empty", "record the run again")
     raise UncuttableError
@@ -287,19 +309,19 @@ def _opening(path: Path, stream: Iterator[bytes]) -> tuple[int, bytes, bytes]:
 
 def _last_cut(block: bytes) -> re.Match[bytes] | None:
     for begin in (max(0, len(block) - _SEARCHED_FIRST), 0):
-        places = list(BETWEEN.finditer(block, begin))
+        places = list(_BETWEEN.finditer(block, begin))
         if places:
             return places[-1]
     return None
 
 
 def root_of(head: bytes | None) -> Root:
-    """The root that `head`, its JSON, tells of; None for that of a bare list."""
+    """Return the root that `head`, its JSON, describes; a bare list has None."""
     return Root("chrome-list", None) if head is None else Root("chrome-object", decode_head(head))
 
 
 def _document(text: bytes) -> tuple[bytes, Root]:
-    """The events of a text as a JSON array, and its root."""
+    """Return the events of a text as a JSON array, and its root."""
     if text.startswith(b"["):
         return text, Root("chrome-list", None)
     head = decode_head(text)

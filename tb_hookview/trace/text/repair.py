@@ -1,53 +1,52 @@
-"""Damaged JSON brought into shape: one segment of the list of events at a time, and the root.
+"""Makes damaged JSON decodable: one segment of the list of events at a time, and the root.
 
-A segment that is no valid JSON is mended in the first way that helps:
+A segment is split where events seem to begin. Each fragment is decoded by itself: as it is, else
+with its strings and words repaired, else it is skipped and counted.
 
-1. its texts and words are mended (`tokens`), and it is taken whole;
-2. it is read event by event. Each is found by a parser that tells where a value ends. One that it
-   cannot read is mended by itself, or left out up to where the next event begins.
-
-An event whose end is not in the segment is kept for the next one: a cut may fall inside an event
-whose arguments look like events.
+Objects in the arguments of an event may look like events. A fragment that ends inside an event is
+therefore read on into the fragments after it, and into the next segment.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-from bisect import bisect_right
-from collections.abc import Callable
-from enum import Enum
-from pathlib import Path
+from functools import cached_property
 
 import msgspec
 
 from tb_hookview.trace.format.decode import HEAD_KEYS, Head, decode_events, decode_head
-from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.damage import Damages
-from tb_hookview.trace.text.tokens import Mend, mended, requoted
+from tb_hookview.trace.source.limits import DEFAULT, Limits
 
 DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the decoders raise for JSON that is damaged, or nested too deeply."""
-BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
-"""From the end of an event to the next one; the same may stand inside arguments, or in a text."""
 
-_BEGIN = re.compile(rb'\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:')
+_BEGIN = re.compile(rb'(?:\A|[^:\[\s])\s*(\{)\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:')
+"""The brace of an event, not that of a member's value or of the first object of a list."""
+_BLANK = b", \t\r\n"
 _GAP = re.compile(rb"[\s,]*")
 _LIST_END = re.compile(rb'\](?=\s*(?:,\s*(?:"|\Z)|\}|\Z))')
 _LAST_END = re.compile(rb'\}\s*(?=\]\s*(?:,\s*"|\}\s*\Z|\Z))')
-_SCALAR = re.compile(rb'(?:"[^"\\]*(?:\\.[^"\\]*)*"|[-\w.+]+)(?=\s*(?:[,\]]|\Z))', re.DOTALL)
 _UNFINISHED = re.compile(r"[-+\w./]{0,16}\s*\Z")
-_PATIENCE = 8
-"""Times the size of a segment that may be parsed before only small events are tried any more: no
-damage takes longer than a time proportional to its size."""
-_SMALL = 1 << 12
-_WINDOW = 1 << 15
-"""Characters that most events are far shorter than."""
-_COST = 4
-"""Times as long as to parse a text it takes to mend it."""
-_GARBLED = re.compile(rb"\0|(?:[\x01-\x08\x0e-\x1f][^\x01-\x08\x0e-\x1f]{0,16}){16}", re.DOTALL)
-"""What no writer of names writes: bytes of something else, which end and begin amid events."""
+_JOINS = 16
+"""Events of a segment whose end is sought in vain in later fragments; each costs a pass."""
+_LONGEST_JOINED = 1 << 22
+"""Bytes after which an event with others inside is taken for one that lost its end."""
+
+_GARBLED = re.compile(rb"\0|[\x01-\x08\x0e-\x1f]{8}")
+"""Bytes that no name has: something else was written over the events here."""
+_TOKEN = re.compile(
+    rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[-+]?(?:nan|inf(?:inity)?|n/a|none)(?![\w.])', re.DOTALL | re.I
+)
+_ESCAPE = re.compile(
+    rb'\\(?:["\\/bfnrt]|u(?!d[89a-f])[0-9a-f]{4}|ud[89ab]..\\ud[c-f]..)|(\\)', re.I
+)
+"""An escape; group 1 is the backslash of one that is invalid."""
+_BACKSLASH = re.compile(rb'\\["\\/]|\\')
+_CONTROL = re.compile(rb"[\x01-\x1f]")
+_OPENING_QUOTE = re.compile(rb'"')
+_CLOSING_QUOTE = re.compile(rb'(?<!\\)((?:\\\\)*)"(?=\s*(?:[:}\]]|,\s*["{\[\-\dtfn]|\Z))')
 
 
 def _ignored(_text: str) -> None:
@@ -59,15 +58,16 @@ _parse = json.JSONDecoder(
 ).raw_decode
 
 
-class Mender:
-    """Mends the segments of one file in order, and its root last.
+class Repairer:
+    """Repairs the segments of one file in order.
 
     Args:
         path: the file, for messages.
+        limits: how much may be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str, limits: Limits = DEFAULT) -> None:
+        self.path, self._limits = path, limits
         self.tail: bytes | None = None
         """What follows the last event, from its `]` on; None before that was met."""
         self.tail_begin = 0
@@ -77,10 +77,10 @@ class Mender:
 
     @property
     def busy(self) -> bool:
-        """Whether the next segment must be mended, valid or not."""
+        """Whether the next segment must be repaired, valid or not."""
         return bool(self._carried) or self.tail is not None or self._astray
 
-    def mend(
+    def repair(
         self, text: bytes, begin: int, damages: Damages, glue: bytes = b"", *, last: bool = False
     ) -> bytes:
         """Return the events of a segment as a JSON array.
@@ -97,76 +97,21 @@ class Mender:
         """
         if self.tail is not None:
             self.tail += text + glue
-            limits.EVENT_BYTES.hold(self.path, len(self.tail))
+            self._limits.event_bytes.check(self.path, len(self.tail))
             return b"[]"
-        if not self.busy and not last:
-            whole = _whole(text, begin, damages)
-            if whole is not None:
-                return whole
         begin -= len(self._carried)
-        scan = _Scan(self._carried + text, begin, self._astray, damages, last)
-        scan.run()
-        self._astray = scan.astray
-        self._carried = scan.carried + glue if scan.carried else b""
-        limits.EVENT_BYTES.hold(self.path, len(self._carried))
-        if scan.tail is not None:
-            self.tail, self.tail_begin = scan.tail + glue, scan.place()
-        return b"[%b]" % b",".join(scan.kept)
+        segment = _Segment(self._carried + text, begin, self._astray, damages, last)
+        segment.read()
+        self._astray = segment.astray
+        self._carried = segment.carried + glue if segment.carried else b""
+        self._limits.event_bytes.check(self.path, len(self._carried))
+        if segment.tail is not None:
+            self.tail, self.tail_begin = segment.tail + glue, segment.tail_begin
+        return b"[%b]" % b",".join(segment.events)
 
 
-def _whole(text: bytes, begin: int, damages: Damages) -> bytes | None:
-    """Mend the texts and words of a segment; None where that is not enough."""
-    if _GARBLED.search(text):
-        return None
-    whole, mends = mended(text)
-    if not _decodes(whole):
-        return None
-    for code, times, first in mends:
-        damages.note(code, begin + first, len(BETWEEN.findall(text, 0, first)), times)
-    return b"[%b]" % whole
-
-
-def _note(damages: Damages, mends: list[Mend], byte: int, event: int | None) -> None:
-    for code, times, first in mends:
-        damages.note(code, byte + first, event, times)
-
-
-def _decodes(text: bytes) -> bool:
-    try:
-        decode_events(b"[%b]" % text)
-    except DAMAGE:
-        return False
-    return True
-
-
-def _has_phase(text: bytes) -> bool:
-    events, _ = decode_events(b"[%b]" % text)
-    return any(event.ph for event in events)
-
-
-class _Found(Enum):
-    """What a parser makes of the text from some place on."""
-
-    WHOLE = 1
-    BEGUN = 2
-    """Sound as far as the text goes; more of it may end it."""
-    NESTED = 3
-    """Too deep to be parsed."""
-    DAMAGED = 4
-
-
-def _extent(text: str) -> tuple[_Found, int]:
-    """What a text begins with, and how far that was parsed."""
-    try:
-        return _Found.WHOLE, _parse(text)[1]
-    except json.JSONDecodeError as error:
-        return (_Found.BEGUN if _is_unfinished(error) else _Found.DAMAGED), error.pos
-    except RecursionError:
-        return _Found.NESTED, _COST * sys.getrecursionlimit()
-
-
-class _Scan:
-    """Reads one segment event by event; `run` leaves the result in the attributes.
+class _Segment:
+    """Reads one segment event by event; `read` leaves the result in the attributes.
 
     Args:
         text: the segment, with what was carried over before it.
@@ -177,150 +122,194 @@ class _Scan:
     """
 
     def __init__(self, text: bytes, begin: int, astray: bool, damages: Damages, last: bool) -> None:
-        self.kept: list[bytes] = []
+        self.events: list[bytes] = []
         self.carried = b""
         self.tail: bytes | None = None
+        self.tail_begin = 0
         self.astray = astray
         self._text, self._begin, self._damages, self._last = text, begin, damages, last
-        self._characters = text.decode("latin-1")  # offsets stay those of the bytes
-        self._breaks = [match.start() + 1 for match in BETWEEN.finditer(text)]
-        self._last_end = -1
-        self._at = 0
-        self._patience = _PATIENCE * len(text)
+        self._at = self._count = 0
+        self._joins = _JOINS
+        self._after_event = False
 
-    def run(self) -> None:
+    def read(self) -> None:
         """Read to the end of the segment, or of the list of events."""
-        while self._next():
-            here = self._text[self._at]
-            if here == ord("]") and self._closes():
-                self.tail = self._text[self._at :]
-                return
-            scalar = _SCALAR.match(self._text, self._at)
-            if here == ord("{"):
-                self._event()
-            elif scalar and not self.astray and _decodes(scalar[0]):
-                self._keep(scalar[0], scalar.end())
-            else:
-                self._lose("lost-events")
-        if self._last:
-            self._damages.note("cut-off", self.place(), len(self.kept))
+        for end in (*(match.start(1) for match in _BEGIN.finditer(self._text)), len(self._text)):
+            begin = self._at
+            fragment = self._text[begin:end].decode("latin-1")  # offsets stay those of the bytes
+            while self._at < end:
+                self._skip_gap()
+                if self._at < end:
+                    self._read_value(fragment, begin, end)
+        if self._last and self.tail is None:
+            self._note("cut-off")
 
-    def _next(self) -> bool:
-        """Go to the next value; False where there is none."""
+    def _note(self, code: str) -> None:
+        self._damages.note(code, self._begin + self._at, self._count)
+
+    def _skip_gap(self) -> None:
         match = _GAP.match(self._text, self._at)
         assert match
-        commas, begin = match[0].count(b","), self._at
         self._at = match.end()
-        done = self._at == len(self._text)
-        closes = not done and self._text[self._at] == ord("]")
-        expected = {0} if closes or not self.kept else {0, 1} if done else {1}
-        if self.carried or self.astray or begin == 0:
-            expected |= {0, 1}
-        if commas not in expected:
-            self._damages.note("commas", self.place(), len(self.kept))
-        return not done
+        rest = self._text[self._at : self._at + 1]
+        if rest and self._after_event and match[0].count(b",") != (rest != b"]"):
+            self._note("commas")
+        self._after_event = False
 
-    def _closes(self) -> bool:
-        """Whether the `]` that stands here is that of the list of events."""
-        if _LIST_END.match(self._text, self._at):
-            return True
-        return self._last and _BEGIN.search(self._text, self._at) is None
-
-    def place(self) -> int:
-        """Offset in the file's text of what is read next."""
-        return self._begin + self._at
-
-    def _event(self) -> None:
-        found, end = self._extent()
-        if found is _Found.WHOLE:
-            self._take(end)
-        elif found is _Found.NESTED:
-            self._lose("nested")
-        elif found is _Found.BEGUN and not self._last:
-            self.carried = self._text[self._at :]
-            self._at = len(self._text)
-        elif found is _Found.BEGUN and self._end_by_sight() == len(self._text):
-            self._at = len(self._text)  # what is cut off is told of as such
-        else:
-            self._take(self._end_by_sight())
-
-    def _extent(self) -> tuple[_Found, int]:
-        """Tell what begins here; where it is whole, also its end."""
-        if self._patience < 0:
-            return _Found.DAMAGED, 0
-        # An error of the parser takes as long to make as the text before it is long.
-        for text in (self._characters[self._at : self._at + _WINDOW], None):
-            if text is None:
-                text = self._characters[self._at :]
-            found, end = _extent(text)
-            self._patience -= 0 if found is _Found.WHOLE else end
-            if found is not _Found.BEGUN or self._at + len(text) == len(self._text):
-                break
-        return found, self._at + end
-
-    def _end_by_sight(self) -> int:
-        """Where the event that begins here may end, judged by what follows."""
-        number = bisect_right(self._breaks, self._at)
-        if number < len(self._breaks):
-            return self._breaks[number]
-        if self._last and self._last_end < 0:
-            found = _LAST_END.search(self._text, self._breaks[-1] if self._breaks else 0)
-            self._last_end = found.start() + 1 if found else 0
-        return self._last_end if self._last_end > self._at else len(self._text)
-
-    def _take(self, end: int) -> None:
-        """Keep the event that ends there, mended where needed, or leave it out."""
-        if self._patience < 0 and end - self._at > _SMALL:
-            self._lose("lost-events")
-            return
-        text = self._text[self._at : end]
-        for attempt in () if _GARBLED.search(text) else _ATTEMPTS:
-            whole, mends = attempt(text)
-            if _decodes(whole):
-                if self.astray and not _has_phase(whole):
-                    break
-                _note(self._damages, mends, self.place(), len(self.kept))
-                self._keep(whole, end)
-                return
-            self._patience -= _COST * len(text)
-        self._patience -= len(text)
-        self._lose("lost-events")
-
-    def _keep(self, text: bytes, end: int) -> None:
-        self.kept.append(text)
+    def _keep(self, text: bytes, end: int) -> bool:
+        """Append a text as what ends there, if it is valid and an event is expected here."""
+        try:
+            events, _ = decode_events(b"[%b]" % text)
+        except DAMAGE:
+            return False
+        if self.astray and not any(event.ph for event in events):
+            return False
+        self.events.append(text)
+        self._count += len(events)
         self._at = end
-        self.astray = False
+        self.astray, self._after_event = False, True
+        return True
 
-    def _lose(self, code: str) -> None:
-        """Go on where the next event begins."""
-        if not self.astray:
-            self._damages.note(code, self.place(), len(self.kept))
-        begin = _BEGIN.search(self._text, self._at + 1)
-        end = self._end_by_sight()
-        self._at = min(end, begin.start()) if begin else end
-        self.astray = True
+    def _read_value(self, fragment: str, begin: int, end: int) -> None:
+        """Keep, repair or skip the next value of a fragment."""
+        if self._closes(end):
+            self.tail, self.tail_begin = self._text[self._at :], self._begin + self._at
+            self._at = len(self._text)
+            return
+        code, found = "lost-events", None
+        try:
+            if self._text.startswith(b"{", self._at):
+                found = self._value_end(fragment, begin, end)
+        except RecursionError:
+            code = "nested"
+        except ValueError:
+            pass
+        if self._at == len(self._text):
+            return
+        if not self._repair(found or self._end_by_sight(end)):
+            if not self.astray:
+                self._note(code)
+            self._at, self.astray = self._end_by_sight(end), True
+
+    def _closes(self, end: int) -> bool:
+        """Return whether the `]` of the list of events is here."""
+        if self._last and end == len(self._text):
+            return self._text.startswith(b"]", self._at)
+        return _LIST_END.match(self._text, self._at) is not None
+
+    def _value_end(self, fragment: str, begin: int, end: int) -> int | None:
+        """Return the offset after the object that begins here; None where its end is not found.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        length = _parsed(fragment, self._at - begin)
+        if length is not None:
+            return begin + length
+        if end < len(self._text):
+            found = self._joined_end()
+            if found is not None or len(self._text) - self._at > _LONGEST_JOINED:
+                return found
+        if not self._last:
+            self.carried, self._at = self._text[self._at :], len(self._text)
+        elif self._end_by_sight(end) == len(self._text):
+            self._at = len(self._text)
+        return None
+
+    def _joined_end(self) -> int | None:
+        """Return the offset after the object that begins here, wherever in the segment it ends."""
+        if not self._joins:
+            raise ValueError
+        self._joins -= 1
+        found = _parsed(self._characters, self._at)
+        self._joins += found is not None
+        return found
+
+    @cached_property
+    def _characters(self) -> str:
+        return self._text.decode("latin-1")
+
+    def _end_by_sight(self, end: int) -> int:
+        """Return where a damaged event may end: with its fragment, or before the list's `]`."""
+        if self._last and end == len(self._text):
+            match = _LAST_END.search(self._text, self._at)
+            return match.start() + 1 if match else end
+        return end
+
+    def _repair(self, end: int) -> bool:
+        """Keep what ends there, with its strings and words repaired where needed."""
+        text = self._text[self._at : end].rstrip(_BLANK)
+        end, byte, event = self._at + len(text), self._begin + self._at, self._count
+        if self._keep(text, end):
+            return True
+        if not text.endswith(b"}") or _GARBLED.search(text):
+            return False
+        for quotes in (False, True):
+            codes = {"quotes"} if quotes else set[str]()
+            if self._keep(_repaired(_requoted(text) if quotes else text, codes), end):
+                for code in codes:
+                    self._damages.note(code, byte, event)
+                return True
+        return False
 
 
-def _as_it_is(text: bytes) -> tuple[bytes, list[Mend]]:
-    return text, []
+def _parsed(text: str, at: int) -> int | None:
+    """Return the offset after the value at `at`; None where the text ends before it.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    try:
+        return _parse(text, at)[1]
+    except json.JSONDecodeError as error:
+        cut = error.msg.startswith("Unterminated string") or _UNFINISHED.match(text, error.pos)
+        if not cut:
+            raise
+    return None
 
 
-def _with_quotes(text: bytes) -> tuple[bytes, list[Mend]]:
-    if _BEGIN.search(text, 1):  # two halves of events would become one
-        return text, []
-    whole, mends = mended(requoted(text))
-    return whole, [Mend("quotes", 1, 0), *mends]
+def _repaired(text: bytes, codes: set[str]) -> bytes:
+    """Make strings and words valid: escapes, control characters, UTF-8, NaN.
+
+    A string with one invalid escape comes from a writer that escapes nothing: all of its
+    backslashes are read as they are, but for those before a quote, a slash or another.
+    """
+
+    def token(match: re.Match[bytes]) -> bytes:
+        found = match[0]
+        if not found.startswith(b'"'):
+            codes.add("bare-words")
+            return b"null"
+        if any(escape[1] for escape in _ESCAPE.finditer(found)):
+            codes.add("backslashes")
+            found = _BACKSLASH.sub(lambda m: m[0] if len(m[0]) > 1 else b"\\\\", found)
+        if _CONTROL.search(found):
+            codes.add("control-characters")
+            found = _CONTROL.sub(lambda m: b"\\u%04x" % m[0][0], found)
+        return found
+
+    valid = text.decode("utf-8", "replace").encode()
+    if valid != text:
+        codes.add("bad-characters")
+    return _TOKEN.sub(token, valid)
 
 
-_ATTEMPTS: tuple[Callable[[bytes], tuple[bytes, list[Mend]]], ...] = (
-    _as_it_is,
-    mended,
-    _with_quotes,
-)
+def _requoted(text: bytes) -> bytes:
+    """Escape quotes in strings; a closing quote is one before `,`, `:`, `}` or `]`."""
+    parts: list[bytes] = []
+    at = 0
+    while opening := _OPENING_QUOTE.search(text, at):
+        closing = _CLOSING_QUOTE.search(text, opening.end())
+        if closing is None:
+            break
+        inside = text[opening.end() : closing.end() - 1]
+        parts += [text[at : opening.end()], re.sub(rb'(?<!\\)"', rb'\\"', inside), b'"']
+        at = closing.end()
+    return b"".join([*parts, text[at:]])
 
 
-def mend_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Damages) -> Head:
-    """Read the root beside its events, as far as it goes.
+def repair_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Damages) -> Head:
+    """Decode the root without its events, as far as it is valid.
 
     Args:
         opening: the text up to the `[` of the events.
@@ -328,71 +317,33 @@ def mend_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Dama
         tail_begin: offset of that in the file's text.
         damages: takes the repairs.
     """
-    text = opening + (b"]}" if tail is None else tail)
-
-    def place(byte: int) -> int:
-        return byte if byte < len(opening) else byte - len(opening) + tail_begin
-
-    for attempt in _ATTEMPTS:
-        whole, mends = attempt(text)
-        head, end = _head(whole)
-        if head is not None:
-            for code, times, first in mends:
-                damages.note(code, place(first), None, times)
-            if whole[end:].strip():
-                damages.note("text-behind", place(end))
+    text, before = opening + (b"]}" if tail is None else tail), tail_begin - len(opening)
+    code = "cut-off"
+    try:
+        end = _parsed(text.decode("latin-1"), 0)
+        if end is not None:
+            head = decode_head(text[:end])
+            if text[end:].strip():
+                damages.note("text-behind", before + end)
             return head
-    damages.note("cut-off" if _breaks_off(text) else "lost-head", place(len(text)))
-    found = (_member(key.encode(), text) for key in HEAD_KEYS)
-    members = b",".join([b'"traceEvents":[]', *(member for member in found if member)])
-    return decode_head(b"{%b}" % members)
-
-
-def _head(text: bytes) -> tuple[Head | None, int]:
-    """The root and where it ends; None where it is damaged."""
-    try:
-        return decode_head(text), len(text)
-    except DAMAGE:
-        end = _parsed_length(text)
-    try:
-        return decode_head(text[:end]), end
-    except DAMAGE:
-        return None, 0
-
-
-def _breaks_off(text: bytes) -> bool:
-    try:
-        _parse(text.decode("latin-1"))
-    except json.JSONDecodeError as error:
-        return _is_unfinished(error)
-    except RecursionError:
-        return False
-    return False
-
-
-def _is_unfinished(error: json.JSONDecodeError) -> bool:
-    """Whether a parser met the end of the text, so that more of it may help."""
-    return error.msg.startswith("Unterminated string") or bool(
-        _UNFINISHED.match(error.doc, error.pos)
-    )
+    except (ValueError, *DAMAGE):
+        code = "lost-head"
+    damages.note(code, before + len(text))
+    members = (_member(key.encode(), text) for key in HEAD_KEYS)
+    valid = b",".join([b'"traceEvents":[]', *filter(None, members)])
+    return decode_head(b"{%b}" % valid)
 
 
 def _member(key: bytes, text: bytes) -> bytes | None:
-    """One member of the root, as text; None where it is not there, or damaged."""
+    """Return one member of the root as text; None where it is absent or damaged."""
     match = re.search(rb'"%b"\s*:\s*' % re.escape(key), text)
     if match is None:
         return None
-    value = text[match.end() : match.end() + _parsed_length(text[match.end() :])]
-    member = b'"%b":%b' % (key, value)
+    value = text[match.end() :]
     try:
+        end = _parsed(value.decode("latin-1"), 0)
+        member = b'"%b":%b' % (key, value[: end or 0])
         msgspec.json.decode(b"{%b}" % member)
-    except DAMAGE:
+    except (ValueError, *DAMAGE):
         return None
     return member
-
-
-def _parsed_length(text: bytes) -> int:
-    try:
-        return _parse(text.decode("latin-1"))[1]
-    except (ValueError, RecursionError):
-        return 0

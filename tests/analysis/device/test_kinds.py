@@ -13,7 +13,7 @@ import shared_traces
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device import kinds
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 
 NATIVE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 KNOWN = {
@@ -79,13 +79,13 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_a_name_tells_the_kind(name: str) -> None:
+def test_a_name_has_a_kind(name: str) -> None:
     kind = kinds.kind_of_kernel(name)
     assert kind is not None
     assert (kind, kinds.on_tensor_cores(name, kind)) == KNOWN[name]
 
 
-def test_a_name_that_tells_nothing_is_no_kind() -> None:
+def test_an_unknown_name_has_no_kind() -> None:
     assert kinds.kind_of_kernel("my_kernel(float*)") is None
     assert kinds.on_tensor_cores("my_kernel(float*)", "other") is None
     assert kinds.on_tensor_cores("my_kernel(float*)", "elementwise") is False
@@ -111,7 +111,7 @@ def kinds_of(analysis: Analysis) -> list[str]:
     return [kinds.KINDS[kind] for kind in analysis.kinds.kind.tolist()]
 
 
-def test_the_operator_is_asked_where_the_name_tells_nothing(tmp_path: Path) -> None:
+def test_the_operator_decides_where_the_name_is_unknown(tmp_path: Path) -> None:
     """Innermost first; a name that tells something is believed."""
     made = analysis_of(
         tmp_path,
@@ -133,7 +133,7 @@ def test_the_operator_is_asked_where_the_name_tells_nothing(tmp_path: Path) -> N
     assert made.kinds.tensor_core.tolist() == [0, -1, 0, -1, -1]
 
 
-def test_copies_and_sets_are_told_apart_and_a_collectives_copy_is_communication(
+def test_copies_and_sets_are_separate_and_a_collectives_copy_is_communication(
     tmp_path: Path,
 ) -> None:
     made = analysis_of(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Idle, ReportData
 
@@ -47,7 +47,7 @@ def test_every_cause_is_a_field_of_the_report() -> None:
     assert Idle.__struct_fields__ == tuple(cause.name.lower() for cause in Cause)
 
 
-def test_a_slow_host_and_a_queue_that_holds_the_next_work(tmp_path: Path) -> None:
+def test_a_slow_host_and_a_queue_that_holds_the_next_kernel(tmp_path: Path) -> None:
     """The second kernel comes 23 us after the first; the third 3 us late, although launched."""
     data = report_of(
         tmp_path,
@@ -71,7 +71,7 @@ def test_a_gap_is_the_devices_own_whatever_the_host_does(tmp_path: Path) -> None
     assert idle_of(data) == {"launch": 3, "device": 10}
 
 
-def test_time_in_a_loader_behind_a_wait_is_the_loaders(tmp_path: Path) -> None:
+def test_time_in_a_loader_after_a_sync_is_the_loaders(tmp_path: Path) -> None:
     """The loss is read, then the next batch loaded: the wait has what is before the loader's."""
     data = report_of(
         tmp_path,
@@ -87,7 +87,7 @@ def test_time_in_a_loader_behind_a_wait_is_the_loaders(tmp_path: Path) -> None:
     assert sync.device_idle_us == 6
 
 
-def test_a_wait_is_billed_no_more_than_its_length(tmp_path: Path) -> None:
+def test_a_sync_claims_no_more_than_its_length(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -98,7 +98,7 @@ def test_a_wait_is_billed_no_more_than_its_length(tmp_path: Path) -> None:
     assert idle_of(data)["sync"] == data.syncs[0].device_idle_us == data.syncs[0].duration_us == 6
 
 
-def test_a_pause_of_the_device_behind_a_wait_is_not_the_waits(tmp_path: Path) -> None:
+def test_a_delay_of_the_device_after_a_sync_is_not_the_syncs(tmp_path: Path) -> None:
     """What was launched after the wait was there long before the device got to it."""
     data = report_of(
         tmp_path,
@@ -111,7 +111,7 @@ def test_a_pause_of_the_device_behind_a_wait_is_not_the_waits(tmp_path: Path) ->
     assert idle_of(data) == {"launch": 1, "device": 19}
 
 
-def test_a_wait_beside_a_thread_that_goes_on_launching_costs_nothing(tmp_path: Path) -> None:
+def test_a_sync_while_another_thread_goes_on_launching_costs_nothing(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -124,7 +124,7 @@ def test_a_wait_beside_a_thread_that_goes_on_launching_costs_nothing(tmp_path: P
     assert "sync" not in idle_of(data)
 
 
-def test_a_launch_of_another_thread_at_the_end_of_a_wait_came_after_it(tmp_path: Path) -> None:
+def test_a_launch_of_another_thread_at_the_end_of_a_sync_came_after_it(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -213,7 +213,7 @@ def test_what_a_device_did_before_its_launches_were_recorded_was_queued(tmp_path
     assert idle_of(data) == {"device": 3 + 10, "unknown": 1 + 5}
 
 
-def test_a_wait_for_a_kernel_and_for_a_long_copy(tmp_path: Path) -> None:
+def test_a_sync_on_a_kernel_and_on_a_long_copy(tmp_path: Path) -> None:
     """A copy waits for what is ahead of it: here mostly for the kernel, then mostly for itself."""
     data = report_of(
         tmp_path,
@@ -232,7 +232,7 @@ def test_a_wait_for_a_kernel_and_for_a_long_copy(tmp_path: Path) -> None:
     assert (second.waited_for.name, second.waited_for.duration_us) == (NAMES["D2P"], 18)
 
 
-def test_a_wait_with_nothing_to_wait_for(tmp_path: Path) -> None:
+def test_a_sync_without_a_blocking_event(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -243,7 +243,7 @@ def test_a_wait_with_nothing_to_wait_for(tmp_path: Path) -> None:
     assert data.syncs[0].waited_for is None
 
 
-def test_a_wait_that_ended_a_microsecond_before_its_kernel_was_for_it(tmp_path: Path) -> None:
+def test_a_sync_that_ended_a_microsecond_before_its_kernel_waited_for_it(tmp_path: Path) -> None:
     """A clock of whole microseconds may order the two ends so."""
     data = report_of(
         tmp_path,
@@ -257,7 +257,7 @@ def test_a_wait_that_ended_a_microsecond_before_its_kernel_was_for_it(tmp_path: 
     assert sync.waited_for.name == "gemm"
 
 
-def test_waits_on_the_device_are_counted_apart(tmp_path: Path) -> None:
+def test_waits_of_streams_on_the_device_are_counted_separately(tmp_path: Path) -> None:
     data = report_of(tmp_path, "main calls [launch corr=1] [order corr=2] [order] [cudaEventQuery]")
     assert (data.totals.device_wait_count, data.totals.sync_count) == (2, 0)
 
@@ -288,7 +288,7 @@ def test_launches_onto_a_full_queue(tmp_path: Path, slow: int, last: int, expect
     assert data.totals.sync_count == 0
 
 
-def test_a_copy_that_waits_behind_a_full_queue_is_a_wait(tmp_path: Path) -> None:
+def test_a_copy_that_waits_after_a_full_queue_is_a_sync(tmp_path: Path) -> None:
     events = full_queue(5, 1100)
     call, copy = events[-2:]
     call |= {"name": "cudaMemcpyAsync", "dur": copy["ts"] + copy["dur"] - call["ts"] + 9}
@@ -302,7 +302,7 @@ def test_a_copy_that_waits_behind_a_full_queue_is_a_wait(tmp_path: Path) -> None
     assert [sync.duration_us for sync in data.syncs] == [call["dur"]]
 
 
-def test_without_device_work_nothing_is_known(tmp_path: Path) -> None:
+def test_without_device_events_nothing_is_known(tmp_path: Path) -> None:
     data = report_of(tmp_path, "main ops [aten::mm]")
     assert data.steps[0].idle is None
     assert data.steps[0].queue_full_us is data.totals.queue_full_us is None

@@ -13,7 +13,7 @@ import pytest
 from support import slow_idle
 
 from tb_hookview.analysis.idle.gaps import Cause, Claims, cut
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 
 KERNELS = ("gemm", "relu", "ncclDevKernel_AllReduce_Sum_f32_RING")
 COPIES = ("Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)")

@@ -9,7 +9,7 @@ import pytest
 from analysis.owners import EVALUATE, NAMES, module, report_of
 
 from tb_hookview import markers
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 
@@ -52,7 +52,7 @@ def test_the_last_operator_with_a_number_made_the_node(tmp_path: Path) -> None:
     assert module(data, "relu").backward.self_host_us == 0
 
 
-def test_a_number_used_again_in_the_next_step_is_told_apart_by_time(tmp_path: Path) -> None:
+def test_a_number_used_again_in_the_next_step_is_distinguished_by_time(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """

@@ -12,11 +12,11 @@ import pytest
 import shared_traces
 from analysis.owners import EVALUATE, NAMES, assert_sums, module, report_of
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 
-def test_a_collective_in_a_gradients_hook_is_the_modules_and_told_apart(tmp_path: Path) -> None:
+def test_a_collective_in_a_gradients_hook_is_the_modules_and_separate(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -62,7 +62,7 @@ def test_recomputed_forward_belongs_to_the_module_recomputed(tmp_path: Path) -> 
     assert data.coverage.by_evidence == {"recompute": 13.0}
 
 
-def test_a_forward_that_runs_again_is_told_by_its_numbers_alone(tmp_path: Path) -> None:
+def test_a_forward_that_runs_again_is_found_by_its_numbers_alone(tmp_path: Path) -> None:
     """No module's call is around it: it is the node's own module that is computed again."""
     data = report_of(
         tmp_path,

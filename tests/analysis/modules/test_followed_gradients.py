@@ -19,7 +19,7 @@ import tb_hookview as hookview
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.attribution import EVIDENCE
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 
 torch = pytest.importorskip("torch", reason="recording needs torch")
 from support import torchvision_ops  # noqa: E402  # needs torch

@@ -12,7 +12,7 @@ from analysis.owners import module, report_of
 
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.trace import EventCategory
 
 STACKS = """

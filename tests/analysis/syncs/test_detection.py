@@ -8,7 +8,7 @@ import grid
 import pytest
 
 from tb_hookview import markers
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData, Sync
 
@@ -38,7 +38,7 @@ def only_sync(folder: Path, picture: str) -> Sync:
     return sync
 
 
-def test_a_blocking_copy_and_the_synchronize_after_it_are_one_wait(tmp_path: Path) -> None:
+def test_a_blocking_copy_and_the_synchronize_after_it_are_one_sync(tmp_path: Path) -> None:
     sync = only_sync(
         tmp_path,
         """
@@ -52,7 +52,7 @@ def test_a_blocking_copy_and_the_synchronize_after_it_are_one_wait(tmp_path: Pat
     assert (sync.operator, sync.cause) == ("aten::item", "sync-scalar-item")
 
 
-def test_the_longer_call_of_a_copy_and_its_synchronize_holds_the_wait(tmp_path: Path) -> None:
+def test_the_longer_call_of_a_copy_and_its_synchronize_holds_the_sync(tmp_path: Path) -> None:
     sync = only_sync(
         tmp_path,
         """
@@ -64,7 +64,7 @@ def test_the_longer_call_of_a_copy_and_its_synchronize_holds_the_wait(tmp_path: 
     assert (sync.api, sync.duration_us) == ("cudaStreamSynchronize", 41)
 
 
-def test_a_wait_inside_a_wait_is_the_same_wait(tmp_path: Path) -> None:
+def test_a_sync_inside_a_sync_is_the_same_sync(tmp_path: Path) -> None:
     sync = only_sync(
         tmp_path,
         """
@@ -76,7 +76,7 @@ def test_a_wait_inside_a_wait_is_the_same_wait(tmp_path: Path) -> None:
     assert (sync.api, sync.duration_us) == ("synchronizeStream", 29)
 
 
-def test_a_copy_that_returned_before_its_work_was_done_did_not_wait(tmp_path: Path) -> None:
+def test_a_copy_that_returned_before_it_was_done_did_not_wait(tmp_path: Path) -> None:
     sync = only_sync(
         tmp_path,
         """
@@ -88,7 +88,7 @@ def test_a_copy_that_returned_before_its_work_was_done_did_not_wait(tmp_path: Pa
     assert (sync.api, sync.duration_us) == ("cudaStreamSynchronize", 13)
 
 
-def test_a_copy_that_returned_in_the_microsecond_its_work_was_done_waited(tmp_path: Path) -> None:
+def test_a_copy_that_returned_in_the_microsecond_it_was_done_waited(tmp_path: Path) -> None:
     """Both ends are equal on clocks of whole microseconds."""
     sync = only_sync(
         tmp_path,
@@ -113,7 +113,7 @@ def test_a_copy_to_pinned_memory_never_waits(tmp_path: Path) -> None:
     assert data.syncs == []
 
 
-def test_a_copy_and_a_synchronize_of_different_operators_are_two_waits(tmp_path: Path) -> None:
+def test_a_copy_and_a_synchronize_of_different_operators_are_two_syncs(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -125,7 +125,7 @@ def test_a_copy_and_a_synchronize_of_different_operators_are_two_waits(tmp_path:
     assert [sync.operator for sync in data.syncs] == ["aten::copy_", "aten::item"]
 
 
-def test_device_side_waits_and_polls_are_no_waits_of_the_host(tmp_path: Path) -> None:
+def test_device_side_waits_and_polls_are_no_syncs(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -136,7 +136,7 @@ def test_device_side_waits_and_polls_are_no_waits_of_the_host(tmp_path: Path) ->
     assert data.totals.sync_count == 0
 
 
-def test_the_chain_of_a_wait_in_the_backward_pass(tmp_path: Path) -> None:
+def test_the_chain_of_a_sync_in_the_backward_pass(tmp_path: Path) -> None:
     """The stack is that of the forward call which made the node: the autograd thread has none."""
     sync = only_sync(
         tmp_path,
@@ -157,7 +157,7 @@ def test_the_chain_of_a_wait_in_the_backward_pass(tmp_path: Path) -> None:
     assert (sync.step, sync.thread) == ("ProfilerStep#3", "auto")
 
 
-def test_the_profilers_own_call_is_told_apart(tmp_path: Path) -> None:
+def test_the_profilers_own_call_is_separate(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -169,7 +169,7 @@ def test_the_profilers_own_call_is_told_apart(tmp_path: Path) -> None:
     assert data.totals.sync_count == 2
 
 
-def test_idle_time_is_the_gap_behind_the_wait(tmp_path: Path) -> None:
+def test_idle_time_is_the_gap_after_the_sync(tmp_path: Path) -> None:
     """Busy until 10 us into the wait; next work, launched after it, begins 14 us later.
 
     A launch takes 4 us to reach an idle device here, so 10 of these 14 us are the wait's.
@@ -189,7 +189,7 @@ def test_idle_time_is_the_gap_behind_the_wait(tmp_path: Path) -> None:
     assert data.findings[0].cost_us_per_step == 8
 
 
-def test_a_wait_that_the_device_did_not_notice_costs_nothing(tmp_path: Path) -> None:
+def test_a_sync_that_left_the_device_busy_costs_nothing(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -202,7 +202,7 @@ def test_a_wait_that_the_device_did_not_notice_costs_nothing(tmp_path: Path) -> 
     assert not [finding for finding in data.findings if finding.severity != "info"]
 
 
-def test_one_gap_behind_two_waits_is_billed_once(tmp_path: Path) -> None:
+def test_one_gap_after_two_syncs_is_attributed_once(tmp_path: Path) -> None:
     """Of the 31 us each wait gets no more than its length: without it the host were so far ahead.
 
     The first has only 7 us until the second begins, and 8 of what lies behind the second's 16.

@@ -14,7 +14,7 @@ from shared_traces import shared_trace
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.errors import NotFoundError, UsageError
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.module import calls as module_calls
 from tb_hookview.report.module import detail as module_detail

@@ -7,7 +7,7 @@ from shared_traces import shared_trace
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.errors import NotFoundError, UsageError
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.module import detail as module_detail
 from tb_hookview.report.module import search as module_search
 

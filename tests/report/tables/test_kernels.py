@@ -9,8 +9,7 @@ from typing import Any
 import grid
 import pytest
 
-from tb_hookview.loading import analyze
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.tables import kernels as kernel_table
 from tb_hookview.schema import Kernel, ReportData
 

@@ -9,7 +9,7 @@ import pytest
 from analysis.owners import NAMES, module, report_of
 
 from tb_hookview import markers
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 

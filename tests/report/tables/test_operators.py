@@ -11,7 +11,7 @@ import numpy as np
 from tb_hookview import markers
 from tb_hookview.analysis.device.tensor_cores import tensor_core_eligible
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.schema import Operator
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tb_hookview import markers
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Marks, Recorder, ReportData
 

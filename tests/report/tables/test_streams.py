@@ -1,4 +1,4 @@
-"""Pauses and queues of streams, drawn and against a slow count; what a device did."""
+"""StreamGaps and queues of streams, drawn and against a slow count; what a device did."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tb_hookview.analysis.breakdown import find_breakdown
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import device_rows
-from tb_hookview.report.tables.streams import find_pauses, stream_rows
+from tb_hookview.report.tables.streams import find_stream_gaps, stream_rows
 from tb_hookview.schema import DeviceUse, Stream
 
 
@@ -114,7 +114,7 @@ def test_against_a_slow_count(
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     made = load(path)
     everything = made.device_events.start >= 0
-    assert [t // 1000 for t in find_pauses(made, everything)] == slow_pauses(drawn)
+    assert [t // 1000 for t in find_stream_gaps(made, everything)] == slow_pauses(drawn)
     queue = queue_length(made.call_tree, made.device_events, everything)
     known_work = [(launch, launch + later) for launch, _, later, known in drawn if known]
     last = dict(zip((queue.time // 1000).tolist(), queue.length.tolist(), strict=True))

@@ -13,7 +13,7 @@ from analysis.owners import NAMES, report_of
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.threads import device_threads
 from tb_hookview.analysis.phases import REASONS
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Phase, Thread
 

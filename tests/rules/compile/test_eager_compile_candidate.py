@@ -35,7 +35,7 @@ def test_a_model_that_is_compiled(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, *some, region)
 
 
-def test_a_model_that_waits(tmp_path: Path) -> None:
+def test_a_model_that_syncs(tmp_path: Path) -> None:
     waits = [
         row("cuda_runtime", "cudaStreamSynchronize", 1000 + 1400 * number + 1250 + 5 * i, 4)
         for number in range(3)

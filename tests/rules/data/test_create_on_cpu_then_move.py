@@ -9,7 +9,7 @@ from rules.drawn import causes, findings
 
 
 def drawn(fill: str = "aten::randn", pause: int = 4) -> str:
-    """A tensor filled by an operator and moved after a pause."""
+    """A tensor filled by an operator and moved later."""
     wide, gap = f"[{fill}".ljust(15) + "]", " " * pause
     return f"""
         main notes [ProfilerStep#1 {gap}                                                      ]
@@ -41,7 +41,7 @@ def test_moved_all_the_same(tmp_path: Path, picture: str) -> None:
 
 
 def test_filled_on_the_device(tmp_path: Path) -> None:
-    """A batch that is moved behind it has nothing to do with it."""
+    """A batch that is moved after it has nothing to do with it."""
     picture = """
         main notes [ProfilerStep#1                                                              ]
         main ops    [aten::zeros     ] [aten::to                              ] [aten::mm      ]

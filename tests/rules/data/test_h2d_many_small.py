@@ -8,7 +8,7 @@ import grid
 import pytest
 from rules.drawn import NAMES, causes, findings
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 
@@ -50,7 +50,7 @@ def test_pinned_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "fires"), [(4, True), (1 << 16, True), ((1 << 16) + 1, False)])
-def test_bytes_tell_what_is_small(tmp_path: Path, size: int, fires: bool) -> None:
+def test_small_by_bytes(tmp_path: Path, size: int, fires: bool) -> None:
     rows = grid.events(picture(10), {**NAMES, **SHORT})
     for each in rows:
         if each["cat"] == "gpu_memcpy":

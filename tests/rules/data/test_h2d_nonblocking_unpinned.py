@@ -8,7 +8,7 @@ from rules.drawn import causes, findings
 
 
 def test_the_call_lasts_as_long_as_the_copy(tmp_path: Path) -> None:
-    """Pageable memory goes through a pinned buffer of the driver, piece by piece."""
+    """Pageable memory goes through a pinned buffer of the driver, in parts."""
     picture = """
         main notes [ProfilerStep#1                                                  ]
         main ops    [aten::to                              ] [aten::mm     ]

@@ -8,7 +8,7 @@ from typing import Any
 import grid
 from rules.drawn import NAMES, findings
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 BATCH = """
@@ -26,7 +26,7 @@ def test_kernels_wait_for_the_copy(tmp_path: Path) -> None:
     assert finding.where == "outside every module, aten::to"
 
 
-def test_a_kernel_runs_beside_the_copy(tmp_path: Path) -> None:
+def test_a_kernel_overlaps_the_copy(tmp_path: Path) -> None:
     beside = BATCH.replace("[k corr=7               ]", " ").replace(
         "gpu  kernel      ", "gpu  kernel [k                              corr=7]"
     )

@@ -8,7 +8,7 @@ import grid
 import pytest
 from rules.drawn import NAMES, causes, findings, report
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
 BATCH = """
@@ -32,7 +32,7 @@ def test_a_batch_from_pageable_memory(tmp_path: Path) -> None:
     assert "sync-in-operator" not in found
 
 
-def test_hip_does_not_tell_of_what_memory(tmp_path: Path) -> None:
+def test_hip_does_not_record_the_memory(tmp_path: Path) -> None:
     names = {"with": "hipMemcpyWithStream", "H2D": "Memcpy HtoD (Host -> Device)"}
     found = findings(
         tmp_path,
@@ -57,7 +57,7 @@ def test_another_copy(tmp_path: Path, memory: str) -> None:
     assert "h2d-pageable-blocking" not in found
 
 
-def test_a_copy_without_a_wait(tmp_path: Path) -> None:
+def test_a_copy_without_a_sync(tmp_path: Path) -> None:
     found = findings(
         tmp_path, BATCH.replace("[wait corr=6     ]", " ").format(call="copy", memory="P2D")
     )
@@ -76,13 +76,13 @@ def test_without_steps_a_model_that_moves_to_the_device_is_none(tmp_path: Path) 
     assert "h2d-pageable-blocking" not in {f.rule for f in report(tmp_path, picture).findings}
 
 
-def test_without_steps_a_copy_behind_a_kernel_may_come_back(tmp_path: Path) -> None:
+def test_without_steps_a_copy_after_a_kernel_may_repeat(tmp_path: Path) -> None:
     picture = BATCH.split("\n", 2)[2].format(call="copy", memory="P2D")
     (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
     assert any("no steps" in caveat for caveat in finding.caveats)
 
 
-def test_the_rate_of_pinned_copies_tells_what_pinning_saves(tmp_path: Path) -> None:
+def test_the_rate_of_pinned_copies_gives_what_pinning_saves(tmp_path: Path) -> None:
     rows = grid.events(BATCH.format(call="copy", memory="P2D"), NAMES)
     (copy,) = (each for each in rows if each["cat"] == "gpu_memcpy")
     copy["args"]["bytes"] = 1 << 20
@@ -94,6 +94,6 @@ def test_the_rate_of_pinned_copies_tells_what_pinning_saves(tmp_path: Path) -> N
         for each in build_report(load(path)).data.findings
         if each.rule == "h2d-pageable-blocking"
     )
-    assert finding.caveats == ["Supposes the 209.7 GB/s of this trace's copies from pinned memory."]
+    assert finding.caveats == ["Assumes the 209.7 GB/s of this trace's copies from pinned memory."]
     assert finding.cost_us_per_step is not None
     assert finding.gain_us_per_step == pytest.approx(finding.cost_us_per_step - 5)

@@ -16,7 +16,7 @@ BATCH = """
     """
 
 
-def test_pinned_memory_and_a_wait(tmp_path: Path) -> None:
+def test_pinned_memory_and_a_sync(tmp_path: Path) -> None:
     found = findings(tmp_path, BATCH.format(memory="pin2D", then="wait"))
     (finding,) = found["h2d-pinned-but-blocking"]
     assert finding.cost_us_per_step == finding.gain_us_per_step
@@ -24,7 +24,7 @@ def test_pinned_memory_and_a_wait(tmp_path: Path) -> None:
     assert "sync-in-operator" not in found
 
 
-def test_pinned_memory_without_a_wait(tmp_path: Path) -> None:
+def test_pinned_memory_without_a_sync(tmp_path: Path) -> None:
     found = findings(tmp_path, BATCH.format(memory="pin2D", then="cudaEventRecord"))
     assert "h2d-pinned-but-blocking" not in found
 

@@ -22,6 +22,6 @@ def test_a_loader_with_workers(tmp_path: Path) -> None:
     assert "loader-single-process" not in found
 
 
-def test_the_device_has_work_meanwhile(tmp_path: Path) -> None:
+def test_the_device_is_busy_meanwhile(tmp_path: Path) -> None:
     busy = STEP.format(loader="single", before="k" + " " * 46)
     assert "loader-single-process" not in findings(tmp_path, busy, NAMES)

@@ -30,7 +30,7 @@ def test_the_device_idles_for_the_loader(tmp_path: Path) -> None:
     }
 
 
-def test_the_device_has_work_meanwhile(tmp_path: Path) -> None:
+def test_the_device_is_busy_meanwhile(tmp_path: Path) -> None:
     busy = STEP.format(loader="next", before="k" + " " * 46)
     assert "loader-wait" not in findings(tmp_path, busy, NAMES)
 

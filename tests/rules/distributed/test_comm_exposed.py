@@ -66,9 +66,7 @@ def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> No
     gathers = operators(GATHER * 2, start=1100, kernel=12, stream=20)
     reduces = operators(REDUCE, start=1150, kernel=60, stream=20)
     found = findings(tmp_path, COMPUTES, norm, gathers, reduces)
-    assert found[RULE].evidence.startswith(
-        "1 pieces of communication a step take 60.0 us; for 60.0 us of a step"
-    )
+    assert found[RULE].evidence.startswith("1 collective a step, 60.0 us; for 60.0 us of a step")
 
 
 def test_collectives_of_batch_norms_do_not_make_up_the_tenth(tmp_path: Path) -> None:

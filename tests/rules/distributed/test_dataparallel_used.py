@@ -22,7 +22,7 @@ def test_one_process_on_two_devices(tmp_path: Path) -> None:
 
 
 def test_without_its_mark(tmp_path: Path) -> None:
-    """Older torch marks nothing; then its functions tell."""
+    """Older torch marks nothing; then its functions show it."""
     functions = [BROADCAST, row("cpu_op", "Scatter", 1040, 10)]
     assert RULE in findings(tmp_path, COPY, FIRST, SECOND, functions)
 

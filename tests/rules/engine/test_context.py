@@ -1,4 +1,4 @@
-"""What rules count: waits of threads that train, and gaps within some time."""
+"""What rules count: syncs of training threads, and gaps within some time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rules.drawn import findings, report
 @pytest.mark.parametrize(
     ("launch", "found"), [("", False), ("[launch corr=7]", True)], ids=["copies only", "trains"]
 )
-def test_waits_count_on_threads_that_launch_kernels(
+def test_syncs_count_on_threads_that_launch_kernels(
     tmp_path: Path, launch: str, found: bool
 ) -> None:
-    """A thread that only copies, say to write a checkpoint, may wait."""
+    """A thread that only copies, say to write a checkpoint, may block."""
     picture = f"""
         main  calls [launch corr=1]
         saver ops                   [aten::to                              ]

@@ -1,4 +1,4 @@
-"""What a finding costs: gaps of the device, each billed once."""
+"""What a finding costs: gaps of the device, each charged once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from rules.drawn import NAMES, findings, report
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report, step_rows
 from tb_hookview.rules.catalogue import RULES
-from tb_hookview.rules.engine import cost_accounting as billing
+from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.text import format_us
 
 STEPS = {
     "s1": "ProfilerStep#1",
@@ -34,14 +35,14 @@ WAIT = """
 """64 us, so that shares of the step are exact."""
 
 
-def test_the_device_idle_behind_a_wait_is_its_cost(tmp_path: Path) -> None:
+def test_idle_time_after_a_sync_is_its_cost(tmp_path: Path) -> None:
     data = report(tmp_path, WAIT)
     (finding,) = [each for each in data.findings if each.rule == "sync-scalar-item"]
     assert finding.cost_us_per_step == data.syncs[0].device_idle_us
-    assert f"idled {finding.cost_us_per_step:.1f} us a step" in finding.evidence
+    assert f"idled {format_us(finding.cost_us_per_step)} a step" in finding.evidence
 
 
-def test_a_wait_that_costs_nothing_is_told_as_information(tmp_path: Path) -> None:
+def test_a_sync_that_costs_nothing_has_severity_info(tmp_path: Path) -> None:
     (finding,) = findings(
         tmp_path,
         """
@@ -54,7 +55,7 @@ def test_a_wait_that_costs_nothing_is_told_as_information(tmp_path: Path) -> Non
     assert "did not idle" in finding.evidence
 
 
-def test_without_a_device_nothing_can_be_said_of_cost(tmp_path: Path) -> None:
+def test_without_a_device_the_cost_is_unknown(tmp_path: Path) -> None:
     (finding,) = findings(
         tmp_path,
         """
@@ -63,7 +64,7 @@ def test_without_a_device_nothing_can_be_said_of_cost(tmp_path: Path) -> None:
         """,
     )["sync-scalar-item"]
     assert (finding.cost_us_per_step, finding.gain_us_per_step) == (None, None)
-    assert "does not tell" in finding.evidence
+    assert "does not show" in finding.evidence
 
 
 def test_the_first_step_is_left_out(tmp_path: Path) -> None:
@@ -159,13 +160,13 @@ def context_of(tmp_path: Path, *rules: Rule, picture: str = WAIT) -> Context:
     return Context(selection, step_rows(selection), rules)
 
 
-def rule(identifier: str, *matches: Occurrence) -> Rule:
+def rule(identifier: str, *occurrences: Occurrence) -> Rule:
     return Rule(
-        identifier, "host", "Title", "matches", "Fix.", "reference", match=lambda _: matches
+        identifier, "host", "Title", "description", "Fix.", "reference", find=lambda _: occurrences
     )
 
 
-def test_a_gap_is_billed_to_the_first_rule_that_claims_it(tmp_path: Path) -> None:
+def test_a_gap_is_charged_to_the_first_rule_that_claims_it(tmp_path: Path) -> None:
     every = np.arange(len(context_of(tmp_path).analysis.gaps))
     assert len(every) > 1
     context = context_of(
@@ -174,7 +175,7 @@ def test_a_gap_is_billed_to_the_first_rule_that_claims_it(tmp_path: Path) -> Non
         rule("second", Occurrence("there", "seen", gaps=every)),
         rule("third", Occurrence("there", "seen", gaps=every)),
     )
-    cost = {finding.rule: finding.cost_us_per_step for finding in billing.find(context)}
+    cost = {finding.rule: finding.cost_us_per_step for finding in cost_accounting.findings(context)}
     gaps = context.analysis.gaps.duration / 1000
     assert cost == {"first": gaps[0], "second": pytest.approx(gaps[1:].sum())}
 
@@ -188,11 +189,11 @@ def test_no_more_is_gained_than_the_step_idles(tmp_path: Path) -> None:
         """
     gap = np.array([1])
     late = rule("late", Occurrence("", "seen", gaps=gap))
-    (finding,) = billing.find(context_of(tmp_path, late, picture=picture))
+    (finding,) = cost_accounting.findings(context_of(tmp_path, late, picture=picture))
     assert (finding.cost_us_per_step, finding.gain_us_per_step) == (19, 4)
 
 
-def test_waste_is_gained_as_far_as_the_remedy_saves_it(tmp_path: Path) -> None:
+def test_waste_is_gained_as_far_as_the_fix_saves_it(tmp_path: Path) -> None:
     plain = context_of(tmp_path).analysis.device_events
     kernel, copy, last = (np.array([row]) for row in range(3))
     context = context_of(
@@ -203,15 +204,15 @@ def test_waste_is_gained_as_far_as_the_remedy_saves_it(tmp_path: Path) -> None:
         rule("nothing", Occurrence("", "seen")),
     )
     length = (plain.duration / 1000).tolist()
-    found = {each.rule: each for each in billing.find(context)}
+    found = {each.rule: each for each in cost_accounting.findings(context)}
     costs = {name: each.cost_us_per_step for name, each in found.items()}
     gains = {name: each.gain_us_per_step for name, each in found.items()}
     assert costs == {"all": length[0], "part": length[1], "unknown": length[2]}
     assert gains == {"all": length[0], "part": length[1] / 2, "unknown": None}
-    assert "cannot be told" in found["unknown"].evidence
+    assert "does not show what the fix gains" in found["unknown"].evidence
 
 
-def test_work_is_billed_to_the_first_rule_that_calls_it_wasted(tmp_path: Path) -> None:
+def test_device_events_are_charged_to_the_first_rule_that_calls_them_wasted(tmp_path: Path) -> None:
     rows = np.arange(3)
     context = context_of(
         tmp_path,
@@ -219,25 +220,25 @@ def test_work_is_billed_to_the_first_rule_that_calls_it_wasted(tmp_path: Path) -
         rule("second", Occurrence("", "seen", wasted=rows[:2])),
         rule("third", Occurrence("", "seen", wasted=rows[:2])),
     )
-    found = {each.rule: each for each in billing.find(context)}
+    found = {each.rule: each for each in cost_accounting.findings(context)}
     time = context.analysis.device_events.duration[:2].sum() / 1000
     costs = {name: each.cost_us_per_step for name, each in found.items()}
     assert costs == {"first": 1.0, "second": time - 1.0}
-    assert "1.0 us of that time are in the cost of other findings" in found["second"].evidence
+    assert "1.00 us of that time are in the cost of other findings" in found["second"].evidence
 
 
-def test_no_gap_and_no_work_is_ever_billed_twice(tmp_path: Path) -> None:
-    """Any matches against a bill kept nanosecond by nanosecond, on random claims."""
+def test_no_gap_and_no_device_event_is_charged_twice(tmp_path: Path) -> None:
+    """Random claims against an account of single nanoseconds."""
     plain = context_of(tmp_path).analysis
     random = np.random.default_rng(4)
     for _ in range(200):
         claims = [_claim(random, plain) for _ in range(random.integers(1, 6))]
         rules = [rule(f"r{i}", match) for i, match in enumerate(claims)]
-        found = {each.rule: each for each in billing.find(context_of(tmp_path, *rules))}
-        expected = _billed_slowly(claims, plain)
+        found = {each.rule: each for each in cost_accounting.findings(context_of(tmp_path, *rules))}
+        expected = _charged_slowly(claims, plain)
         for i, cost in enumerate(expected):
-            billed = found[f"r{i}"].cost_us_per_step if f"r{i}" in found else 0.0
-            assert billed == pytest.approx(cost)
+            charged = found[f"r{i}"].cost_us_per_step if f"r{i}" in found else 0.0
+            assert charged == pytest.approx(cost)
         total = plain.gaps.duration.sum() + plain.device_events.duration.sum()
         assert sum(expected) * 1000 <= total + 1e-6
 
@@ -253,7 +254,7 @@ def _claim(random: np.random.Generator, analysis: Analysis) -> Occurrence:
     return Occurrence("there", "seen", gaps=gaps, wasted=work, wasted_ns=part)
 
 
-def _billed_slowly(claims: list[Occurrence], analysis: Analysis) -> list[float]:
+def _charged_slowly(claims: list[Occurrence], analysis: Analysis) -> list[float]:
     """Cost of each claim, microseconds: what is left of all that it asks for, one by one."""
     gap_left = dict(enumerate(analysis.gaps.duration.tolist()))
     work_left = dict(enumerate(analysis.device_events.duration.tolist()))
@@ -262,9 +263,9 @@ def _billed_slowly(claims: list[Occurrence], analysis: Analysis) -> list[float]:
         cost = sum(gap_left.pop(gap, 0) for gap in claim.gaps.tolist())
         for place, row in enumerate(claim.wasted.tolist()):
             asked = work_left[row] if claim.wasted_ns is None else int(claim.wasted_ns[place])
-            paid = min(asked, work_left[row])
-            work_left[row] -= paid
-            cost += paid
+            taken = min(asked, work_left[row])
+            work_left[row] -= taken
+            cost += taken
         costs.append(cost / 1000)
     return costs
 
@@ -272,11 +273,11 @@ def _billed_slowly(claims: list[Occurrence], analysis: Analysis) -> list[float]:
 def test_advice_stands_under_the_finding_it_belongs_to(tmp_path: Path) -> None:
     invisible = Rule("unseen", "host", "Unseen", "not in a trace", "Look elsewhere.", "reference")
     visible = Rule(
-        *("seen", "host", "Seen", "matches", "Fix.", "reference"),
-        match=lambda _: [Occurrence("", "seen", wasted=np.arange(1))],
+        *("seen", "host", "Seen", "description", "Fix.", "reference"),
+        find=lambda _: [Occurrence("", "seen", wasted=np.arange(1))],
         advice=("unseen",),
     )
-    (finding,) = billing.find(context_of(tmp_path, visible, invisible))
+    (finding,) = cost_accounting.findings(context_of(tmp_path, visible, invisible))
     assert [(advice.id, advice.fix) for advice in finding.advice] == [("unseen", "Look elsewhere.")]
 
 
@@ -285,16 +286,17 @@ def test_advice_stands_under_the_finding_it_belongs_to(tmp_path: Path) -> None:
     [(0.0, "info"), (0.04, "low"), (1.0, "medium"), (2.0, "medium"), (5.0, "high"), (6.0, "high")],
 )
 def test_severity_is_the_share_of_the_step(tmp_path: Path, cost: float, severity: str) -> None:
-    step = context_of(tmp_path).step_us
+    step = context_of(tmp_path).steps.duration_us
     part = np.array([round(cost * step * 10)])
     match = Occurrence("", "seen", wasted=np.array([1]), wasted_ns=part, latent="it matters")
-    (finding,) = billing.find(context_of(tmp_path, rule("one", match)))
+    (finding,) = cost_accounting.findings(context_of(tmp_path, rule("one", match)))
     assert finding.severity == severity
 
 
 def test_rules_are_in_order_of_priority() -> None:
-    """But for what explains its waits better than all, and for what takes what is left."""
+    """Except rules that explain their syncs best, and rules that take what is left."""
     order = ("sync", "data-loading", "data-movement", "memory", "host")
     apart = ("debug-apis-on", "sync-in-operator", "step-outlier", "device-layout-copies")
-    rules = [each for each in RULES if each.family in order and each.id not in apart]
+    visible = [each for each in RULES if each.visible]
+    rules = [each for each in visible if each.family in order and each.id not in apart]
     assert rules == sorted(rules, key=lambda each: order.index(each.family))

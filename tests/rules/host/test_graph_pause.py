@@ -28,7 +28,7 @@ def test_a_graph_is_launched_late(tmp_path: Path, launch: str) -> None:
     assert finding.cost_us_per_step
 
 
-def test_a_pause_within_a_graph_is_told_and_not_billed(tmp_path: Path) -> None:
+def test_a_gap_within_a_graph_is_reported_and_not_charged(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, WITHIN.format(launch="graph"), NAMES)[RULE]
     assert (finding.where, finding.cost_us_per_step) == ("within graphs", 0)
     assert "16.0 us a step" in finding.evidence
@@ -40,7 +40,7 @@ def test_kernels_that_are_launched_one_by_one(tmp_path: Path, picture: str) -> N
     assert RULE not in findings(tmp_path, picture.format(launch="launch"), NAMES)
 
 
-def test_a_graph_without_a_pause(tmp_path: Path) -> None:
+def test_a_graph_without_a_gap(tmp_path: Path) -> None:
     picture = """
         main ops    [aten::add                     ]
         main calls     [graph corr=5]
@@ -50,11 +50,11 @@ def test_a_graph_without_a_pause(tmp_path: Path) -> None:
 
 
 def test_a_graph_that_is_known_by_its_number(tmp_path: Path) -> None:
-    """CUPTI numbers the work of graphs; whatever call launched it."""
+    """CUPTI numbers the events of graphs, whatever call launched them."""
     names = {"begin": "cudaGraphExecLaunch"}
     plain = WITHIN.format(launch="begin")
     assert RULE not in findings(tmp_path, plain, names)
     numbered = plain.replace("[b corr=5      ]", "[b corr=5 graph=3]")
     (finding,) = findings(tmp_path, numbered, names)[RULE]
     assert (finding.where, finding.cost_us_per_step) == ("within graphs", 0)
-    assert finding.evidence.startswith("1 pause before kernels of graphs")
+    assert finding.evidence.startswith("1 gap before kernels of graphs")

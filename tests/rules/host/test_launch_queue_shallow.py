@@ -8,7 +8,7 @@ from rules.drawn import findings
 
 
 def step(launches: int, kernel: int, pause: int = 0, *, mark: bool = True) -> str:
-    """Launches of 16 us after each other; kernels of some length, one behind each."""
+    """Launches of 16 us in a row; a kernel of some length after each."""
     ops = "".join(("[aten::mm        ]" + " " * pause) for _ in range(launches))
     calls = "".join((f" [launch corr={n:03}]" + " " * pause) for n in range(launches))
     free, kernels = 0, ""
@@ -50,8 +50,8 @@ def test_without_steps_short_gaps_count(tmp_path: Path) -> None:
     assert any("no steps" in caveat for caveat in finding.caveats)
 
 
-def test_work_that_ends_in_the_moment_of_a_launch_is_ahead_of_it(tmp_path: Path) -> None:
+def test_an_event_that_ends_as_a_launch_begins_is_in_the_queue(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, step(12, kernel=12, pause=1))["launch-queue-shallow"]
-    assert "found at most 1 piece of work ahead" in finding.evidence
+    assert "found at most 1 device event in the queue" in finding.evidence
     (finding,) = findings(tmp_path, step(12, kernel=12, pause=2))["launch-queue-shallow"]
-    assert "found at most 0 pieces of work ahead" in finding.evidence
+    assert "found at most 0 device events in the queue" in finding.evidence

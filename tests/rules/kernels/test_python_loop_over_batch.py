@@ -21,7 +21,7 @@ def test_a_loop_over_samples(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(7 + 9 * 36 + 10 * 16)
 
 
-def test_another_loop_behind_it(tmp_path: Path) -> None:
+def test_another_loop_after_it(tmp_path: Path) -> None:
     finding = findings(tmp_path, operators((TURN * 12 + END) * 2 + AFTER))[RULE]
     assert finding.count == 2
 

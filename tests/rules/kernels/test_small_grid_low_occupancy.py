@@ -12,7 +12,7 @@ RULE = "small-grid-low-occupancy"
 
 
 def kernels(name: str = ADD, count: int = 12, length: float = 4, **told: float) -> list[Any]:
-    """Kernels of which the trace tells blocks and occupancy."""
+    """Kernels with known blocks and occupancy."""
     rows = operators([("aten::add", name)] * count, kernel=length, period=50)
     for each in rows:
         if each["cat"] == "kernel":
@@ -26,7 +26,7 @@ def test_fewer_blocks_than_multiprocessors(tmp_path: Path) -> None:
     assert finding.gain_us_per_step == pytest.approx(12 * 4 * 0.75 / 2)
 
 
-def test_a_low_occupancy_is_told_without_a_cost(tmp_path: Path) -> None:
+def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
     rows = kernels(length=30)
     for each in rows:
         if each["cat"] == "kernel":

@@ -32,7 +32,7 @@ def test_few_kernels(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators(ADDS[:40]))
 
 
-def test_long_pauses_of_the_host(tmp_path: Path) -> None:
+def test_long_gaps_between_launches(tmp_path: Path) -> None:
     """What takes the host longer than a launch has other reasons."""
     assert RULE not in findings(tmp_path, operators(ADDS, period=300))
 

@@ -15,20 +15,20 @@ STEP = """
     """
 
 
-def test_memory_is_taken_in_a_step(tmp_path: Path) -> None:
+def test_memory_is_allocated_in_a_step(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaMalloc", second="cudaMalloc"))
     (finding,) = found["allocator-malloc-free-in-step"]
     assert finding.where == "outside every module, aten::mm"
     assert finding.count == 2
-    assert "0 of which give memory back" in finding.evidence
+    assert "0 of which free memory" in finding.evidence
     assert finding.cost_us_per_step
-    assert "anew" not in finding.evidence
+    assert "again" not in finding.evidence
 
 
-def test_memory_is_given_back_and_taken(tmp_path: Path) -> None:
+def test_memory_is_freed_and_allocated(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaFree", second="cudaMalloc"))
     (finding,) = found["allocator-malloc-free-in-step"]
-    assert "1 time memory is given back and taken anew within one operator" in finding.evidence
+    assert "1 time memory is freed and allocated again within one operator" in finding.evidence
 
 
 def test_an_emptied_cache(tmp_path: Path) -> None:

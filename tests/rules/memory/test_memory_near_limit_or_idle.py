@@ -13,7 +13,7 @@ DEVICE = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 1000}]
 
 
 def memory(reserved: int, kind: int = 1) -> list[dict[str, Any]]:
-    """One allocation behind which so much is reserved."""
+    """One allocation after which this share is reserved."""
     args = {"Device Type": kind, "Device Id": 0, "Bytes": 8, "Total Allocated": reserved // 2}
     args["Total Reserved"] = reserved
     place = {"pid": 77, "tid": "main", "ts": 1005, "s": "t"}
@@ -29,7 +29,7 @@ def test_memory_that_is_nearly_full(tmp_path: Path) -> None:
     finding = findings(tmp_path, busy(0.9), memory(901), deviceProperties=DEVICE)[RULE]
     assert finding.severity == "info"
     assert "90.1% of" in finding.evidence
-    assert "tried again" in finding.evidence
+    assert "retried" in finding.evidence
 
 
 def test_memory_that_is_free_on_an_idle_device(tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ def test_one_parameter_after_the_other(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(7 + 23 * 16)
 
 
-def test_a_device_that_has_work_meanwhile(tmp_path: Path) -> None:
+def test_a_device_that_is_busy_meanwhile(tmp_path: Path) -> None:
     backward = operators([("aten::mm", "gemm")], start=900, kernel=900, stream=9)
     finding = findings(tmp_path, backward, operators(UPDATES), [STEP])[RULE]
     assert finding.severity == "info"
 
 
-def test_some_operators_work_on_lists(tmp_path: Path) -> None:
+def test_some_operators_take_lists(tmp_path: Path) -> None:
     some = operators([*UPDATES, ("aten::_foreach_add_", "multi_tensor_apply_kernel")])
     assert RULE not in findings(tmp_path, some, [STEP])
 

@@ -28,7 +28,7 @@ def test_a_kernel_that_only_sums_in_double_or_in_none(tmp_path: Path, kernel: st
     assert RULE not in findings(tmp_path, operators([("aten::add", kernel)]))
 
 
-def test_too_little_to_tell(tmp_path: Path) -> None:
+def test_too_short_to_matter(tmp_path: Path) -> None:
     some = operators([("aten::add", ADD)] * 300 + [("aten::add", DOUBLE)])
     assert RULE not in findings(tmp_path, some)
 
@@ -44,7 +44,7 @@ def test_too_little_to_tell(tmp_path: Path) -> None:
         pytest.param("Function", ["float", "double"], [[8], [8]], "k", False, id="a function"),
     ],
 )
-def test_what_types_of_inputs_tell(
+def test_types_of_inputs(
     tmp_path: Path, operator: str, types: list[str], shapes: list[Any], kernel: str, fires: bool
 ) -> None:
     some = operators([(operator, kernel)])

@@ -23,7 +23,7 @@ def test_one_product_on_them(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators([SINGLE, HALF]), deviceProperties=V100)
 
 
-def test_a_product_of_which_the_name_does_not_tell(tmp_path: Path) -> None:
+def test_a_product_of_unknown_use_by_its_name(tmp_path: Path) -> None:
     some = operators([SINGLE, ("aten::mm", "my_gemm_kernel")])
     assert RULE not in findings(tmp_path, some, deviceProperties=V100)
 
@@ -39,7 +39,7 @@ def test_no_products(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, some, deviceProperties=V100)
 
 
-def test_what_is_told_of_tf32_is_not_told_again(tmp_path: Path) -> None:
+def test_what_tf32_disabled_reports_is_not_reported_twice(tmp_path: Path) -> None:
     some = operators([("aten::mm", "ampere_sgemm_128x64_nn")] * 3)
     found = findings(tmp_path, some, deviceProperties=A100)
     assert "tf32-disabled" in found
@@ -56,7 +56,7 @@ def test_what_is_told_of_tf32_is_not_told_again(tmp_path: Path) -> None:
         pytest.param({"name": "NVIDIA GeForce GTX 1650", "computeMajor": 7}, False, id="without"),
     ],
 )
-def test_the_capability_tells_more_than_the_name(
+def test_the_capability_goes_before_the_name(
     tmp_path: Path, device: dict[str, Any], fires: bool
 ) -> None:
     some = operators([("aten::cudnn_convolution", "volta_scudnn_128x64_relu")] * 3)

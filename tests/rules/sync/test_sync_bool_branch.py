@@ -19,11 +19,11 @@ def test_a_branch(tmp_path: Path) -> None:
         """,
     )
     (finding,) = found["sync-bool-branch"]
-    assert "not finite" not in finding.evidence
+    assert "NaN" not in finding.evidence
     assert list(found) == ["sync-bool-branch"]
 
 
-def test_a_branch_on_values_that_are_not_finite_is_named_so(tmp_path: Path) -> None:
+def test_a_branch_on_a_check_for_nan_is_named_so(tmp_path: Path) -> None:
     found = findings(
         tmp_path,
         """
@@ -32,10 +32,10 @@ def test_a_branch_on_values_that_are_not_finite_is_named_so(tmp_path: Path) -> N
         """,
     )
     (finding,) = found["sync-bool-branch"]
-    assert "not finite" in finding.evidence
+    assert "NaN" in finding.evidence
 
 
-def test_any_alone_does_not_wait(tmp_path: Path) -> None:
+def test_any_alone_does_not_sync(tmp_path: Path) -> None:
     found = findings(
         tmp_path,
         """

@@ -10,7 +10,7 @@ from rules.drawn import causes, findings
 
 @pytest.mark.parametrize("memory", ["D2P", "D2pin"])
 def test_a_tensor_brought_to_the_host(tmp_path: Path, memory: str) -> None:
-    """Into pageable memory the copy waits itself, into pinned memory the synchronize does."""
+    """Into pageable memory the copy blocks, into pinned memory the synchronize does."""
     found = findings(
         tmp_path,
         f"""
@@ -59,7 +59,7 @@ def test_a_copy_to_the_device(tmp_path: Path) -> None:
     assert causes(tmp_path, picture) != ["sync-d2h-copy"]
 
 
-def test_a_copy_of_another_operator_before_the_wait(tmp_path: Path) -> None:
+def test_a_copy_of_another_operator_before_the_sync(tmp_path: Path) -> None:
     picture = """
         main ops   [aten::copy_        ] [aten::foo         ]
         main calls    [copy corr=5]       [wait corr=6   ]

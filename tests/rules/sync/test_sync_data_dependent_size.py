@@ -47,7 +47,7 @@ def test_operators_whose_size_is_known(tmp_path: Path, operator: str) -> None:
     assert causes(tmp_path, picture) == ["sync-scalar-item"]
 
 
-def test_an_operator_that_was_told_its_size_does_not_wait(tmp_path: Path) -> None:
+def test_an_operator_of_a_given_size_does_not_sync(tmp_path: Path) -> None:
     found = findings(
         tmp_path,
         """

@@ -61,8 +61,8 @@ def test_the_end_of_the_program_and_of_the_profiler(tmp_path: Path) -> None:
     assert found == {}
 
 
-def test_a_wait_of_a_thread_that_only_copies(tmp_path: Path) -> None:
-    """A loader's thread that pins memory may wait as it likes."""
+def test_a_sync_of_a_thread_that_only_copies(tmp_path: Path) -> None:
+    """A loader's thread that pins memory may block."""
     found = findings(
         tmp_path,
         """
@@ -88,7 +88,7 @@ def test_the_clock_of_distributed_data_parallel(tmp_path: Path) -> None:
     assert "sync-explicit" in findings(tmp_path, picture.format(call="cudaDeviceSynchronize"))
 
 
-def test_one_stream_that_waits_for_another_does_not_stop_the_host(tmp_path: Path) -> None:
+def test_one_stream_that_waits_for_another_does_not_block_the_host(tmp_path: Path) -> None:
     picture = """
         main ops   [aten::mm     ]                         [aten::mm     ]
         main calls [launch corr=1] [cudaStreamWaitEvent]   [launch corr=7]

@@ -13,7 +13,7 @@ NAMES = {
 }
 
 
-def test_the_read_of_the_overflow_flag_behind_the_check(tmp_path: Path) -> None:
+def test_the_read_of_the_overflow_flag_after_the_check(tmp_path: Path) -> None:
     found = findings(
         tmp_path,
         """
@@ -47,7 +47,7 @@ def test_a_step_that_is_passed_over_is_followed_by_the_update(tmp_path: Path) ->
     assert causes(tmp_path, picture, NAMES) == ["sync-grad-scaler"]
 
 
-def test_a_loss_read_behind_the_update(tmp_path: Path) -> None:
+def test_a_loss_read_after_the_update(tmp_path: Path) -> None:
     picture = """
         main ops   [check] [update] [aten::item      ] [aten::mm]
         main calls                   [wait          ]

@@ -21,7 +21,7 @@ def test_an_operator_that_nothing_is_known_of(tmp_path: Path) -> None:
     assert finding.confidence == "medium"
 
 
-def test_a_known_operator_inside_it_tells_more(tmp_path: Path) -> None:
+def test_a_known_operator_inside_it_goes_first(tmp_path: Path) -> None:
     picture = """
         main ops   [mylib::lookup                  ]
         main ops    [aten::item                   ]

@@ -24,7 +24,7 @@ def test_a_result_as_long_as_values_say(tmp_path: Path) -> None:
     assert "conditional" in caveat
 
 
-def test_nonzero_that_was_told_its_size_does_not_wait(tmp_path: Path) -> None:
+def test_nonzero_of_a_given_size_does_not_sync(tmp_path: Path) -> None:
     picture = """
         main ops   [aten::nonzero_static    ] [aten::item    ]
         main calls    [launch corr=7]           [wait      ]

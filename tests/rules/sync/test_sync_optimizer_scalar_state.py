@@ -30,7 +30,7 @@ def test_a_step_counter_on_the_device(tmp_path: Path) -> None:
     assert finding.examples == [1014.0, 1032.0]
 
 
-def test_a_value_read_behind_the_step_is_the_callers(tmp_path: Path) -> None:
+def test_a_value_read_after_the_step_is_the_callers(tmp_path: Path) -> None:
     picture = """
         main notes [step           ]
         main ops                     [aten::item     ]

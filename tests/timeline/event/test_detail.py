@@ -11,7 +11,7 @@ from shared_traces import FOLDER, shared_trace, small_traces
 
 from tb_hookview.analysis.selection import select
 from tb_hookview.errors import NotFoundError
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.schema.timeline import EventDetail, EventLink
 from tb_hookview.timeline import Timeline

@@ -15,7 +15,7 @@ from shared_traces import FOLDER, shared_trace, small_traces
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import select
 from tb_hookview.export.nested_backward import MODULE, backward_slices
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.timeline import Timeline, wire
 

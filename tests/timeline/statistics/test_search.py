@@ -8,7 +8,7 @@ import pytest
 from drawn import timeline_of
 from shared_traces import shared_trace
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.schema.timeline import SearchResult
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.statistics.search import MOST_HITS, Question, search

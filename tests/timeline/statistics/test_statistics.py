@@ -11,7 +11,7 @@ import pytest
 from drawn import timeline_of
 from shared_traces import FOLDER, small_traces
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData, Step
 from tb_hookview.schema.timeline import WindowStatistics

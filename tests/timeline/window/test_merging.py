@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shared_traces import shared_trace
 from slow_merging import Block, slow_blocks, touches
 
-from tb_hookview.loading.cached import load
+from tb_hookview.loading import load
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.lanes.colours import Colour
 from tb_hookview.timeline.lanes.lane import Lane, LaneItems

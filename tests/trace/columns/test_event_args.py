@@ -63,7 +63,7 @@ def test_arguments_of_a_real_trace_are_those_of_its_rows() -> None:
 
 
 @pytest.mark.parametrize("args", [[1, 2], "text", None])
-def test_arguments_that_are_no_object_are_told_as_one(tmp_path: Path, args: Any) -> None:
+def test_arguments_that_are_no_object_are_returned_in_one(tmp_path: Path, args: Any) -> None:
     path = written(tmp_path / "t.json", [event(0, args=args), event(1)])
     assert EventArguments(path).of(0, "op0") == {"args": args}
     assert EventArguments(path).of(1, "op1") == {"number": 1, "stack": "a;b"}

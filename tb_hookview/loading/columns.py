@@ -1,0 +1,95 @@
+"""The columns of a trace in the cache: a head in JSON, then arrays as they are in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_hookview.cache import Source
+from tb_hookview.trace.columns.trace import Trace
+
+KIND = "columns"
+
+_ALIGNED = 8
+_NUMBERS = "biuf"
+
+
+class _Head(msgspec.Struct):
+    """Numbers that stand for arrays in `trace` are places in `arrays`."""
+
+    arrays: list[tuple[str, int]]
+    """Type and length of each, in the order in which they follow."""
+    trace: msgspec.Raw
+
+
+def store(source: Source, trace: Trace) -> bool:
+    """Store the columns of a trace that was read from a source.
+
+    Returns:
+        Whether they are stored.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    return source.put(KIND, _packed(trace))
+
+
+def load(source: Source, path: str) -> Trace | None:
+    """Return the cached columns of a source, as those of a file of that path; None for none.
+
+    Nothing can write into the arrays.
+    """
+    content = source.get(KIND)
+    if content is None:
+        return None
+    try:
+        trace = _unpacked(content)
+    except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
+        source.drop(KIND)
+        return None
+    return _under(path, trace)
+
+
+def _under(path: str, trace: Trace) -> Trace:
+    """The same trace as that of another file."""
+    columns = {name: getattr(trace, name) for name in Trace.__annotations__}
+    return Trace(**{**columns, "path": path})
+
+
+def _packed(trace: Trace) -> list[bytes | memoryview]:
+    arrays: list[np.ndarray[Any, Any]] = []
+
+    def number(value: Any) -> int:
+        if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in _NUMBERS:
+            raise NotImplementedError(f"cannot be cached: {type(value).__name__}")
+        arrays.append(np.ascontiguousarray(value))
+        return len(arrays) - 1
+
+    # A file's name may not be text, and it is the content that is cached.
+    written = msgspec.json.encode(_under("", trace), enc_hook=number)
+    types = [(array.dtype.str, len(array)) for array in arrays]
+    head = msgspec.json.encode(_Head(types, msgspec.Raw(written)))
+    parts: list[bytes | memoryview] = [len(head).to_bytes(_ALIGNED, "little")]
+    parts += [head, _pad(len(head))]
+    for array in arrays:
+        # An empty one cannot be seen as bytes.
+        parts += [array.data.cast("B") if len(array) else b"", _pad(array.nbytes)]
+    return parts
+
+
+def _unpacked(content: memoryview) -> Trace:
+    length = int.from_bytes(content[:_ALIGNED], "little")
+    head = msgspec.json.decode(content[_ALIGNED : _ALIGNED + length], type=_Head)
+    place = _ALIGNED + length + len(_pad(length))
+    arrays = []
+    for name, count in head.arrays:
+        array = np.frombuffer(content, np.dtype(name), count, place)
+        arrays.append(array)
+        place += array.nbytes + len(_pad(array.nbytes))
+    return msgspec.json.decode(head.trace, type=Trace, dec_hook=lambda _type, at: arrays[at])
+
+
+def _pad(length: int) -> bytes:
+    return bytes(-length % _ALIGNED)

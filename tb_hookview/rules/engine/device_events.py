@@ -1,0 +1,74 @@
+"""Device events of a trace, for rules: which count, what launched them, what time they take."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.names import NamedRows
+from tb_hookview.rules.engine.steps import StepContext
+from tb_hookview.schema import KINDS
+from tb_hookview.trace import EventCategory
+
+
+class DeviceEventContext(NamedRows, frozen=True):
+    """Kernels, copies and memsets; masks are over all of them, shape (d,)."""
+
+    analysis: Analysis
+    steps: StepContext
+
+    @cached_property
+    def counted(self) -> Bool:
+        """Device events whose launch (their own start without one) is in a step that counts."""
+        events, call_tree = self.analysis.device_events, self.analysis.call_tree
+        begun = np.where(events.launch >= 0, lookup(call_tree.start, events.launch), events.start)
+        return self.steps.contain(begun)
+
+    @cached_property
+    def devices(self) -> list[int]:
+        """Devices, as the trace numbers them, that ran an event in steps that count."""
+        return unique(self.analysis.device_events.device[self.counted]).tolist()  # type: ignore[no-any-return]
+
+    def copies_matching(self, pattern: str) -> Bool:
+        """Copies in whose name a regular expression finds a match."""
+        rows, names = self._copies
+        found = np.zeros(len(self.name), bool)
+        found[rows] = names.matching(pattern)
+        return found
+
+    @cached_property
+    def _copies(self) -> tuple[Int, NamedRows]:
+        kind = self.analysis.trace.events.kind[self.analysis.device_events.event]
+        rows = np.flatnonzero(kind == EventCategory.COPY)
+        return rows, NamedRows(self.strings, self.name[rows])
+
+    def launched_by(self, rows: Bool) -> Bool:
+        """Device events launched by one of some call tree rows (see `RowContext.inside`)."""
+        launch = self.analysis.device_events.launch
+        if not len(rows):
+            return np.zeros(len(launch), bool)
+        return np.asarray((launch >= 0) & rows[launch])
+
+    def of_kinds(self, *kinds: str) -> Bool:
+        """Device events of these kinds (see `schema.KINDS`)."""
+        wanted = np.zeros(len(KINDS), bool)
+        wanted[[KINDS.index(kind) for kind in kinds]] = True
+        return np.asarray(wanted[self.analysis.kinds.kind])
+
+    def us_per_step(self, chosen: Bool) -> float:
+        """Durations of those of some device events that count, summed, microseconds a step."""
+        duration = self.analysis.device_events.duration[chosen & self.counted]
+        return self.steps.us_per_step(duration.sum())
+
+    def share(self, chosen: Bool) -> float:
+        """The same, as a share of the busy time of the devices."""
+        return self.us_per_step(chosen) / self.steps.busy_us if self.steps.busy_us else 0.0
+
+    def starts(self, chosen: Bool) -> Int:
+        """Starts of those of some device events that count, nanoseconds."""
+        return self.analysis.device_events.start[chosen & self.counted]

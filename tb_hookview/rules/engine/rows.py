@@ -1,0 +1,84 @@
+"""Host rows of a trace, for rules: which count, what lies in what, which module they belong to."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.rules.engine.names import NamedRows
+from tb_hookview.rules.engine.steps import StepContext
+from tb_hookview.trace import EventCategory
+
+
+class RowContext(NamedRows, frozen=True):
+    """Rows of the call tree; masks are over all of them, shape (n,)."""
+
+    analysis: Analysis
+    steps: StepContext
+
+    @cached_property
+    def counted(self) -> Bool:
+        """Rows that start in a step that counts."""
+        return self.steps.contain(self.analysis.call_tree.start)
+
+    def inside(self, wanted: Bool) -> Bool:
+        """Rows that are, or lie in, one of the wanted rows."""
+        return self.analysis.call_tree.inside(wanted)
+
+    def inside_matching(self, pattern: str) -> Bool:
+        """Rows that are, or lie in, one whose name a regular expression finds a match in."""
+        if pattern not in self._insides:
+            self._insides[pattern] = self.inside(self.matching(pattern))
+        return self._insides[pattern].copy()  # the caller's to change
+
+    @cached_property
+    def _insides(self) -> dict[str, Bool]:
+        return {}
+
+    def operator_of(self, rows: Int) -> Int:
+        """Innermost operator around each of some rows (-1 for none); -1 for none."""
+        return lookup(self.analysis.host.operator_around, rows)
+
+    def outermost_operator_of(self, rows: Int) -> Int:
+        """Outermost operator that is, or is around, each of some rows; -1 for none."""
+        kind, role = self.analysis.host.kind, self.analysis.host.role
+        found, at = np.full(len(rows), -1, np.int64), rows
+        while (inside := at >= 0).any():
+            operator = inside & (kind[at] == EventCategory.OPERATOR) & (role[at] == Role.NONE)
+            found = np.where(operator, at, found)
+            at = lookup(self.analysis.call_tree.parent, at)
+        return found
+
+    def module_path(self, row: int) -> str | None:
+        """Path of the module to which device events launched at a row belong."""
+        module = int(self.analysis.attribution.row_module[row])
+        return self.analysis.modules.path[module] if module >= 0 else None
+
+    def common_module(self, rows: Int) -> str | None:
+        """Path of the module that all of these rows launch for, or None."""
+        modules = unique(self.analysis.attribution.row_module[rows])
+        return self.module_path(int(rows[0])) if len(modules) == 1 else None
+
+    def on_training_thread(self, rows: Int) -> Bool:
+        """Which of some rows (by index) lie on a thread that launches kernels or marks steps."""
+        return np.asarray(self._training_threads[self.analysis.call_tree.thread[rows]])
+
+    @cached_property
+    def _training_threads(self) -> Bool:
+        events, device_events = self.analysis.trace.events, self.analysis.device_events
+        launched = device_events.launch[
+            (device_events.launch >= 0) & (events.kind[device_events.event] == EventCategory.KERNEL)
+        ]
+        found = np.zeros(len(self.analysis.trace.threads), bool)
+        found[self.analysis.call_tree.thread[launched]] = True
+        marks = np.flatnonzero(events.kind == EventCategory.ANNOTATION)
+        annotations = NamedRows(self.strings, events.name[marks].astype(np.int64))
+        named = annotations.name_indices(*self.analysis.steps.name)
+        found[events.thread[marks[isin(annotations.name, named)]]] = True
+        return found

@@ -1,0 +1,189 @@
+"""Rows of the tables at event level, and a part of a table as it is sent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from tb_hookview.schema.units import UNIT, Bytes, Percent, Us
+
+Ns = Annotated[int, Meta(extra_json_schema={UNIT: "ns"})]
+"""Nanoseconds."""
+
+
+class Event(Struct, frozen=True):
+    """A row of the trace, in the order of the file, and what the analysis found about it."""
+
+    id: int
+    name: str
+    kind: str
+    """Category: "operator", "annotation", "python", "runtime", "kernel", "copy", "set", ..."""
+    start_ns: Ns
+    """Whole nanoseconds: an absolute time in microseconds is more than a float can hold."""
+    duration_ns: Ns
+    pid: str
+    tid: str
+    thread: str | None
+    """Name of the thread."""
+    thread_id: int
+    correlation: int | None
+    sequence: int | None
+    forward_thread: int | None
+    external_id: int | None
+    device: int | None
+    step: str | None
+    step_id: int | None
+    phase: str | None
+    module: str | None
+    """Path of the module that the row belongs to."""
+    module_id: int | None
+    node: str | None
+    """Autograd node that the row is, lies in, or was launched in."""
+    node_id: int | None
+    evidence: str | None
+    """Of nodes and device events: how the module is known."""
+    no_module: str | None
+    """Of nodes and device events without a module: why."""
+    work_kind: str | None
+    """Kind of a device event: "matrix", "convolution", ..."""
+    recompute: bool
+    """Forward work that runs again within a node."""
+
+
+class DeviceEvent(Struct, frozen=True):
+    """A kernel, copy or set, by start."""
+
+    id: int
+    name: str
+    category: str
+    """ "kernel", "copy" or "set"."""
+    kind: str
+    """What it does: "matrix", "convolution", ..."""
+    kernel_id: int
+    """Row of the table of kernels, which is cut to the most expensive names."""
+    device_id: str
+    stream_id: int
+    start_us: Us
+    duration_us: Us
+    launch_id: int | None
+    """Call that launched it; None where that is not in the trace."""
+    launch_thread_id: int | None
+    step: str | None
+    """Step of the launch, or of the start without one."""
+    step_id: int | None
+    phase: str | None
+    """Phase of the launch."""
+    module: str | None
+    module_id: int | None
+    node: str | None
+    """Autograd node that it was launched in."""
+    node_id: int | None
+    evidence: str | None
+    """Of the backward pass: how the module is known."""
+    no_module: str | None
+    """Of the backward pass, without a module: why."""
+    recompute: bool
+    tensor_core: bool | None
+    """Whether it ran on tensor cores; None where its name does not show it."""
+    bytes: Bytes | None
+    """What a copy or a set moves."""
+    occupancy_pct: Percent | None
+
+
+class HostRow(Struct, frozen=True):
+    """An operator, annotation or runtime call, by thread, then as they nest."""
+
+    id: int
+    parent_id: int | None
+    """Innermost row around it on its thread."""
+    thread_id: int
+    name: str
+    category: str
+    """ "operator", "annotation", "runtime" or "python"."""
+    role: str | None
+    """What the analysis takes it for: "node", "forward_mark", "optimizer", ..."""
+    start_us: Us
+    duration_us: Us
+    step: str | None
+    step_id: int | None
+    phase: str
+    module: str | None
+    module_id: int | None
+    node: str | None
+    node_id: int | None
+    recompute: bool
+
+
+class NodeEvaluation(Struct, frozen=True):
+    """One evaluation of an autograd node, by thread, then by start."""
+
+    id: int
+    name: str
+    name_id: int
+    """Row of the table of nodes."""
+    parent_id: int | None
+    """Evaluation in which it is nested."""
+    thread_id: int
+    start_us: Us
+    duration_us: Us
+    self_host_us: Us
+    """Less the evaluations nested in it."""
+    forward_op: str | None
+    """Operator that made the node."""
+    forward_op_id: int | None
+    step: str | None
+    step_id: int | None
+    module: str | None
+    module_id: int | None
+    evidence: str | None
+    """How the module is known."""
+    no_module: str | None
+    """Why it has no module."""
+
+
+class Gap(Struct, frozen=True):
+    """Idle time of a device with one cause, by device, then by start."""
+
+    id: int
+    device_id: str
+    start_us: Us
+    duration_us: Us
+    cause: str
+    """ "sync", "data_loading", "copy", "allocator", "launch", ..., as in `Step.idle`."""
+    step: str | None
+    """Step in which it begins."""
+    step_id: int | None
+    sync_id: int | None
+    """Sync that caused it."""
+    event_id: int | None
+    """Call that caused it, or that launched what ended it."""
+    ended_by_id: int | None
+    """Device event that ended it; None after the last."""
+
+
+class TableColumn(Struct, frozen=True):
+    """A column of a table."""
+
+    name: str
+    type: str
+    """ "text", "integer", "number", "boolean" or "json"."""
+    unit: str | None
+    description: str
+
+
+class TablePage(Struct, frozen=True):
+    """Some rows of a table."""
+
+    table: str
+    key: str
+    """Column that names a row, as columns that end in `_id` refer to it."""
+    total: int
+    """Rows that the filters leave."""
+    offset: int
+    """Rows of these before the first one here."""
+    left_out: int
+    """Rows of these after the last one here."""
+    columns: list[TableColumn]
+    rows: list[dict[str, Any]]
+    """Values by column; null where the trace does not hold one."""

@@ -1,0 +1,134 @@
+"""The route of tables: some rows of one, filtered and sorted, as JSON or Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from flask import Flask, Response, request
+from werkzeug.datastructures import MultiDict
+
+from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.errors import UsageError
+from tb_hookview.report.result import Report
+from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
+from tb_hookview.schema.fields import description
+from tb_hookview.schema.tables import TableColumn, TablePage
+from tb_hookview.server import answers
+from tb_hookview.server.selection import RunList
+from tb_hookview.server.store import AnalysisStore
+from tb_hookview.tables.catalogue import entry, event_table
+from tb_hookview.tables.outlets.files import ArrowWriter, records
+from tb_hookview.tables.query import DEFAULT, MOST, Page, Question, ask
+from tb_hookview.tables.table import KEY, Table
+from tb_hookview.trace import TraceFile
+
+ARROW = "application/vnd.apache.arrow.stream"
+JSON = "application/json"
+FURTHEST = 10**12
+"""Largest offset: no table has more rows."""
+
+
+ReportOn = Callable[[TraceFile, list[str] | None], Report]
+"""Returns the report of a trace, on all of it or on some steps."""
+
+
+def install(app: Flask, store: AnalysisStore, report_on: ReportOn, listed: RunList) -> None:
+    """Add the route to an application."""
+
+    @app.get("/api/table/<table>")
+    def rows_of_table(table: str) -> Response:
+        question = _question(request.args)
+        file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
+        rows = _table(store, report_on, table, file, steps)
+        page = ask(rows, question)
+        response = _answer(rows, page, question)
+        response.vary.add("Accept")
+        return response
+
+
+def _answer(rows: Table[Any], page: Page, question: Question) -> Response:
+    """The page in the form that the client prefers; JSON where it does not say."""
+    accepted = request.accept_mimetypes
+    if accepted.best_match([JSON, ARROW], JSON) == ARROW:
+        try:
+            return Response(_arrow(rows, page, question), mimetype=ARROW)
+        except UsageError as error:
+            if accepted[JSON] <= 0:
+                return answers.json(ErrorAnswer(ErrorDetail("usage", str(error))), 406)
+    return answers.json(_page(rows, page, question))
+
+
+def _table(
+    store: AnalysisStore,
+    report_on: ReportOn,
+    name: str,
+    file: TraceFile,
+    steps: list[str] | None,
+) -> Table[Any]:
+    def selection() -> Selection:
+        return select(store.get(file), steps)
+
+    if entry(name).computed:
+        return event_table(name, selection)
+    return report_on(file, steps).table(name)
+
+
+def _question(query: MultiDict[str, str]) -> Question:
+    return Question(
+        sort=query.getlist("sort"),
+        filter=query.getlist("filter"),
+        offset=_number(query, "offset", 0, FURTHEST),
+        limit=_number(query, "limit", DEFAULT, MOST),
+        columns=[name for names in query.getlist("columns") for name in names.split(",") if name],
+    )
+
+
+def _number(query: MultiDict[str, str], key: str, default: int, most: int) -> int:
+    text = query.get(key)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) <= most):
+        raise UsageError(f"{key}={text[:50]}: not a whole number from 0 to {most:,}")
+    return int(text)
+
+
+def _page(table: Table[Any], page: Page, question: Question) -> TablePage:
+    names = [column.name for column in page.columns]
+    return TablePage(
+        table=table.name,
+        key=KEY,
+        total=page.total,
+        offset=question.offset,
+        left_out=_left_out(page, question),
+        columns=[
+            TableColumn(column.name, column.type_name, column.unit, column.description)
+            for column in page.columns
+        ],
+        rows=records(table.take(names, page.rows)),
+    )
+
+
+def _left_out(page: Page, question: Question) -> int:
+    return max(page.total - question.offset - len(page.rows), 0)
+
+
+def _arrow(table: Table[Any], page: Page, question: Question) -> bytes:
+    """The same as an Arrow stream.
+
+    Raises:
+        UsageError: pyarrow is not installed.
+    """
+    facts = {
+        "table": table.name,
+        "key": KEY,
+        "description": description(table.row_type),
+        "total": str(page.total),
+        "offset": str(question.offset),
+        "left_out": str(_left_out(page, question)),
+    }
+    written = BytesIO()
+    with ArrowWriter(written, page.columns, facts) as writer:
+        writer.write(table.take([column.name for column in page.columns], page.rows))
+    return written.getvalue()

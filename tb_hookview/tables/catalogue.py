@@ -1,0 +1,93 @@
+"""Every table by name: its key, the type of its rows, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from tb_hookview import schema
+from tb_hookview.errors import NotFoundError
+from tb_hookview.schema import tables as rows
+from tb_hookview.schema.fields import description
+from tb_hookview.tables.model.columns import is_struct
+from tb_hookview.tables.table import Table
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis.selection import Selection
+    from tb_hookview.tables.model.values import Arrays
+
+KEY = "id"
+
+
+class Entry(NamedTuple):
+    """One table."""
+
+    name: str
+    row_type: Any
+    computed: bool
+    """From the analysis, event by event; else it is a table of the report."""
+    key: str = KEY
+
+    @property
+    def description(self) -> str:
+        """What a row is, in one line."""
+        return description(self.row_type)
+
+
+def _catalogue() -> Mapping[str, Entry]:
+    of_report = {
+        name: get_args(hint)[0]
+        for name, hint in get_type_hints(schema.ReportData).items()
+        if get_origin(hint) is list and is_struct(get_args(hint)[0])
+    }
+    of_events: dict[str, type[msgspec.Struct]] = {
+        "events": rows.Event,
+        "device_events": rows.DeviceEvent,
+        "host_rows": rows.HostRow,
+        "node_evaluations": rows.NodeEvaluation,
+        "gaps": rows.Gap,
+    }
+    return {
+        **{name: Entry(name, row_type, computed=False) for name, row_type in of_report.items()},
+        **{name: Entry(name, row_type, computed=True) for name, row_type in of_events.items()},
+    }
+
+
+CATALOGUE = _catalogue()
+
+
+def entry(name: str) -> Entry:
+    """The table of a name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    if name not in CATALOGUE:
+        raise NotFoundError(f"no table {name[:100]!r}; there are {', '.join(CATALOGUE)}")
+    return CATALOGUE[name]
+
+
+def report_table(name: str, report: schema.ReportData) -> Table[Any]:
+    """A table of a report.
+
+    Raises:
+        NotFoundError: there is none of that name.
+    """
+    return Table(entry(name).row_type, getattr(report, name), name)
+
+
+def event_table(name: str, selection: Callable[[], Selection]) -> Table[Any]:
+    """A table at event level; asks for the analysis when its rows are first needed.
+
+    Raises:
+        NotFoundError: there is none of that name.
+    """
+
+    def compute() -> Arrays:
+        from tb_hookview.tables.events import SOURCES  # needs the analysis, and so numpy
+
+        return SOURCES[name](selection())
+
+    return Table(entry(name).row_type, compute, name)

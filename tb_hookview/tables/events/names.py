@@ -1,0 +1,89 @@
+"""Names and ids by the indices of an analysis; -1 gives none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
+from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int
+from tb_hookview.schema import KINDS, Phase
+from tb_hookview.tables.model.values import Texts, Values, known
+from tb_hookview.trace import EventCategory
+
+CATEGORIES = [category.name.lower() for category in EventCategory]
+PHASES = [phase.name.lower() for phase in Phase]
+Columns = dict[str, Callable[[Int], Values]]
+
+
+class Names:
+    """Texts of an analysis."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        strings, self._node_text = unique_inverse(analysis.host.string[analysis.nodes.row])
+        texts = analysis.trace.strings
+        self._node_names = [node_name(texts[string]) for string in strings.tolist()]
+
+    def event(self, event: Int) -> Texts:
+        """Names of rows of the trace."""
+        return self.string(lookup(self._analysis.trace.events.name.astype(np.int64), event))
+
+    def string(self, string: Int) -> Texts:
+        """Texts of the trace's string table."""
+        return Texts(self._analysis.trace.strings.texts, string)
+
+    def category(self, event: Int) -> Texts:
+        """Categories of rows of the trace."""
+        return Texts(CATEGORIES, self._analysis.trace.events.kind[event].astype(np.int64))
+
+    def step(self, step: Int) -> Texts:
+        """Names of steps."""
+        return Texts(self._analysis.steps.name, step)
+
+    def module(self, module: Int) -> Texts:
+        """Paths of modules."""
+        return Texts(self._analysis.modules.path, module)
+
+    def node(self, node: Int) -> Texts:
+        """Names of autograd nodes."""
+        return Texts(self._node_names, lookup(self._node_text, node))
+
+    def device(self, device: Int) -> Texts:
+        """Ids of devices."""
+        values, place = unique_inverse(device)
+        return Texts([str(value) for value in values.tolist()], place)
+
+
+def owner_columns(
+    analysis: Analysis, names: Names, module: Int, node: Int, step: Int, phase: Int
+) -> Columns:
+    """Columns of step, phase, module and node, from the index of each for every entry."""
+    node_event = lookup(analysis.call_tree.event, analysis.nodes.row)
+    return {
+        "step": lambda i: names.step(step[i]),
+        "step_id": lambda i: known(step[i]),
+        "phase": lambda i: Texts(PHASES, phase[i]),
+        "module": lambda i: names.module(module[i]),
+        "module_id": lambda i: known(module[i]),
+        "node": lambda i: names.node(node[i]),
+        "node_id": lambda i: known(lookup(node_event, node[i])),
+    }
+
+
+def attribution_columns(evidence: Int, reason: Int) -> Columns:
+    """Columns of how a module is known, or why it is not."""
+    return {
+        "evidence": lambda i: Texts(EVIDENCE, evidence[i]),
+        "no_module": lambda i: Texts(REASONS, reason[i]),
+    }
+
+
+def kind_texts(kind: Int) -> Texts:
+    """Kinds of device events."""
+    return Texts(KINDS, kind)

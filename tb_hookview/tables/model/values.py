@@ -1,0 +1,81 @@
+"""Values of a column as arrays, and tables made of them: no object per row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.arrays.types import Bool, Int
+
+
+class Numbers(NamedTuple):
+    """Numbers or truth values, shape (n,)."""
+
+    values: NDArray[Any]
+    known: Bool | None = None
+    """Where the trace holds one; None: everywhere."""
+
+    def tolist(self) -> list[Any]:
+        """As Python's values, None where the trace holds none."""
+        values: list[Any] = self.values.tolist()
+        if self.known is None:
+            return values
+        return [v if known else None for v, known in zip(values, self.known.tolist(), strict=True)]
+
+
+class Texts(NamedTuple):
+    """Texts by their index in a list, shape (n,); -1 for none."""
+
+    texts: Sequence[str | None]
+    codes: Int
+
+    def tolist(self) -> list[str | None]:
+        """As Python's values, None where the trace holds none."""
+        texts = self.texts
+        return [texts[code] if code >= 0 else None for code in self.codes.tolist()]
+
+    def compact(self) -> tuple[list[str], Int]:
+        """The distinct texts in use, and the index of each row in them; -1 for none."""
+        used, inverse = np.unique(self.codes, return_inverse=True)
+        texts = [self.texts[code] if code >= 0 else None for code in used.tolist()]
+        there = np.array([text is not None for text in texts], bool)
+        place = np.where(there, np.cumsum(there) - 1, -1)
+        return [text for text in texts if text is not None], place[inverse]
+
+
+Values = list[Any] | Numbers | Texts
+
+
+class Arrays(NamedTuple):
+    """A table of computed columns."""
+
+    places: Int
+    """Which entries of the analysis are its rows, shape (n,)."""
+    columns: Mapping[str, Callable[[Int], Values]]
+    """Values of some entries."""
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def take(self, names: Sequence[str], rows: Sequence[int] | Int) -> dict[str, Values]:
+        """Some columns of some rows."""
+        asked = (
+            np.arange(rows.start, rows.stop, rows.step)
+            if isinstance(rows, range)
+            else np.asarray(rows, np.int64)
+        )
+        chosen = self.places[asked]
+        return {name: self.columns[name](chosen) for name in names}
+
+
+def known(values: NDArray[Any], least: int = 0) -> Numbers:
+    """Numbers of which those below `least` stand for none."""
+    return Numbers(values, np.asarray(values >= least))
+
+
+def microseconds(nanoseconds: Int) -> Numbers:
+    """Times in nanoseconds as microseconds."""
+    return Numbers(nanoseconds / 1000)

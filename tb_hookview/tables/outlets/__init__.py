@@ -1,0 +1,1 @@
+"""A table's columns as frames and files of other tools."""

@@ -1,0 +1,94 @@
+"""A large file decoded by several processes, each of which takes some of its blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from tb_hookview.cache import FileState
+from tb_hookview.errors import TraceError
+from tb_hookview.trace.columns.builder import Builder
+from tb_hookview.trace.columns.part import Part
+from tb_hookview.trace.plan import shares
+from tb_hookview.trace.source.file import TraceFile
+from tb_hookview.trace.source.limits import Limits
+from tb_hookview.trace.source.size import BLOCK, estimated_size
+from tb_hookview.trace.text.pieces import EVERYTHING, Root, Share, cut
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from tb_hookview.workers.pool import Workers
+
+
+class Decoded(NamedTuple):
+    """A share of a file."""
+
+    part: Part
+    is_last: bool
+    """Whether the file ends with it."""
+    head: bytes | None
+    """The root as JSON, without its events; None for a bare list, and before the end."""
+
+
+class Plan(NamedTuple):
+    """Who decodes what."""
+
+    own: Share
+    """Ours, the first one."""
+    fraction: float
+    """How much of the file that is, about."""
+    others: list[Future[Decoded | None]]
+    """Those of other processes, in the order of the file."""
+
+
+ALONE = Plan(EVERYTHING, 1.0, [])
+
+
+def share_out(file: TraceFile, workers: Workers, limits: Limits) -> Plan:
+    """Begin the shares of other processes, if the file is large enough for any."""
+    try:
+        size, state = estimated_size(file), file.state()
+    except (OSError, TraceError):  # whoever reads it says so
+        return ALONE
+    first, *ends = shares(size, workers.ready_in())
+    if not ends:
+        return ALONE
+    begins = [round(end / BLOCK) for end in (first, *ends[:-1])]
+    others = [
+        workers.submit(decode_share, file, state, Share(begin, end), limits)
+        for begin, end in zip(begins, [*begins[1:], None], strict=True)
+    ]
+    return Plan(Share(0, begins[0]), first / size, others)
+
+
+def decode_share(file: TraceFile, state: FileState, share: Share, limits: Limits) -> Decoded | None:
+    """Decode some blocks of a file in the state that it had.
+
+    Returns:
+        None where it has another state, or is damaged: where the damage is, and what it does to
+        its neighbours, only a single process can say.
+
+    Raises:
+        TraceError: it cannot be read.
+    """
+    if file.state() != state:
+        return None
+    builder, root = Builder(), None
+    for piece in cut(file, share=share, limits=limits):
+        if piece.damages:
+            return None
+        if isinstance(piece, Root):
+            root = piece
+        else:
+            builder.add(piece)
+    if file.state() != state:
+        return None
+    return Decoded(builder.part(), root is not None, _head(root))
+
+
+def _head(root: Root | None) -> bytes | None:
+    if root is None or root.head is None:
+        return None
+    return msgspec.json.encode(msgspec.structs.replace(root.head, traceEvents=msgspec.Raw(b"[]")))

@@ -1,0 +1,71 @@
+"""A trace by its address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from tb_hookview.cache import File, FileState, file_state
+from tb_hookview.errors import TraceError
+
+
+class TraceFile(File, Protocol):
+    """The bytes of a trace, wherever they are. Equal ones have the same address."""
+
+    @property
+    def address(self) -> str:
+        """What a user names it by."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+
+    @property
+    def size(self) -> int:
+        """Bytes as stored.
+
+        Raises:
+            OSError: it cannot be found.
+        """
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A trace file on this machine."""
+
+    path: Path
+
+    @property
+    def address(self) -> str:
+        """Its path."""
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """Its name in its folder."""
+        return self.path.name
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return self.path.stat().st_size
+
+    def open(self) -> BinaryIO:
+        """Open it."""
+        try:
+            return self.path.open("rb")
+        except FileNotFoundError:
+            raise TraceError(self.path, "no such file or folder", "check the path") from None
+        except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+            reason = getattr(error, "strerror", None) or error
+            raise TraceError(self.path, f"cannot be read ({reason})") from error
+
+    def state(self) -> FileState:
+        """Return size, times and inode."""
+        return file_state(self.path)
+
+
+def trace_file(address: str | Path | TraceFile) -> TraceFile:
+    """Return the trace at an address."""
+    return LocalFile(Path(address)) if isinstance(address, str | Path) else address

@@ -1,0 +1,1 @@
+"""Functions run in processes of our own: see `pool`."""

@@ -1,0 +1,38 @@
+"""What a worker does: calls the functions that come on its standard input, until that is closed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+from tb_hookview.workers.messages import read, write
+
+
+def work() -> None:
+    """Say that it is ready, then answer each call; end with the process that started this one."""
+    calls: SimpleQueue[Any] = SimpleQueue()
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a function prints is not an answer
+    write(out, None)
+    Thread(target=_listen, args=(calls,), daemon=True).start()
+    while True:
+        write(out, _called(*calls.get()))
+
+
+def _listen(calls: SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            calls.put(read(sys.stdin.buffer))
+    finally:
+        os._exit(0)
+
+
+def _called(function: Any, args: Any, kwargs: Any) -> tuple[Any, str | None]:
+    """Return its result, or what it raised as text: not every exception can be sent."""
+    try:
+        return function(*args, **kwargs), None
+    except Exception as error:  # noqa: BLE001  # whoever called gets it, whatever it is
+        return None, f"{type(error).__name__}: {error}"
