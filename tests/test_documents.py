@@ -70,8 +70,6 @@ def test_paths_exist(path: Path) -> None:
 
 
 def test_a_path_that_is_gone_is_noticed() -> None:
-    text = (
-        "`tests/grid.py`, `tests/gone.py`, `docs/*.md`, `gone/*.md`, `api/gone/`, `a/b`"
-    )
+    text = "`tests/grid.py`, `tests/gone.py`, `docs/*.md`, `gone/*.md`, `api/gone/`, `a/b`"
     names = list(named_paths(text))
     assert [name for name in names if not exists(name)] == ["tests/gone.py", "gone/*.md"]
