@@ -17,13 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
+from tb_hookview.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tb_hookview.loading import analyze
     from tb_hookview.recorder import profile, unwrap, wrap
     from tb_hookview.report.result import Report
-
-__version__ = "0.1.0"
 
 __all__ = [
     "HookviewError",

@@ -70,7 +70,7 @@ def test_every_part_is_in_the_table() -> None:
 
 
 def test_the_table_points_one_way() -> None:
-    above: set[str] = {"errors", "package"}
+    above: set[str] = {"errors"}
     for name, part in PARTS.items():
         assert part.ours - {name} <= above, f"{name} imports a part below it in the table"
         above.add(name)
@@ -84,7 +84,7 @@ def test_imports_are_those_of_the_table(part: str) -> None:
             top, _, rest = name.partition(".")
             if top == "tb_hookview":
                 inner = rest.split(".")[0]
-                ours.add(inner if inner in PARTS else "package")
+                ours.add(inner if inner in PARTS else "the package itself")
             elif top not in sys.stdlib_module_names:
                 foreign.add(top)
     assert ours | {part, "errors"} == PARTS[part].ours
@@ -149,3 +149,59 @@ def _functions(text: str) -> dict[str, int]:
 
 def _is_docstring(part: ast.stmt) -> bool:
     return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+
+
+LIGHT = {"__init__.py", "plugin.py", "cli"}
+"""Imported before it is known what is asked for: they import what they need as they need it."""
+OPTIONAL = {"pandas", "polars", "pyarrow"}
+LAZY = {
+    # Its import takes longer than a cached report takes to load, and only the default folder
+    # needs it.
+    "cache/location.py": {"platformdirs"},
+    # A cached report is loaded without numpy, rules and reader.
+    "loading/loader.py": {"tb_hookview.loading.analyzer", "tb_hookview.workers.pool"},
+    # The tables of a cached report are made without numpy, until one at event level is asked for.
+    "tables/catalogue.py": {"tb_hookview.tables.events"},
+    "tables/outlets/arrow.py": {"tb_hookview.tables.model.values"},
+    "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.values"},
+}
+"""Modules imported in functions, by file."""
+
+
+def test_imports_stand_at_the_top_of_a_file() -> None:
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE)
+        if name.parts[0] not in LIGHT and (lazy := _imports_in_functions(path)):
+            found[name.as_posix()] = lazy
+    assert found == LAZY
+
+
+def _imports_in_functions(path: Path) -> set[str]:
+    """Modules that functions of a file import, without those that need not be installed."""
+    found: set[str] = set()
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    found.add(str(node.module))
+    return {name for name in found if name.partition(".")[0] not in OPTIONAL}
+
+
+TESTS = PACKAGE.parent / "tests"
+NO_MIRROR = {"damage", "data", "fuzz", "mutation", "sample_traces", "support", "wheel"}
+"""Folders of tests that are about no one part; tests/README.md says what they hold."""
+
+
+def test_tests_mirror_the_package() -> None:
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    mirrored = {folder for folder in folders if folder.parts[0] not in NO_MIRROR}
+    assert mirrored
+    strays = [
+        folder
+        for folder in mirrored
+        if not ((PACKAGE / folder).is_dir() or (PACKAGE / folder).with_suffix(".py").is_file())
+    ]
+    assert strays == []

@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import struct
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -122,8 +123,6 @@ class Cache:
         return self.folder / f"{digest.hex()}.{kind}"
 
     def _write(self, path: Path, parts: Sequence[bytes | memoryview]) -> None:
-        import tempfile  # here, as who only reads does without it
-
         # Traces tell of the work of whoever recorded them: for the user's own eyes.
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(".part", f".{path.name}.", self.folder)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import tb_hookview
+from tb_hookview.version import __version__
 
 _SOURCES = (".py", ".json")
 _NOT_SOURCES = frozenset({"__pycache__", "static"})
@@ -17,7 +17,7 @@ _NOT_SOURCES = frozenset({"__pycache__", "static"})
 @cache
 def program() -> str:
     """Return the version, and a hash of size and time of every source file of the package."""
-    return f"{tb_hookview.__version__} {state_of(Path(tb_hookview.__file__).parent)}"
+    return f"{__version__} {state_of(Path(__file__).parents[1])}"
 
 
 def state_of(folder: Path) -> str:

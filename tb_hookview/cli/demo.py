@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-import tb_hookview
 from tb_hookview.errors import UsageError
 
 
@@ -90,7 +89,7 @@ def _serve(logdir: Path, port: int | None) -> None:
 
 def _add_samples(served: Path) -> None:
     # TensorBoard serves one folder and follows no links out of it.
-    samples = Path(tb_hookview.__file__).resolve().parents[1] / "sample_traces"
+    samples = Path(__file__).resolve().parents[2] / "sample_traces"
     target = served / samples.name
     if samples != target:
         for trace in samples.glob("*.pt.trace.json.gz"):

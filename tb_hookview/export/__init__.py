@@ -9,6 +9,7 @@ from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
 from tb_hookview.export.counting import Counter
 from tb_hookview.export.destination import check, new_file, new_folder
+from tb_hookview.export.trace_file import write_perfetto
 from tb_hookview.loading import load
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.progress import Progress, silent
@@ -88,8 +89,6 @@ def export(
     analysis = load(chosen.path, say)
     report = build_report(analysis, steps).with_warnings(chosen.warnings)
     if wanted == PERFETTO:
-        from tb_hookview.export.trace_file import write_perfetto
-
         with new_file(out) as partial:
             write_perfetto(partial, select(analysis, steps), report, say)
     elif one_file:

@@ -1,7 +1,7 @@
 """From a trace file to its analysis and its report, through the cache.
 
-What makes them is imported as it is needed: a cached report is loaded without numpy, rules and
-reader, which take longer to import than it takes to read.
+Two imports wait until they are needed: a cached report is loaded without numpy, rules and reader,
+which take longer to import than it takes to read, and without processes of our own.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tb_hookview.cache import Cache, Source, later, opened, source_of
-from tb_hookview.errors import TraceError, UsageError
+from tb_hookview.cache import Cache, opened, source_of
+from tb_hookview.errors import TraceError
 from tb_hookview.loading import reports
-from tb_hookview.progress import Count, Progress, silent, uncounted
+from tb_hookview.progress import Count, Progress, uncounted
 from tb_hookview.trace.plan import SMALLEST_SHARE
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
@@ -23,13 +23,11 @@ from tb_hookview.workers.count import processes
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
-    from tb_hookview.analysis.selection import Selection
+    from tb_hookview.loading.analyzer import Analyzer
     from tb_hookview.report.result import Report
-    from tb_hookview.trace import Trace
     from tb_hookview.workers.pool import Workers
 
-CACHED_FROM = 1 << 15
-"""Traces of fewer bytes as stored are read as quickly as their columns are."""
+_ANALYZER = "tb_hookview.loading.analyzer"
 
 
 class Loader:
@@ -63,21 +61,7 @@ class Loader:
         Raises:
             TraceError: the file cannot be read, or is no trace.
         """
-        from tb_hookview.analysis.analysis import analyze_trace
-        from tb_hookview.loading import columns
-
-        say = progress or silent
-        source = self._source_of_columns(file)
-        trace = columns.load(source, file.address) if source else None
-        if trace is None:
-            trace = self._read(file, say, count)
-            if source:
-                read, missing = trace, source
-                later(lambda: columns.store(missing, read))
-        else:
-            count(trace.event_count)
-        say("attribution", None)
-        return analyze_trace(trace)
+        return self._analyzer.analysis(file, progress, count)
 
     def report(
         self,
@@ -99,34 +83,13 @@ class Loader:
             TraceError: the file cannot be read, or is no trace.
         """
         analyze = analysis or (lambda: self.analysis(file, progress))
-
-        def selection() -> Selection:
-            from tb_hookview.analysis.selection import select
-
-            return select(analyze(), steps)
-
         source = source_of(file, self._cache)
         report = reports.load(source, file.address, steps) if source else None
         if report is None:
-            report = self._build(file, analyze, source, steps)
-        return report.loaded_by(selection)
-
-    def _build(
-        self,
-        file: TraceFile,
-        analyze: Callable[[], Analysis],
-        source: Source | None,
-        steps: Sequence[str] | None,
-    ) -> Report:
-        """Build a report, and store it for the next time."""
-        if "tb_hookview.report.build" not in sys.modules:
-            self.prepare(file)
-        from tb_hookview.report.build import build_report
-
-        report = build_report(analyze(), steps)
-        if source:
-            later(lambda: reports.store(source, steps, report))
-        return report
+            if _ANALYZER not in sys.modules:
+                self.prepare(file)
+            report = self._analyzer.report(analyze(), steps, source)
+        return report.loaded_by(lambda: self._analyzer.selection(analyze(), steps))
 
     def fill(self, file: TraceFile) -> bool:
         """Cache columns and report of a trace file, and be done only then.
@@ -139,27 +102,7 @@ class Loader:
             UsageError: it cannot be cached.
             OSError: the cache cannot be written.
         """
-        from tb_hookview.analysis.analysis import analyze_trace
-        from tb_hookview.loading import columns
-        from tb_hookview.report.build import build_report
-
-        source = source_of(file, self._cache)
-        if source is None:
-            self._read(file, silent, uncounted)  # and so say what is wrong with it
-            reason = "it is no ordinary file, or caching is off"
-            raise UsageError(f"{file.address}: cannot be cached; {reason}")
-        of_columns = self._source_of_columns(file)
-        trace = columns.load(of_columns, file.address) if of_columns else None
-        complete = trace is not None or of_columns is None
-        if complete and reports.load(source, file.address, None):
-            return False
-        trace = trace or self._read(file, silent, uncounted)
-        if not complete and of_columns:
-            complete = columns.store(of_columns, trace)
-        if not (reports.store(source, None, build_report(analyze_trace(trace))) and complete):
-            reason = "it was written to meanwhile, or is larger than the cache may be"
-            raise UsageError(f"{file.address}: cannot be cached; {reason}")
-        return True
+        return self._analyzer.fill(file)
 
     def prepare(self, file: TraceFile) -> None:
         """Start the other processes that reading a file is worth.
@@ -177,22 +120,16 @@ class Loader:
             return 0
         return max(0, min(shares, self._processes) - 1)
 
-    def _read(self, file: TraceFile, say: Progress, count: Count) -> Trace:
-        from tb_hookview.trace.reader import read_trace
+    @cached_property
+    def _analyzer(self) -> Analyzer:
+        from tb_hookview.loading.analyzer import Analyzer
 
-        workers = self._workers if self._others(file) else None
-        return read_trace(file, say, count, limits=self._limits, workers=workers)
+        return Analyzer(
+            self._limits, self._cache, lambda file: self._workers if self._others(file) else None
+        )
 
     @cached_property
     def _workers(self) -> Workers:
         from tb_hookview.workers.pool import Workers
 
         return Workers(self._processes - 1, "tb_hookview.trace.shares")
-
-    def _source_of_columns(self, file: TraceFile) -> Source | None:
-        """What is cached of a file; None where that is as quickly read itself."""
-        try:
-            small = file.size < CACHED_FROM
-        except (OSError, ValueError):  # the reader says what is wrong with it
-            return None
-        return None if small else source_of(file, self._cache)

@@ -1,8 +1,4 @@
-"""Docstrings of fields, read from a module's source.
-
-By itself, since only documentation asks for them: `ast` and `inspect` take longer to import than a
-cached report takes to read.
-"""
+"""Docstrings of fields, read from a module's source."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tb_hookview.schema.docstrings import docstrings
 from tb_hookview.schema.units import UNIT
 
 
@@ -56,8 +57,6 @@ def _unit(annotation: Any) -> str | None:
 
 def _descriptions(of: type) -> dict[str, str]:
     """Docstrings of the fields of a type and of those that it inherits from."""
-    from tb_hookview.schema.docstrings import docstrings
-
     found: dict[str, str] = {}
     for base in reversed(of.__mro__):
         if issubclass(base, msgspec.Struct) and base is not msgspec.Struct:

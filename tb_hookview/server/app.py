@@ -8,7 +8,6 @@ from pathlib import Path
 
 from flask import Flask, Response, request
 
-import tb_hookview
 from tb_hookview.loading import Loader
 from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
@@ -19,6 +18,7 @@ from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
 from tb_hookview.trace import TraceFile
 from tb_hookview.trace.source.discovery import Listing
+from tb_hookview.version import __version__
 
 
 def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> Flask:
@@ -67,7 +67,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
 def _runs(logdir: Path | None, found: Listing) -> Runs:
     return Runs(
         logdir="" if logdir is None else answers.as_text(str(logdir)),
-        version=tb_hookview.__version__,
+        version=__version__,
         runs=describe_runs(found.runs),
         left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
     )

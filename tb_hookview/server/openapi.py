@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-import tb_hookview
 from tb_hookview.report.module.calls import MEASURES
 from tb_hookview.report.module.detail import MOST_PATHS
 from tb_hookview.report.module.search import MOST_TEXT
@@ -35,6 +34,7 @@ from tb_hookview.server.tables import ARROW, FURTHEST
 from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.query import DEFAULT, MOST, OPERATORS
+from tb_hookview.version import __version__
 
 _NAME = {"type": "string", "minLength": 1}
 _TIME = {"type": "number", "minimum": -LONGEST_US, "maximum": LONGEST_US}
@@ -233,7 +233,7 @@ def build() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "HOOKVIEW",
-            "version": tb_hookview.__version__,
+            "version": __version__,
             "description": "Below data/plugin/hookview in TensorBoard, below / with hookview serve."
             " Times are microseconds, sizes bytes.",
         },

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from flask import Flask, Response, send_from_directory
 
-import tb_hookview
-
-STATIC = Path(tb_hookview.__file__).resolve().parent / "static"
+STATIC = Path(__file__).resolve().parents[1] / "static"
 """Where the build of frontend/ leaves the page."""
 
 _NOT_BUILT = """<!doctype html>

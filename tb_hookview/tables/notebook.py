@@ -7,6 +7,7 @@ direction to itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from operator import itemgetter
 from typing import Any
 
@@ -155,8 +156,6 @@ def _written(value: Any) -> str:
 
 def _text(text: str) -> str:
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
-    from html import escape  # its table of entities is long, and notebooks are few
-
     return f"<bdi>{escape(cut)}</bdi>"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,9 +115,6 @@ def _read_together(
 
 def _awaited(other: Future[Decoded | None], say: Progress) -> Decoded | None:
     """Wait for a share; None where its process failed. Whoever gave up says so in `say`."""
-    from concurrent.futures import CancelledError
-    from concurrent.futures import TimeoutError as NotYet
-
     while True:
         say("decoding", 1.0)
         try:

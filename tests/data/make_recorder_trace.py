@@ -1,4 +1,4 @@
-"""Record the small training run that `tests/analysis/test_earlier_recorder.py` reads.
+"""Record the small training run that `tests/report/test_earlier_recorder.py` reads.
 
     python tests/data/make_recorder_trace.py tests/data/recorder_v1.pt.trace.json.gz
 

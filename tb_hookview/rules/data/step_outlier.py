@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import mean, median, pstdev
 
 import numpy as np
 
@@ -38,8 +39,6 @@ def _find(context: Context) -> Iterator[Occurrence]:
     ]
     if len(rows) < _AT_LEAST:
         return
-    from statistics import mean, median, pstdev  # five more modules, for long traces alone
-
     usual = median(row.duration_us for row in rows)
     spread = mean(row.duration_us for row in rows) + 3 * pstdev(row.duration_us for row in rows)
     for step, row in zip(steps, rows, strict=True):
@@ -64,8 +63,6 @@ def _unusual_gaps(context: Context, step: int) -> Int:
 
 
 def _evidence(row: schema.Step, rows: list[schema.Step], usual: float) -> str:
-    from statistics import median
-
     grown = {
         said: getattr(row, part) - median(getattr(other, part) for other in rows)
         for part, said in _PARTS.items()

@@ -17,7 +17,7 @@ from shared_traces import all_traces, shared_trace
 import tb_hookview as hookview
 from tb_hookview.cache import Cache, source_of
 from tb_hookview.errors import NotFoundError, TraceError
-from tb_hookview.loading import load, loader, reports
+from tb_hookview.loading import analyzer, load, reports
 from tb_hookview.report.build import build_report
 from tb_hookview.trace import LocalFile, reader
 
@@ -60,7 +60,7 @@ def test_every_report_is_the_same(
     cache: Cache, written: Written, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     plain = uncached(monkeypatch, path)
-    monkeypatch.setattr(loader, "CACHED_FROM", 0)
+    monkeypatch.setattr(analyzer, "CACHED_FROM", 0)
     cold = hookview.analyze(path)
     written()
     warm = hookview.analyze(path)

@@ -1,0 +1,39 @@
+"""Fixtures: a cache of a test's own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tb_hookview.cache import Cache, opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of this test's own, which the environment names; it is not there yet."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("HOOKVIEW_CACHE", str(folder))
+    monkeypatch.delenv("HOOKVIEW_CACHE_LIMIT", raising=False)
+    return folder
+
+
+@pytest.fixture
+def cache(folder: Path) -> Cache:
+    cache = opened()
+    assert cache is not None
+    return cache
+
+
+@pytest.fixture
+def written() -> Callable[[], None]:
+    """Waits until what is stored in the background is stored."""
+
+    def wait() -> None:
+        for thread in threading.enumerate():
+            if thread.name == "hookview-cache":
+                thread.join()
+
+    return wait
