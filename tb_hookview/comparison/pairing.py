@@ -22,7 +22,8 @@ WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoin
 def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]) -> list[RowPair]:
     """Match rows of two tables by keys, the surest first.
 
-    Every row is in exactly one match. Two rows match by a key that no other row has that is still without a partner, on either side.
+    Every row is in exactly one match. Two rows match by a key that no other row without a partner
+    has, on either side.
     """
     partner: dict[int, int] = {}
     left, right = list(range(len(base))), list(range(len(other)))

@@ -50,7 +50,7 @@ class Net(nn.Module):
 
 
 def recorded(folder: Path, **options: Any) -> tuple[profile, dict[str, Operator]]:
-    """What torch says of three or four steps, and our rows by name."""
+    """Torch's averages of three or four steps, and our rows by name."""
     torch.manual_seed(0)
     net = Net()
     optimizer = torch.optim.AdamW(net.parameters())

@@ -1,4 +1,4 @@
-"""Attribution on real traces: what made each node, and the same trace as other versions write it.
+"""Attribution on real traces, also as other versions of torch write them.
 
 A trace of torch 2 with Python stacks is rewritten as torch 1.8 or Lightning would have it. Where
 its own modules are known, those must come out the same.
@@ -68,7 +68,7 @@ def _times(modules: Iterable[Module], of: Callable[[Module], float | None]) -> d
     ],
 )
 def test_every_numbered_node_has_the_operator_that_made_it(name: str) -> None:
-    """Of torch 1.8 to 2.x; where arrows lead from one to the other, they say the same."""
+    """Of torch 1.8 to 2.x; arrows between the two agree where present."""
     analysis = load(shared_traces.shared_trace(name))
     nodes = analysis.nodes
     numbered = analysis.host.sequence[nodes.row] >= 0

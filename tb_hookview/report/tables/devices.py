@@ -39,7 +39,7 @@ class Use(NamedTuple):
     """Time of some device events, nanoseconds."""
 
     span: int
-    """From the first start to the last end."""
+    """Time from the first start to the last end."""
     busy: int
     """Any of it ran."""
     compute: int
