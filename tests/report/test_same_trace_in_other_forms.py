@@ -99,8 +99,11 @@ def _stem(name: str) -> str:
 
 
 def test_without_evaluate_rows_and_arrows_modules_come_out_the_same(tmp_path: Path) -> None:
-    """As torch 1.8 writes it: what an evaluation launches outside of the node's own row, sums of
-    gradients and a reducer's work, is then in no node. The node's own work is all there."""
+    """Modules are the same in the form of torch 1.8.
+
+    Device events launched outside of a node's own row (sums of gradients, a reducer's) are then in
+    no node; those of the node's own row all are.
+    """
     rows = [
         row
         for row in _rows()
