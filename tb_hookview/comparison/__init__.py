@@ -1,1 +1,1 @@
-"""What changed between two reports."""
+"""Changes between two reports."""

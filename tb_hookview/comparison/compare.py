@@ -1,4 +1,4 @@
-"""What changed between two reports. All numbers are per step."""
+"""Changes between two reports. All numbers are per step."""
 
 from __future__ import annotations
 

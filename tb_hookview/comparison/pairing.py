@@ -1,4 +1,4 @@
-"""Which row of one report is which row of another."""
+"""Pairs of rows of two reports that are the same row."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoin
 
 
 def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]) -> list[RowPair]:
-    """Match rows of two tables, the surest key first; every row is in exactly one match.
+    """Match rows of two tables by keys, the surest first.
 
-    Two rows match by a key that no other row has that is still without a partner, on either side.
+    Every row is in exactly one match. Two rows match by a key that no other row without a partner
+    has, on either side.
     """
     partner: dict[int, int] = {}
     left, right = list(range(len(base))), list(range(len(other)))
@@ -38,7 +39,7 @@ def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]
 
 
 def pair_modules(base: Sequence[Module], other: Sequence[Module]) -> list[RowPair]:
-    """Match modules: by path and class, by class and order, by the end of the path, by path.
+    """Match modules by path and class, class and order, path end, path.
 
     Only labels of Python stacks (`Linear_3`) are matched by order: their numbers begin at 0 in
     every process. Of paths the longest end counts that names one module on each side, so that a
@@ -83,13 +84,13 @@ def _by_path(modules: Sequence[Module]) -> list[Hashable | None]:
 
 
 def same_place(base: Module, other: Module) -> bool:
-    """Whether two modules that match stand where they stood; new numbers of labels are no move."""
+    """Whether two matched modules have the same path, apart from label numbers."""
     labels = _is_label(base) and _is_label(other)
     return labels or _parts(base.path) == _parts(other.path)
 
 
 def _names_module(end: tuple[str, ...]) -> bool:
-    """Whether the end of a path says anything: the place in a list alone does not."""
+    """Whether the end of a path names more than the index in a list."""
     return not all(part.isdigit() for part in end)
 
 
@@ -102,7 +103,7 @@ def _is_label(module: Module) -> bool:
 
 
 def _count(names: Iterator[str | None]) -> Iterator[int]:
-    """How often each name was there before."""
+    """Number of times that each name was there before."""
     seen: Counter[str | None] = Counter()
     for name in names:
         yield seen[name]

@@ -1,4 +1,4 @@
-"""Numbers of a row or of a whole report, held against those of another."""
+"""Numbers of a row or of a whole report on both sides."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reading:
         return sum(known) / self.steps if known and len(known) == len(numbers) else None
 
     def idle(self) -> dict[str, float] | None:
-        """Mean idle time of the devices by cause; None where a step does not hold it."""
+        """Mean idle time of the devices by cause; None where a step lacks it."""
         parts = [msgspec.structs.asdict(step.idle) for step in self.report.steps if step.idle]
         if not parts or len(parts) < len(self.report.steps):
             return None
@@ -63,14 +63,14 @@ class Reading:
         return self.mean("forward_us")
 
     def omitted_kernels(self) -> float | None:
-        """Device time of the names that the table of kernels leaves out; None without any work."""
+        """Device time of the names that the table of kernels omits; None without device events."""
         omitted = self.report.kernels_omitted
         if omitted is not None:
             return self.per_step(omitted.total_us)
         return 0.0 if self.report.kernels else None
 
     def by_kind(self) -> dict[str, float]:
-        """Device time by kind of work; kinds without any are left out."""
+        """Device time by kernel class, without classes that have none."""
         return {k: us / self.steps for k, us in self.report.totals.device_us_by_kind.items()}
 
 
@@ -86,7 +86,7 @@ def rows_of(
 
 
 def row_id(base_id: int | str | None, other_id: int | str | None) -> str:
-    """Id of a row of the comparison, from the ids of its rows in both reports."""
+    """Id of a row of the comparison, from its ids in both reports."""
     base, other = ("" if number is None else number for number in (base_id, other_id))
     return f"{base}|{other}"
 
@@ -101,7 +101,7 @@ def each(
 def status_of(
     base: object | None, other: object | None, *, moved: bool, pairs: Iterable[Pair]
 ) -> Status:
-    """What became of a row; `moved` counts where both sides have it."""
+    """Status of a row; `moved` counts where both sides have it."""
     if base is None:
         return "appeared"
     if other is None:
@@ -118,7 +118,7 @@ def on_both(
     other: Row | None,
     number: Callable[[Reading, Row], float | None],
 ) -> Pair:
-    """A number of a row on both sides; what is on one side alone costs nothing on the other."""
+    """A number of a row on both sides; a missing row costs nothing."""
     before = None if base is None else number(left, base)
     after = None if other is None else number(right, other)
     if base is None:
@@ -141,7 +141,7 @@ def pair(base: float | None, other: float | None) -> Pair:
 def module_numbers(
     base: Sequence[Module], other: Sequence[Module], matches: Sequence[RowPair]
 ) -> tuple[dict[str | None, Hashable], dict[str | None, Hashable]]:
-    """The number of the match that each path of a side is in, the same for both of a match."""
+    """Number of the match of each path, by side."""
     numbers: tuple[dict[str | None, Hashable], dict[str | None, Hashable]] = ({}, {})
     for number, match in enumerate(matches):
         for side, row in enumerate(rows_of(base, other, match)):

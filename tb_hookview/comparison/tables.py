@@ -1,10 +1,11 @@
-"""What changed of syncs, kernels and findings between two reports."""
+"""Changes of syncs, kernels and findings between two reports."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -33,6 +34,14 @@ from tb_hookview.schema import (
 
 _FRAMEWORK = re.compile(r"(.*[/\\])?(torch|functorch)[/\\]")
 _LINE = re.compile(r"\(\d+\)")
+_Row = TypeVar("_Row")
+
+
+def _pair_rows(
+    base: Sequence[_Row], other: Sequence[_Row], keys: Sequence[Keys[_Row]]
+) -> list[tuple[_Row | None, _Row | None]]:
+    """Pair the rows of two tables, the surest key first."""
+    return [rows_of(base, other, match) for match in pair_up(base, other, keys)]
 
 
 class _SyncGroup(Struct, frozen=True):
@@ -55,7 +64,7 @@ class _SyncGroup(Struct, frozen=True):
 
 
 def sync_changes(left: Reading, right: Reading, modules: Sequence[RowPair]) -> list[SyncChange]:
-    """Match syncs by cause and call site, then by what of the site has not moved."""
+    """Match syncs by cause and call site, then by the unmoved site parts."""
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     base, other = (
         _group_syncs(side.report.syncs, known)
@@ -66,8 +75,7 @@ def sync_changes(left: Reading, right: Reading, modules: Sequence[RowPair]) -> l
         each(lambda group: (group.cause, group.place)),
         each(lambda group: (group.cause, group.site.node, group.site.operator)),
     ]
-    matches = pair_up(base, other, keys)
-    changes = [_sync_change(left, right, *rows_of(base, other, match)) for match in matches]
+    changes = [_sync_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
     return sorted(
         changes, key=lambda row: (-abs(row.blocked_us.change or 0.0), -abs(row.count.change or 0.0))
     )
@@ -132,8 +140,8 @@ def _sync_change(
 def kernel_changes(left: Reading, right: Reading) -> list[KernelChange]:
     """Match kernels by name."""
     base, other = left.report.kernels, right.report.kernels
-    matches = pair_up(base, other, [each(lambda kernel: (kernel.name, kernel.kind, kernel.event))])
-    changes = [_kernel_change(left, right, *rows_of(base, other, match)) for match in matches]
+    keys: list[Keys[Kernel]] = [each(lambda kernel: (kernel.name, kernel.kind, kernel.event))]
+    changes = [_kernel_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
     return sorted(changes, key=lambda row: -abs(row.total_us.change or 0.0))
 
 
@@ -184,8 +192,7 @@ def finding_changes(
         each(lambda found: None if found.module is None else (found.finding.rule, found.module)),
         each(lambda found: found.finding.rule),
     ]
-    matches = pair_up(base, other, keys)
-    changes = [_finding_change(left, right, *rows_of(base, other, match)) for match in matches]
+    changes = [_finding_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
     return sorted(changes, key=lambda row: -abs(row.cost_us.change or 0.0))
 
 

@@ -32,10 +32,10 @@ __all__ = ["FORMATS", "export", "format_of"]
 
 
 def format_of(out: Path) -> str:
-    """The format that the end of a name asks for.
+    """The format of a file name's suffix.
 
     Raises:
-        UsageError: it asks for none.
+        UsageError: it names none.
     """
     try:
         return _SUFFIXES[out.suffix.lower()]
@@ -65,7 +65,7 @@ def export(
         worker: as for `analyze`.
         steps: as for `analyze`; rows of other steps are left out.
         force: replace what is there.
-        progress: called with the stage of the work and the fraction of it done.
+        progress: called with the stage and the fraction of it done.
 
     Returns:
         The trace that was read.
@@ -103,7 +103,7 @@ def export(
 
 
 def _check_wanted(form: str, names: Sequence[str]) -> None:
-    """Say at once what cannot be made."""
+    """Reject what cannot be made."""
     if form not in FORMATS:
         raise UsageError(f"no format {form!r}; there are {', '.join(FORMATS)}")
     if form == PERFETTO and names:

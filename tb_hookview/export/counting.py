@@ -1,4 +1,4 @@
-"""How far the writing is."""
+"""Progress of writing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tb_hookview.progress import Progress
 
 
 class Counter:
-    """Reports progress as a share of the rows expected; a few more than expected do no harm."""
+    """Reports progress as a share of the rows expected, at most 1."""
 
     def __init__(self, stage: str, expected: int, progress: Progress) -> None:
         self._stage, self._expected, self._progress = stage, max(expected, 1), progress

@@ -1,4 +1,4 @@
-"""Where an export goes: it appears under its name when it is whole, and not before."""
+"""The destination of an export, which appears only when it is whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_hookview.errors import UsageError
 
 
 def check(out: Path, *, folder: bool, force: bool) -> None:
-    """Say at once, before any work, that an export would not be welcome.
+    """Reject a destination before anything is read.
 
     Raises:
         UsageError: `out` is there already and `force` is not set (an empty folder is no obstacle),
@@ -33,7 +33,7 @@ def check(out: Path, *, folder: bool, force: bool) -> None:
 
 @contextmanager
 def new_file(out: Path) -> Iterator[Path]:
-    """Give the path of a file to write, which becomes `out` as the block ends well.
+    """Give the path of a file that becomes `out` when the block succeeds.
 
     Raises:
         UsageError: it cannot be written.
@@ -45,7 +45,7 @@ def new_file(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """Give the path of a folder to write files into, which become those of `out` at the end.
+    """Give the path of a folder whose files move to `out` when the block succeeds.
 
     Other files that `out` holds stay as they are.
 

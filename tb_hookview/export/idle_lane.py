@@ -1,4 +1,4 @@
-"""When each device had nothing to do, and why: the causes of the report's `device_idle_us`."""
+"""Idle time of each device by cause, as in the report's `device_idle_us`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def idle_slices(selection: Selection) -> dict[int, list[Slice]]:
 
 
 def _windows(selection: Selection) -> list[tuple[str | None, int, int]]:
-    """Name and bounds of the chosen steps, and of what lies outside of all where all is chosen."""
+    """Name and bounds of the chosen steps, and of the time outside them.
+
+    Time outside counts where the whole trace is chosen.
+    """
     steps, gaps = selection.analysis.steps, selection.analysis.gaps
     windows = [(steps.name[i], *steps.window[i].tolist()) for i in selection.steps]
     if selection.chosen is None and len(gaps):
@@ -38,11 +41,11 @@ def _windows(selection: Selection) -> list[tuple[str | None, int, int]]:
 
 def _slice(analysis: Analysis, gap: int, start: int, end: int, step: str | None) -> Slice:
     gaps = analysis.gaps
-    call, work = int(gaps.row[gap]), int(gaps.device_event[gap])
+    call, event = int(gaps.row[gap]), int(gaps.device_event[gap])
     arguments: list[tuple[str, Value]] = [] if step is None else [("step", step)]
     if call >= 0:
         arguments.append(("call", analysis.host.name(call)))
-    if work >= 0:
-        name = int(analysis.trace.events.name[analysis.device_events.event[work]])
+    if event >= 0:
+        name = int(analysis.trace.events.name[analysis.device_events.event[event]])
         arguments.append(("ended_by", analysis.trace.strings[name]))
     return Slice(start, end, Cause(int(gaps.cause[gap])).name.lower(), IDLE, arguments)

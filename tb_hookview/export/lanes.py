@@ -1,4 +1,4 @@
-"""What the analysis adds, as lanes under one heading: `HOOKVIEW` in Perfetto's list of tracks."""
+"""Lanes of the analysis under one heading of Perfetto's tracks: `HOOKVIEW`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import TimeSet
 from tb_hookview.export.idle_lane import idle_slices
 from tb_hookview.export.nested_backward import backward_slices, module_label
 from tb_hookview.export.nesting import leaving
@@ -69,7 +69,7 @@ def _steps(selection: Selection, report: Report) -> list[Slice]:
 
 
 def _phases(selection: Selection) -> list[Slice]:
-    """Time of each phase, cut at the bounds of steps; `other` is the rest of a step."""
+    """Time of each phase, cut at step bounds; `other` is a step's rest."""
     analysis = selection.analysis
     times = list(analysis.phases.time)
     found: list[Slice] = []
@@ -87,7 +87,7 @@ def _phases(selection: Selection) -> list[Slice]:
     return sorted(found)
 
 
-def _phase_slices(times: list[Int], arguments: Iterable[tuple[str, Value]]) -> list[Slice]:
+def _phase_slices(times: list[TimeSet], arguments: Iterable[tuple[str, Value]]) -> list[Slice]:
     return [
         Slice(start, end, Phase(number).name.lower(), PHASE, arguments)
         for number, time in enumerate(times)
@@ -96,11 +96,11 @@ def _phase_slices(times: list[Int], arguments: Iterable[tuple[str, Value]]) -> l
 
 
 def _forward(selection: Selection) -> dict[int, list[Slice]]:
-    """Calls of modules outside the backward pass, by thread; the call tree's order nests them."""
+    """Calls of modules outside backward, by thread, in the call tree's order."""
     analysis = selection.analysis
-    call_tree, ranges, modules = analysis.call_tree, analysis.module_calls, analysis.modules
-    rows = np.flatnonzero((ranges.module >= 0) & (analysis.row_node < 0) & selection.rows)
-    columns = (call_tree.thread, call_tree.start, call_tree.end, ranges.module)
+    call_tree, module_calls, modules = analysis.call_tree, analysis.module_calls, analysis.modules
+    rows = np.flatnonzero((module_calls.module >= 0) & (analysis.row_node < 0) & selection.rows)
+    columns = (call_tree.thread, call_tree.start, call_tree.end, module_calls.module)
     lanes: dict[int, list[Slice]] = defaultdict(list)
     for thread, start, end, module in zip(*(c[rows].tolist() for c in columns), strict=True):
         path = modules.path[module]
@@ -110,7 +110,7 @@ def _forward(selection: Selection) -> dict[int, list[Slice]]:
 
 
 def _syncs(selection: Selection, report: Report) -> list[Slice]:
-    """Waits of the host, as the report lists them, with their exact times."""
+    """Syncs of the host, as the report lists them, with their exact times."""
     syncs, chosen = selection.analysis.syncs, np.flatnonzero(selection.syncs)
     times = zip(syncs.start[chosen].tolist(), syncs.end[chosen].tolist(), strict=True)
     slices = [
@@ -121,7 +121,7 @@ def _syncs(selection: Selection, report: Report) -> list[Slice]:
 
 
 def _arguments(row: msgspec.Struct, *without: str) -> list[tuple[str, Value]]:
-    """Fields of a row of the report that the trace holds; nested ones named with a dot."""
+    """Known fields of a row of the report; nested ones named with a dot."""
     return list(_flat(msgspec.to_builtins(row), without))
 
 

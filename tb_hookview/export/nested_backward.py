@@ -1,4 +1,4 @@
-"""The backward pass as modules see it: each thread's node evaluations, wrapped into their modules.
+"""The backward pass by module: each thread's node evaluations, wrapped into their modules.
 
     nodes      [a.1 ][a.1 ][a.0 ]   [a.1 ][?]           module of each
     lane       [------- a ------]   [- a-]
@@ -22,7 +22,8 @@ from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup, nearest_above
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, ModuleIndex, Nanoseconds, TreeRow
+from tb_hookview.arrays.units import to_us
 from tb_hookview.export.packets import Slice
 
 MODULE, NODE, RECOMPUTE = "hookview.backward", "hookview.node", "hookview.recompute"
@@ -68,7 +69,7 @@ class _Placed(NamedTuple):
 
 
 def _bases(above: list[int], depth: list[int]) -> Int:
-    """Slices around each row and its modules: those around the row above it, and that row."""
+    """Number of slices around each row and its modules."""
     base: list[int] = []
     for parent in above:
         base.append(base[parent] + depth[parent] + 2 if parent >= 0 else 0)
@@ -76,7 +77,7 @@ def _bases(above: list[int], depth: list[int]) -> Int:
 
 
 def _module_slices(
-    analysis: Analysis, rows: Int, above: Int, owner: Int, base: Int
+    analysis: Analysis, rows: TreeRow, above: Int, owner: ModuleIndex, base: Int
 ) -> Iterator[tuple[int, _Placed]]:
     """Slices of modules, each with the number of its first row."""
     call_tree, modules = analysis.call_tree, analysis.modules
@@ -98,44 +99,40 @@ def _module_slices(
         yield first, _Placed(begin, -until, depth, 2 * first, piece)
 
 
-def _rows(selection: Selection) -> Int:
-    """Forest positions of node evaluations, and of modules' calls within them."""
+def _rows(selection: Selection) -> TreeRow:
+    """Rows of the call tree: node evaluations, and modules' calls within them."""
     analysis = selection.analysis
     again = (analysis.module_calls.module >= 0) & (analysis.row_node >= 0)
     again[analysis.nodes.row] = True
     return np.flatnonzero(again & selection.rows)
 
 
-def _numbering(analysis: Analysis, rows: Int) -> Int:
+def _numbering(analysis: Analysis, rows: TreeRow) -> Int:
     number = np.full(len(analysis.call_tree), -1, np.int64)
     number[rows] = np.arange(len(rows))
     return number
 
 
-def _around(analysis: Analysis, rows: Int) -> Int:
+def _around(analysis: Analysis, rows: TreeRow) -> TreeRow:
     wanted = np.zeros(len(analysis.call_tree), bool)
     wanted[rows] = True
     return nearest_above(analysis.call_tree.parent, wanted)[rows]
 
 
-def _describe(selection: Selection, rows: Int) -> list[Slice]:
+def _describe(selection: Selection, rows: TreeRow) -> list[Slice]:
     """The slice of each row itself: a node's evaluation, or a module's call within one."""
     analysis = selection.analysis
+    launcher = analysis.device_attribution.node
+    launched = selection.device_events & (launcher >= 0)
     device = np.bincount(
-        analysis.device_attribution.node[
-            selection.device_events & (analysis.device_attribution.node >= 0)
-        ],
-        analysis.device_events.duration[
-            selection.device_events & (analysis.device_attribution.node >= 0)
-        ],
-        len(analysis.nodes),
+        launcher[launched], analysis.device_events.duration[launched], len(analysis.nodes)
     )
     number = np.full(len(analysis.call_tree), -1, np.int64)
     number[analysis.nodes.row] = np.arange(len(analysis.nodes))
     return [_slice(analysis, row, int(number[row]), device) for row in rows.tolist()]
 
 
-def _slice(analysis: Analysis, row: int, node: int, device: Int) -> Slice:
+def _slice(analysis: Analysis, row: int, node: int, device: Nanoseconds) -> Slice:
     start, end = int(analysis.call_tree.start[row]), int(analysis.call_tree.end[row])
     if node < 0:
         module = int(analysis.module_calls.module[row])
@@ -143,10 +140,10 @@ def _slice(analysis: Analysis, row: int, node: int, device: Int) -> Slice:
         label = f"{module_label(path)} again"
         return Slice(start, end, label, RECOMPUTE, (("module", path),))
     arguments: list[tuple[str, str | float]] = [
-        ("self_host_us", int(analysis.nodes.self_host[node]) / 1000)
+        ("self_host_us", to_us(analysis.nodes.self_host[node]))
     ]
     if analysis.launches_known:
-        arguments.append(("device_us", float(device[node]) / 1000))
+        arguments.append(("device_us", to_us(device[node])))
     module = int(analysis.attribution.node_module[node])
     if module >= 0:
         arguments.append(("module", analysis.modules.path[module]))

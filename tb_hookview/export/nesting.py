@@ -1,4 +1,4 @@
-"""Which rows of a track have to leave it so that the others nest."""
+"""Find the rows that must leave a track so that the others nest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 
 def leaving(spans: Iterable[tuple[int, int]]) -> list[bool]:
-    """Say of each span (start and end, by start and then longest first) whether it has to leave.
+    """Whether each span has to leave.
+
+    Spans are (start, end), by start and then longest first.
 
     Of two spans that cross, the shorter one leaves: a row around most of a thread may be crossed by
     a short one at its edge, and all that lies in it should stay where it is looked for.

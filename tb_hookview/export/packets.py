@@ -119,11 +119,11 @@ class PacketWriter:
         self._count(self._begun)
         self._packets = self._begun = 0
 
-    def _first_packet(self, moment: int) -> None:
+    def _first_packet(self, origin: int) -> None:
         packet = self._packet()
         packet.sequence_flags = _CLEARED
         packet.trace_packet_defaults.timestamp_clock_id = _CLOCK
-        packet.clock_snapshot.clocks.add(clock_id=_CLOCK, timestamp=moment)
+        packet.clock_snapshot.clocks.add(clock_id=_CLOCK, timestamp=origin)
         packet.clock_snapshot.primary_trace_clock = _CLOCK
 
     def _packet(self) -> Any:
@@ -135,9 +135,9 @@ class PacketWriter:
         packet.sequence_flags = _NEEDED
         return packet
 
-    def _close(self, lane: _Lane, moment: int | None) -> None:
-        """End the slices of a lane that are over at a moment; all of them where it is None."""
-        while lane.running and (moment is None or lane.running[-1][1] <= moment):
+    def _close(self, lane: _Lane, time: int | None) -> None:
+        """End the slices of a lane that end by a time; all for None."""
+        while lane.running and (time is None or lane.running[-1][1] <= time):
             packet = self._packet()
             packet.timestamp = lane.running.pop()[1] + self._shift
             packet.track_event.type = _END
@@ -176,7 +176,7 @@ class PacketWriter:
 
 
 def _fitting(lanes: list[_Lane], piece: Slice) -> _Lane | None:
-    """The lane in which a slice nests; the innermost slice around it is the one begun last."""
+    """The lane in which a slice nests, by the slice around it begun last."""
     found, began = None, None
     for lane in lanes:
         if not lane.running:

@@ -1,4 +1,4 @@
-"""The trace's own processes, threads and streams as tracks, and its rows as slices on them."""
+"""The trace's processes, threads and streams as tracks, its rows as slices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import EventRow
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
 from tb_hookview.schema import KINDS, Phase
@@ -30,7 +30,7 @@ _LARGEST = 2**31 - 1
 
 
 def write_threads(writer: PacketWriter, analysis: Analysis, rows: EventRows) -> None:
-    """Write every chosen row of the trace on a track of its own thread or stream."""
+    """Write every chosen row of the trace on its thread's or stream's track."""
     events, threads = analysis.trace.events, analysis.trace.threads
     chosen = np.flatnonzero(rows.chosen)
     start, duration, thread = (c[chosen] for c in (events.start, events.duration, events.thread))
@@ -97,13 +97,13 @@ def _number(text: str) -> int | None:
 
 
 def _flows(analysis: Analysis) -> dict[int, list[int]]:
-    """Arrows by row of the trace: from launches to work, from forward operators to nodes."""
-    call_tree, work, nodes = analysis.call_tree, analysis.device_events, analysis.nodes
+    """Arrows by row of the trace: launch to device event, forward operator to node."""
+    call_tree, device_events, nodes = analysis.call_tree, analysis.device_events, analysis.nodes
     forward_ops = nodes.forward_op
     tail = np.concatenate(
-        [lookup(call_tree.event, work.launch), lookup(call_tree.event, forward_ops)]
+        [lookup(call_tree.event, device_events.launch), lookup(call_tree.event, forward_ops)]
     )
-    head = np.concatenate([work.event, call_tree.event[nodes.row]])
+    head = np.concatenate([device_events.event, call_tree.event[nodes.row]])
     arrows = np.flatnonzero(tail >= 0)
     flows: dict[int, list[int]] = defaultdict(list)
     numbers = (arrows + 1).tolist()
@@ -116,7 +116,7 @@ def _flows(analysis: Analysis) -> dict[int, list[int]]:
 
 
 def _slices(
-    analysis: Analysis, rows: EventRows, mine: Int, flows: dict[int, list[int]]
+    analysis: Analysis, rows: EventRows, mine: EventRow, flows: dict[int, list[int]]
 ) -> Iterator[Slice]:
     """Slices of some rows, made a chunk at a time."""
     events, texts = analysis.trace.events, analysis.trace.strings.texts
@@ -134,8 +134,8 @@ def _slices(
         )
 
 
-def _arguments(analysis: Analysis, rows: EventRows, chunk: Int) -> Iterable[Any]:
-    """Arguments of each row of a chunk: what the trace and the analysis hold of it."""
+def _arguments(analysis: Analysis, rows: EventRows, chunk: EventRow) -> Iterable[Any]:
+    """Arguments of each row of a chunk, from the trace and the analysis."""
     events = analysis.trace.events
     numbers = {
         "correlation": (events.correlation, 0),

@@ -1,4 +1,4 @@
-"""An analysis as a Perfetto trace: the rows of the trace, and our lanes above them."""
+"""An analysis as a Perfetto trace: the trace's rows and the analysis' lanes."""
 
 from __future__ import annotations
 

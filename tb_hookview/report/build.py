@@ -1,9 +1,8 @@
-"""From an analysis to the report: sums over a selection, in microseconds."""
+"""Build the report: sums of an analysis over a selection, in microseconds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int, Nanoseconds
-from tb_hookview.arrays.units import to_us as microseconds
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds
+from tb_hookview.arrays.units import to_us
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
@@ -83,8 +82,8 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         path=path_as_text(trace.path),
         format=trace.format,
         events=trace.event_count,
-        start_us=microseconds(first),
-        duration_us=microseconds(last - first),
+        start_us=to_us(first),
+        duration_us=to_us(last - first),
         devices=_devices(analysis),
         rank=trace.rank,
         world_size=trace.world_size,
@@ -124,24 +123,22 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
     full = analysis.blocked_launches[selection.rows[analysis.blocked_launches]]
     by_kind = _by_kind(selection)
     on_cores = analysis.kinds.tensor_core
-    any_work = bool(len(analysis.device_events))
+    any_events = bool(len(analysis.device_events))
     return schema.Totals(
         device_busy_us=_busy(selection),
         backward_device_us=phase_device_us(selection, Phase.BACKWARD),
         forward_device_us=phase_device_us(selection, Phase.FORWARD),
         optimizer_device_us=phase_device_us(selection, Phase.OPTIMIZER),
         sync_count=len(syncs),
-        sync_blocked_us=microseconds(
-            (analysis.syncs.end - analysis.syncs.start)[selection.syncs].sum()
-        ),
+        sync_blocked_us=to_us((analysis.syncs.end - analysis.syncs.start)[selection.syncs].sum()),
         backward_sync_count=sum(sync.phase == "backward" for sync in syncs),
         device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
         queue_full_count=len(full) if known else None,
-        queue_full_us=microseconds(analysis.call_tree.duration[full].sum()) if known else None,
+        queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,
         device_us_by_kind=microseconds_by_kind(by_kind),
-        communication_device_us=by_kind[COMMUNICATION] / 1000 if any_work else None,
-        tensor_core_us=_device_us(selection, on_cores == 1) if any_work else None,
-        tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_work else None,
+        communication_device_us=to_us(by_kind[COMMUNICATION]) if any_events else None,
+        tensor_core_us=_device_us(selection, on_cores == 1) if any_events else None,
+        tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_events else None,
     )
 
 
@@ -157,22 +154,20 @@ def _by_kind(selection: Selection) -> list[int]:
     return [int(time) for time in total]
 
 
-def _device_us(selection: Selection, wanted: Any) -> float:
+def _device_us(selection: Selection, wanted: Bool) -> float:
     """Time of some of the selected device events."""
-    return microseconds(
-        selection.analysis.device_events.duration[selection.device_events & wanted].sum()
-    )
+    return to_us(selection.analysis.device_events.duration[selection.device_events & wanted].sum())
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Device time of what was launched in a phase; None where launches are unknown."""
+    """Time of device events launched in a phase; None where launches are unknown."""
     analysis = selection.analysis
     if not analysis.launches_known:
         return None
     inside = selection.device_events & (
         lookup(analysis.phases.row, analysis.device_events.launch) == phase
     )
-    return microseconds(analysis.device_events.duration[inside].sum())
+    return to_us(analysis.device_events.duration[inside].sum())
 
 
 def _busy(selection: Selection) -> dict[str, float]:
@@ -183,7 +178,7 @@ def _busy(selection: Selection) -> dict[str, float]:
             covered = intervals.length(time)
         else:
             covered = int(intervals.lengths_within(time, windows[list(selection.chosen)]).sum())
-        busy[str(device)] = microseconds(covered)
+        busy[str(device)] = to_us(covered)
     return busy
 
 
@@ -194,16 +189,16 @@ def step_rows(selection: Selection) -> list[schema.Step]:
         schema.Step(
             id=i,
             name=steps.name[i],
-            start_us=microseconds(steps.window[i, 0]),
-            duration_us=microseconds(times.duration[i]),
-            forward_us=microseconds(times.phase[Phase.FORWARD][i]),
-            backward_us=microseconds(times.phase[Phase.BACKWARD][i]),
-            optimizer_us=microseconds(times.phase[Phase.OPTIMIZER][i]),
-            data_us=microseconds(times.phase[Phase.DATA][i]),
-            other_us=microseconds(times.phase[Phase.OTHER][i]),
+            start_us=to_us(steps.window[i, 0]),
+            duration_us=to_us(times.duration[i]),
+            forward_us=to_us(times.phase[Phase.FORWARD][i]),
+            backward_us=to_us(times.phase[Phase.BACKWARD][i]),
+            optimizer_us=to_us(times.phase[Phase.OPTIMIZER][i]),
+            data_us=to_us(times.phase[Phase.DATA][i]),
+            other_us=to_us(times.phase[Phase.OTHER][i]),
             device_busy_us=_known(times.device_busy, i),
             device_idle_us=_known(times.device_idle, i),
-            sync_blocked_us=microseconds(times.sync_blocked[i]),
+            sync_blocked_us=to_us(times.sync_blocked[i]),
             idle=None if times.idle is None else _idle(times.idle, i),
             queue_full_us=_known(times.queue_full, i),
             backward_idle_us=_known(times.backward_idle, i),
@@ -214,17 +209,17 @@ def step_rows(selection: Selection) -> list[schema.Step]:
 
 
 def _known(times: Nanoseconds | None, step: int) -> float | None:
-    return None if times is None else microseconds(times[step])
+    return None if times is None else to_us(times[step])
 
 
 def _idle(times: dict[Cause, Nanoseconds], step: int) -> schema.Idle:
-    return schema.Idle(**{cause.name.lower(): microseconds(t[step]) for cause, t in times.items()})
+    return schema.Idle(**{cause.name.lower(): to_us(t[step]) for cause, t in times.items()})
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:
     """Autograd nodes by name, most expensive first."""
     analysis = selection.analysis
-    nodes, trace, owners = analysis.nodes, analysis.trace, analysis.device_attribution
+    nodes, trace, attribution = analysis.nodes, analysis.trace, analysis.device_attribution
     if not len(nodes):
         return []
     strings = analysis.host.string[nodes.row]
@@ -234,9 +229,11 @@ def _nodes(selection: Selection) -> list[schema.Node]:
     host = np.bincount(
         group[selection.nodes], nodes.self_host[selection.nodes], minlength=len(distinct)
     )
-    mine = selection.device_events & (owners.node >= 0)
+    mine = selection.device_events & (attribution.node >= 0)
     device = np.bincount(
-        group[owners.node[mine]], analysis.device_events.duration[mine], minlength=len(distinct)
+        group[attribution.node[mine]],
+        analysis.device_events.duration[mine],
+        minlength=len(distinct),
     )
     has_device = analysis.launches_known
     rows = [
@@ -244,8 +241,8 @@ def _nodes(selection: Selection) -> list[schema.Node]:
             id=int(first[string]),
             name=node_name(trace.strings[string]),
             count=int(count[i]),
-            host_us=microseconds(host[i]),
-            device_us=microseconds(device[i]) if has_device else None,
+            host_us=to_us(host[i]),
+            device_us=to_us(device[i]) if has_device else None,
         )
         for i, string in enumerate(distinct.tolist())
         if count[i] or device[i]
@@ -255,39 +252,40 @@ def _nodes(selection: Selection) -> list[schema.Node]:
 
 def _coverage(selection: Selection) -> schema.Coverage:
     analysis = selection.analysis
-    nodes, work, owners = analysis.nodes, analysis.device_events, analysis.device_attribution
+    nodes, device_attribution = analysis.nodes, analysis.device_attribution
     host = nodes.self_host * selection.nodes
-    device = work.duration * (selection.device_events & (owners.node >= 0))
+    launched = selection.device_events & (device_attribution.node >= 0)
+    device = analysis.device_events.duration * launched
     attribution = analysis.attribution
     by_host = _sums(attribution.node_evidence, host, EVIDENCE)
     on_device = bool(device.sum())
     if on_device:
-        by_evidence = _sums(owners.evidence, device, EVIDENCE)
-        by_reason = _sums(owners.reason, device, REASONS)
+        by_evidence = _sums(device_attribution.evidence, device, EVIDENCE)
+        by_reason = _sums(device_attribution.reason, device, REASONS)
     else:
         by_evidence, by_reason = by_host, _sums(attribution.node_reason, host, REASONS)
-    nobodys = owners.module < 0
+    without_module = device_attribution.module < 0
     collective = analysis.kinds.kind == COMMUNICATION
     known = analysis.launches_known
     return schema.Coverage(
-        backward_device_us=microseconds(device.sum()) if known else None,
-        unattributed_us=microseconds(device[nobodys].sum()) if known else None,
-        backward_host_us=microseconds(host.sum()),
-        unattributed_host_us=microseconds(host[attribution.node_module < 0].sum()),
+        backward_device_us=to_us(device.sum()) if known else None,
+        unattributed_us=to_us(device[without_module].sum()) if known else None,
+        backward_host_us=to_us(host.sum()),
+        unattributed_host_us=to_us(host[attribution.node_module < 0].sum()),
         by_evidence=by_evidence,
         measure="device" if on_device else "host",
         by_evidence_host=by_host,
         unattributed_by_reason=by_reason,
-        communication_device_us=microseconds(device[collective].sum()) if known else None,
+        communication_device_us=to_us(device[collective].sum()) if known else None,
         unattributed_communication_us=(
-            microseconds(device[nobodys & collective].sum()) if known else None
+            to_us(device[without_module & collective].sum()) if known else None
         ),
     )
 
 
-def _sums(index: Int, nanoseconds: Int, names: Sequence[str]) -> dict[str, float]:
-    """Time by name, microseconds; names without any are left out."""
+def _sums(index: Int, nanoseconds: Nanoseconds, names: Sequence[str]) -> dict[str, float]:
+    """Time by name, microseconds, without the names that have none."""
     known = index >= 0
     total = np.zeros(len(names), np.int64)
     np.add.at(total, index[known], nanoseconds[known])
-    return {name: microseconds(total[i]) for i, name in enumerate(names) if total[i]}
+    return {name: to_us(total[i]) for i, name in enumerate(names) if total[i]}

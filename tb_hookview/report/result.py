@@ -1,4 +1,4 @@
-"""The report as it is handed out."""
+"""The report as `analyze` returns it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """What a trace says: tables that convert to data frames, and the whole as JSON."""
+    """The analysis of a trace as tables that convert to data frames and JSON."""
 
     def __init__(self, data: ReportData, load: Callable[[], Selection] | None = None) -> None:
         """Make a report.
@@ -34,7 +34,7 @@ class Report:
         self._load = load
 
     def tables(self) -> dict[str, Table[Any]]:
-        """All tables by name; those at event level are computed when they are first used."""
+        """All tables by name; event-level tables are computed on first use."""
         selection = cache(self._selection)
         return {name: self._table(name, selection) for name in CATALOGUE}
 
@@ -72,7 +72,7 @@ class Report:
 
     @property
     def findings(self) -> Table[schema.Finding]:
-        """What costs time and could be changed, most expensive first."""
+        """Findings of the rules, most expensive first."""
         return self.table("findings")
 
     @property
@@ -92,7 +92,7 @@ class Report:
 
     @property
     def devices(self) -> Table[schema.DeviceUse]:
-        """What each device did with its time."""
+        """Devices: busy time by use, and how well their kernels fit."""
         return self.table("devices")
 
     @property
@@ -125,7 +125,7 @@ class Report:
         return Report(msgspec.structs.replace(self.data, trace=trace), self._load)
 
     def loaded_by(self, load: Callable[[], Selection]) -> Report:
-        """The same report without hold on an analysis: `load` returns it when it is needed."""
+        """The same report without its analysis; `load` returns one on demand."""
         return Report(self.data, load)
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of the report."""
+        """HTML that a notebook shows of the report."""
         return report_html(self.data)
 
     def to_json(self) -> str:

@@ -1,4 +1,4 @@
-"""Every table by name: its key, the type of its rows, and where they come from."""
+"""Every table by name: its key, row type and source."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Entry(NamedTuple):
     name: str
     row_type: Any
     computed: bool
-    """From the analysis, event by event; else it is a table of the report."""
+    """True for tables at event level, from the analysis; False for those of the report."""
     key: str = KEY
 
     @property
     def description(self) -> str:
-        """What a row is, in one line."""
+        """Definition of a row, in one line."""
         return description(self.row_type)
 
 

@@ -1,4 +1,4 @@
-"""A report and its tables as notebooks show them: HTML that stands by itself and asks for nothing.
+"""A report and its tables as self-contained HTML for notebooks.
 
 Every name comes out of a trace, so all text is escaped, cut to a length, and keeps its writing
 direction to itself.
@@ -35,7 +35,7 @@ def report_html(report: ReportData) -> str:
 
 
 def columns_html(columns: Mapping[str, Sequence[Any]], of: str, total: int) -> str:
-    """Show the first rows of a table given by its columns; `total` is how many it has."""
+    """Show the first rows of a table's columns; `total` counts all rows."""
     rows = list(zip(*columns.values(), strict=True))
     picked: list[_Column] = [(name, itemgetter(at)) for at, name in enumerate(columns)]
     return _table(f"{total:,} {of}", picked, rows, TABLE_ROWS, total)

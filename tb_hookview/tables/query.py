@@ -1,4 +1,4 @@
-"""Rows of a table that a question asks for: filtered, sorted, cut to a page."""
+"""Query the rows of a table: filtered, sorted, cut to a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 class Question(NamedTuple):
-    """What is asked of a table; errors name these as parameters."""
+    """A query of a table; errors name these as parameters."""
 
     sort: Sequence[str] = ()
     """Columns, the most important first; `-` before one for descending. None comes last."""
@@ -103,7 +103,7 @@ def _constant(column: Column, value: str, text: str) -> Any:
 
 
 def _where(values: Values, test: Callable[[Any], Any], without: bool) -> Bool:
-    """Which values pass a test; `without` is what holds for none at all."""
+    """Whether each value passes a test; `without` holds for missing ones."""
     if isinstance(values, list):
         return np.array([without if v is None else bool(test(v)) for v in values], bool)
     if isinstance(values, Texts):
@@ -115,7 +115,7 @@ def _where(values: Values, test: Callable[[Any], Any], without: bool) -> Bool:
 
 
 def _order(values: Values, *, descending: bool) -> Int:
-    """Places of values in order; equal ones stay as they are, none at all comes last."""
+    """Places of values in order: stable, with missing ones last."""
     rank, missing = _ranked(values)
     return np.lexsort((-rank if descending else rank, missing))
 

@@ -89,7 +89,7 @@ class Table(Sequence[Row], Generic[Row]):
         return f"<Table {self.name} of {self.row_type.__name__} rows>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of the table."""
+        """HTML that a notebook shows of the table."""
         names = [column.name for column in self.columns]
         shown = self.take(names, range(min(TABLE_ROWS, len(self))))
         lists = {name: listed(values) for name, values in shown.items()}
@@ -106,7 +106,7 @@ class Table(Sequence[Row], Generic[Row]):
             yield self.take(names, range(first, min(first + size, len(self))))
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Columns by name, one value per row; None where the trace does not hold the number."""
+        """Columns by name, one value per row; None where the trace lacks it."""
         columns: dict[str, list[Any]] = {column.name: [] for column in self.columns}
         for batch in self.batches():
             for name, values in batch.items():
@@ -169,7 +169,7 @@ class Table(Sequence[Row], Generic[Row]):
 
     @property
     def _facts(self) -> dict[str, str]:
-        """What a file says of the whole table."""
+        """Metadata of the whole table in a file."""
         return {"table": self.name, "key": KEY, "description": description(self.row_type)}
 
     def _whole(self) -> dict[str, Values]:

@@ -320,7 +320,7 @@ def drawn(folder: Path, picture: str) -> ReportData:
 
 
 def test_a_module_whose_changes_cancel_stands_last(tmp_path: Path) -> None:
-    """Forward 10 us longer and backward 10 us shorter is no effect; 3 us longer is one."""
+    """Opposite changes of forward and backward cancel out; 3 us more do not."""
     base = drawn(
         tmp_path,
         """

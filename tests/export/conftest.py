@@ -37,7 +37,7 @@ class Shown:
 
 @dataclass
 class PerfettoFile:
-    """Tracks by number, and slices paired as a stack does, in the order of time and then file."""
+    """Tracks by number, and slices paired as a stack does, by time and order."""
 
     path: Path
     packets: list[Any] = field(repr=False)

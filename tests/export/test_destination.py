@@ -1,4 +1,4 @@
-"""What is made, and what is never left behind or lost."""
+"""Exports appear whole; no part is left over, no file lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows leave a track, against the definition of nesting."""
+"""Rows that leave a track, against the definition of nesting."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def close(left: float | None, right: float | None) -> bool:
 
 
 def check_rows(case: Case) -> None:
-    """Every row is there once, with its own name and times, on a track of its own thread."""
+    """Every row is there once, with its name and times, on its thread's track."""
     trace = case.analysis.trace
     events = trace.events
     kinds = [kind.name.lower() for kind in EventCategory]
@@ -120,7 +120,7 @@ def check_nodes(case: Case) -> None:
 
 
 def check_backward_nests(case: Case) -> None:
-    """A node lies in a slice of its module, that one in a slice of the module above it."""
+    """A node lies in a slice of its module, which lies in its parent's."""
     above = {m.path: m.parent for m in case.report.data.modules}
     inside = ("hookview.backward", "hookview.node", "hookview.recompute")
     for shown in case.file.slices:
@@ -277,8 +277,8 @@ def test_rows_that_cross_go_beside_and_keep_what_lies_in_them(
     file = perfetto(path)
     rows = {s.name: s for s in file.of("operator")}
     lanes = {name: file.lane(shown.track)[1:] for name, shown in rows.items()}
-    beside = ("main", "main, rows that cross others")
-    assert lanes == {"a": ("main",), "b": beside, "c": beside, "d": beside, "e": ("main",)}
+    crossing = ("main", "main, rows that cross others")
+    assert lanes == {"a": ("main",), "b": crossing, "c": crossing, "d": crossing, "e": ("main",)}
     assert rows["c"].above is rows["d"].above is rows["b"]
 
 
@@ -306,7 +306,7 @@ def test_of_two_open_rows_that_began_together_the_shorter_holds_what_follows(
 
 
 def test_backward_is_wrapped_into_modules(tmp_path: Path, perfetto: Export) -> None:
-    """Nodes of one module that follow each other are one slice of it; a forward ends them all."""
+    """Consecutive nodes of one module are one slice; a forward ends them all."""
     names = {
         "o": "[pl][module]Net: net",
         "p": "[pl][module]Linear: net.a",
@@ -361,9 +361,9 @@ def test_a_trace_without_events(tmp_path: Path, perfetto: Export) -> None:
 
 def test_progress_and_size_of_what_is_held(perfetto: Export) -> None:
     path = shared_trace("hta_a100_nccl_training")
-    told: list[tuple[str, float | None]] = []
-    file = perfetto(path, progress=lambda stage, done: told.append((stage, done)))
-    shares = [done for stage, done in told if stage == "writing"]
+    stages: list[tuple[str, float | None]] = []
+    file = perfetto(path, progress=lambda stage, done: stages.append((stage, done)))
+    shares = [done for stage, done in stages if stage == "writing"]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert len(shares) > 20

@@ -63,7 +63,7 @@ NEAR = 0.5
 
 
 def looked_at(made: Analysis) -> Bool:
-    """Which work it looks at: where there are steps, what was launched by the last one's end."""
+    """Its device events: with steps, those launched by the last one's end."""
     work = made.device_events
     if len(made.steps.name) < 2:
         return np.ones(len(work), bool)

@@ -50,7 +50,7 @@ class Net(nn.Module):
 
 
 def recorded(folder: Path, **options: Any) -> tuple[profile, dict[str, Operator]]:
-    """What torch says of three or four steps, and our rows by name."""
+    """Torch's averages of three or four steps, and our rows by name."""
     torch.manual_seed(0)
     net = Net()
     optimizer = torch.optim.AdamW(net.parameters())
@@ -84,8 +84,10 @@ def test_calls_total_and_self_times(tmp_path: Path, options: dict[str, Any]) -> 
 
 
 def test_python_frames_take_no_time_from_an_operator(tmp_path: Path) -> None:
-    """With stacks torch's own self times lack the Python code that an operator runs; ours do not,
-    so that they mean the same with stacks and without."""
+    """Self times are the same with stacks and without.
+
+    With stacks torch's lack the Python code that an operator runs; ours do not.
+    """
     profiler, ours = recorded(tmp_path, with_stack=True)
     theirs = {row.key: row for row in profiler.key_averages() if row.key in ours}
     assert ours.keys() == theirs.keys()

@@ -136,7 +136,7 @@ def test_every_operator(sample: str) -> None:
 
 @pytest.mark.parametrize("sample", PARSED)
 def test_every_kernel(sample: str) -> None:
-    """By name; a kernel whose kind only its operator tells is several rows of ours."""
+    """By name; a kernel with its kind from its operator is several rows."""
     table = theirs(sample).kernel_stat
     rows = [row for row in ours(sample).kernels if row.event == "kernel"]
     assert {row.name for row in rows} == set(table.index)
@@ -162,7 +162,7 @@ EVENT = st.tuples(
 
 
 def trace_of(steps: list[int], drawn: list[tuple[str, int, int, int]]) -> list[dict[str, Any]]:
-    """Steps one behind the other from 0, and events; of a launch also the device work it made."""
+    """Steps one after the other from 0, and events; launches with device events."""
     events, start = [], 0
     for number, length in enumerate(steps):
         events.append(row("Operator", f"ProfilerStep#{number}", start, length, 0))
@@ -212,7 +212,7 @@ def test_drawn_steps(
     selection, peer = select(load(path), None), RunProfileData.from_json("worker", None, content)
     found = find_breakdown(selection.analysis)
     wanted = [costs.costs for costs in peer.steps_costs]
-    # Once no time of any step is left it begins anew, and gives the later categories time twice.
+    # Once no time of any step is left it starts over, and gives the later categories time twice.
     assume(all(sum(costs[:-1]) == costs[-1] for costs in wanted))
     assert breakdown(breakdown_rows(selection, found)) == wanted
     metrics = peer.gpu_metrics_parser

@@ -107,8 +107,8 @@ def test_steps_and_phases(data: ReportData) -> None:
 
 
 def test_the_manifest_is_told_without_what_is_as_long_as_the_model(data: ReportData) -> None:
-    told = data.trace.recorder or {}
-    assert (told["version"], told["roots"]) == (1, ["", "loss"])
-    assert told["device"] == {"parameters": ["cpu"], "accelerator": None}
-    assert [root["markers"] for root in told["options"]] == ["auto", "auto"]
-    assert not {"modules", "shared"} & set(told)
+    recorder = data.trace.recorder or {}
+    assert (recorder["version"], recorder["roots"]) == (1, ["", "loss"])
+    assert recorder["device"] == {"parameters": ["cpu"], "accelerator": None}
+    assert [root["markers"] for root in recorder["options"]] == ["auto", "auto"]
+    assert not {"modules", "shared"} & set(recorder)

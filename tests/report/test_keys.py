@@ -1,4 +1,4 @@
-"""Ids: one for each row of a table, the same whatever steps are selected, and what they refer to."""
+"""Ids of rows: unique, the same for any selected steps, and their references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attribution of freshly recorded training steps, against a truth kept by other means.
+"""Attribution of freshly recorded training steps, against a truth recorded by other means.
 
 The truth for a node is the module that was running when autograd gave out its number, noted by
 hooks of the test's own; for gradients the order in which the parameters received them. Times are
@@ -25,7 +25,7 @@ EVALUATE = "autograd::engine::evaluate_function: "
 
 
 class Truth:
-    """Which module made each autograd node, and whose parameters got their gradients, in order."""
+    """The module that made each autograd node, and the order of parameters' gradients."""
 
     def __init__(self, model: Any) -> None:
         self.owner: dict[int, str] = {}
@@ -99,7 +99,7 @@ def expected(truth: Truth, path: Path) -> dict[str, float]:
 
 
 def number_of(trace: dict[str, Any], node: dict[str, Any]) -> int | None:
-    """The number of a node; torch leaves it out of its evaluation where a mark comes first."""
+    """Number of a node; its evaluation lacks one where a mark comes first."""
     rows = [
         row
         for row in trace["traceEvents"]

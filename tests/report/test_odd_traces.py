@@ -1,4 +1,4 @@
-"""Traces that nobody's profiler should write, and some that one did: a report, never a traceback."""
+"""Malformed and odd traces: a report, never a traceback."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def host(data: ReportData, path: str) -> float | None:
 
 
 def test_device_rows_alone(tmp_path: Path) -> None:
-    """Nothing tells a phase, so no device number of a phase is known."""
+    """No phase is known, so no device time of a phase is."""
     kernel = event("k", 5, 7, "kernel", correlation=3, device=0)
     data = report(tmp_path, kernel)
     assert data.totals.device_busy_us == {"0": 7.0}
@@ -211,7 +211,7 @@ def test_reading_a_value_back_after_the_step_is_not_forward(tmp_path: Path) -> N
 
 
 def test_no_gap_is_billed_twice(tmp_path: Path) -> None:
-    """Three waits on three threads; the first and the third precede the same kernel."""
+    """Three syncs on three threads; the first and the third precede one kernel."""
     rows = [
         event("cudaLaunchKernel", 10, 1, "cuda_runtime", tid=1, correlation=1),
         event("k", 20, 10, "kernel", tid=7, correlation=1, device=0),
@@ -269,7 +269,7 @@ def test_many_arrows_and_many_categories(tmp_path: Path) -> None:
 
 
 def test_times_further_apart_than_64_bits_hold() -> None:
-    """What is out of reach is no time, and counted; the rest is right."""
+    """Times out of range count as none, with a warning; the rest is right."""
     name = "times_further_apart_than_64_bits_hold.json"
     data = analyze(Path(__file__).parents[1] / "data" / "damage" / name).data
     assert data.trace.duration_us == 4.6e15 - 1000
@@ -279,7 +279,7 @@ def test_times_further_apart_than_64_bits_hold() -> None:
 
 
 def test_work_goes_to_the_last_launch_of_its_id_before_it(tmp_path: Path) -> None:
-    """Ids begin anew in a second window; the first call of an id is not that of later work."""
+    """Ids restart in a second window; an id's first call launched no later events."""
     rows = [
         event("aten::mm", 1, 20, **{"Sequence number": 1}),
         event("cudaLaunchKernel", 2, 5, "cuda_runtime", correlation=7),
@@ -288,8 +288,8 @@ def test_work_goes_to_the_last_launch_of_its_id_before_it(tmp_path: Path) -> Non
         event("cudaLaunchKernel", 102, 5, "cuda_runtime", correlation=7),
         event("k", 110, 8, "kernel", tid=7, correlation=7, device=0),
     ]
-    for told in (rows, rows[::-1]):
-        data = report(tmp_path, *told)
+    for order in (rows, rows[::-1]):
+        data = report(tmp_path, *order)
         assert (data.totals.forward_device_us, data.totals.backward_device_us) == (4, 8)
         (warning,) = [w for w in data.trace.warnings if "correlation id" in w.message]
         assert warning.count == 2
@@ -311,5 +311,5 @@ def test_work_that_begins_before_every_launch_of_its_id_goes_to_the_first(tmp_pa
 def test_a_clock_that_jumps_is_told(tmp_path: Path, hours: float, jumps: int) -> None:
     later = 3600e6 * hours
     data = report(tmp_path, event("a", 1, 100), event("b", later, 100), event("c", later + 9, 5))
-    told = [warning.count for warning in data.trace.warnings if "clock" in warning.message]
-    assert told == [1] * jumps
+    counts = [warning.count for warning in data.trace.warnings if "clock" in warning.message]
+    assert counts == [1] * jumps

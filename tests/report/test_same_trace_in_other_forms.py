@@ -1,4 +1,4 @@
-"""Attribution on real traces: what made each node, and the same trace as other versions write it.
+"""Attribution on real traces, also as other versions of torch write them.
 
 A trace of torch 2 with Python stacks is rewritten as torch 1.8 or Lightning would have it. Where
 its own modules are known, those must come out the same.
@@ -68,7 +68,7 @@ def _times(modules: Iterable[Module], of: Callable[[Module], float | None]) -> d
     ],
 )
 def test_every_numbered_node_has_the_operator_that_made_it(name: str) -> None:
-    """Of torch 1.8 to 2.x; where arrows lead from one to the other, they say the same."""
+    """Of torch 1.8 to 2.x; arrows between the two agree where present."""
     analysis = load(shared_traces.shared_trace(name))
     nodes = analysis.nodes
     numbered = analysis.host.sequence[nodes.row] >= 0
@@ -99,8 +99,11 @@ def _stem(name: str) -> str:
 
 
 def test_without_evaluate_rows_and_arrows_modules_come_out_the_same(tmp_path: Path) -> None:
-    """As torch 1.8 writes it: what an evaluation launches outside of the node's own row, sums of
-    gradients and a reducer's work, is then in no node. The node's own work is all there."""
+    """Modules are the same in the form of torch 1.8.
+
+    Device events launched outside of a node's own row (sums of gradients, a reducer's) are then in
+    no node; those of the node's own row all are.
+    """
     rows = [
         row
         for row in _rows()

@@ -1,4 +1,4 @@
-"""The invariants of the report on every real trace that lies beside the checkout."""
+"""The invariants of the report on every real trace next to the checkout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 
 pytestmark = pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
 )
 
 
@@ -23,7 +23,7 @@ def test_invariants(path: Path) -> None:
 
 
 def test_the_first_sample_of_the_predecessor() -> None:
-    """Waits that torch_tb_profiler's samples are known to hold: 12 copies and the profiler's own."""
+    """Syncs of torch_tb_profiler's samples: 12 copies and the profiler's own."""
     path = shared_traces.shared_trace("kineto_resnet50_num_workers_0/worker0.1623143089861")
     data = analyze(path).data
     waits = [sync for sync in data.syncs if sync.cause != "profiler"]
@@ -53,7 +53,7 @@ def test_recomputation_is_told_apart_in_a_checkpointed_resnet() -> None:
 
 
 def test_a_checkpointed_data_parallel_backward_is_attributed_without_our_recorder() -> None:
-    """All but the loss, which ran in no module; the all-reduce of gradients is told apart."""
+    """All but the loss, outside of modules; the all-reduce of gradients is separate."""
     coverage = analyze(shared_traces.shared_trace("tracelens_mi300_resnet_checkpointing_ddp"))
     coverage = coverage.data.coverage
     computed = coverage.backward_device_us - coverage.communication_device_us
@@ -77,7 +77,7 @@ def test_reports_of_single_steps_sum_to_the_whole() -> None:
     [("hta_a100_cuda_graphs_rank0", 81), ("hta_v100_training", 17), ("kineto_resnet50", 0)],
 )
 def test_launches_onto_a_full_queue(name: str, launches: int) -> None:
-    """None of them is among the waits, however long it took."""
+    """None of them is a sync, however long it took."""
     analysis = load(next(path for path in shared_traces.all_traces() if name in str(path)))
     blocked = analysis.blocked_launches
     assert len(blocked) == launches

@@ -1,4 +1,4 @@
-"""What a notebook shows of a report: the numbers of the report, and no name as markup."""
+"""A report in a notebook: its numbers, and no name as markup."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HARMLESS = {"div", "strong", "br", "table", "caption", "thead", "tbody", "tr", "
 
 
 class Shown(HTMLParser):
-    """Tags, attributes, and tables as text, of a piece of HTML whose tags must match."""
+    """Tags, attributes, and tables as text, of HTML whose tags must match."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -78,9 +78,9 @@ def test_numbers_are_those_of_the_report() -> None:
     report = analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
     shown = Shown(report._repr_html_())
     modules = shown.rows[: ROWS + 1]
-    dearest = max(report.modules, key=lambda row: row.backward.self_device_us or 0)
-    assert modules[1][0] == dearest.path
-    assert modules[1][3] == f"{dearest.backward.self_device_us / 1000:.2f} ms"
+    top = max(report.modules, key=lambda row: row.backward.self_device_us or 0)
+    assert modules[1][0] == top.path
+    assert modules[1][3] == f"{top.backward.self_device_us / 1000:.2f} ms"
     (wait,) = report.syncs
     assert [wait.api, f"{wait.duration_us / 1000:.2f} ms"] in [row[:2] for row in shown.rows]
     assert [row[0] for row in shown.rows[-len(report.findings) :]] == [

@@ -37,7 +37,7 @@ def test_nested_fields_become_columns(tmp_path: Path) -> None:
 
 
 def test_kinds_of_work_are_columns_of_their_own(tmp_path: Path) -> None:
-    """0 where the module did none of a kind, nothing where the trace holds no device work."""
+    """0 without events of a kind, None where the trace has no device events."""
     picture = """
     main calls   [cudaLaunchKernel corr=1]
     gpu  kernel           [volta_sgemm_64x64_nt corr=1]

@@ -1,4 +1,4 @@
-"""One module's calls over time: what each cost forward, and what its backward cost.
+"""One module's calls over time, with the forward and backward cost of each.
 
 A node belongs to the call in which the operator that made it ran. A node that no operator of that
 call made (`AccumulateGrad`, one made by a recomputation) belongs to the last call before it, if
@@ -18,7 +18,17 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup, nearest
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    Int,
+    Intervals,
+    ModuleIndex,
+    Nanoseconds,
+    NodeIndex,
+    TreeRow,
+)
+from tb_hookview.arrays.units import to_us
 from tb_hookview.report.tables.modules import Calls
 from tb_hookview.schema.module import CallRow, CallsOverTime, Unplaced
 
@@ -32,15 +42,15 @@ MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backwar
 
 
 class _Times(Struct, frozen=True):
-    """What each of a module's calls cost, nanoseconds; calls by start, shape (c,)."""
+    """Cost of each of a module's calls, nanoseconds; calls by start, shape (c,)."""
 
-    start: Int
-    end: Int
-    time: Int
+    start: Nanoseconds
+    end: Nanoseconds
+    time: Nanoseconds
     """Shape (c, 4), by measure."""
-    backward: Int
+    backward: Intervals
     """Start of the first and end of the last node of each call, shape (c, 2); -1 for none."""
-    unplaced: Int
+    unplaced: Nanoseconds
     """Shape (4,)."""
 
 
@@ -61,7 +71,7 @@ def calls_over_time(selection: Selection, module: int) -> CallsOverTime:
 
 
 def call_bars(selection: Selection, modules: Sequence[int], measure: str) -> list[list[float]]:
-    """What the calls of each module cost over time, by one of `MEASURES`, microseconds.
+    """Cost of each module's calls over time, by one of `MEASURES`, microseconds.
 
     A bar is one call; where there are more than `MOST_BARS`, the mean of consecutive ones. Modules
     without calls have none, as have all by device time where the trace has no launches.
@@ -73,7 +83,7 @@ def call_bars(selection: Selection, modules: Sequence[int], measure: str) -> lis
     return [_bars(_times(selection, calls, module).time[:, column]) for module in modules]
 
 
-def _bars(time: Int) -> list[float]:
+def _bars(time: Nanoseconds) -> list[float]:
     if not len(time):
         return []
     edges = np.linspace(0, len(time), min(len(time), MOST_BARS) + 1).astype(np.int64)
@@ -88,20 +98,21 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     size = len(placed.calls)
     time = np.zeros((size + 1, 4), np.int64)  # the last row takes what has no call
 
-    def add(measure: int, call: Int, nanoseconds: Int) -> None:
+    def add(measure: int, call: Int, nanoseconds: Nanoseconds) -> None:
         place = np.where(lookup(chosen.astype(np.int64), call) == 1, call, size)
         np.add.at(time[:, measure], place, nanoseconds)
 
     mine = placed.owns(calls.module) & ~calls.again
-    add(FORWARD_HOST, placed.around(calls.position[mine]), calls.self_host[mine])
-    nodes, owners, work = analysis.nodes, analysis.device_attribution, analysis.device_events
+    add(FORWARD_HOST, placed.around(calls.rows[mine]), calls.self_host[mine])
+    nodes, events = analysis.nodes, analysis.device_events
+    attribution = analysis.device_attribution
     own_nodes = np.flatnonzero(selection.nodes & placed.owns(analysis.attribution.node_module))
     add(BACKWARD_HOST, placed.of_node[own_nodes], nodes.self_host[own_nodes])
-    own_events = selection.device_events & placed.owns(owners.module)
-    ahead = np.flatnonzero(own_events & (owners.node < 0))
-    add(FORWARD_DEVICE, placed.around(work.launch[ahead]), work.duration[ahead])
-    back = np.flatnonzero(own_events & (owners.node >= 0))
-    add(BACKWARD_DEVICE, placed.of_backward_work(back), work.duration[back])
+    own_events = selection.device_events & placed.owns(attribution.module)
+    ahead = np.flatnonzero(own_events & (attribution.node < 0))
+    add(FORWARD_DEVICE, placed.around(events.launch[ahead]), events.duration[ahead])
+    back = np.flatnonzero(own_events & (attribution.node >= 0))
+    add(BACKWARD_DEVICE, placed.of_backward_events(back), events.duration[back])
     call_tree = analysis.call_tree
     return _Times(
         start=call_tree.start[placed.calls][chosen],
@@ -113,7 +124,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
 
 
 class _Placement:
-    """Which call of one module its nodes and device events belong to."""
+    """Assigns one module's nodes and device events to its calls."""
 
     def __init__(self, analysis: Analysis, module: int) -> None:
         self._analysis = analysis
@@ -121,7 +132,7 @@ class _Placement:
         call_tree, again = analysis.call_tree, analysis.attribution.row_recompute
         is_call = analysis.module_calls.module == module
         calls = np.flatnonzero(is_call & ~again)
-        self.calls: Int = calls[np.argsort(call_tree.start[calls], kind="stable")]
+        self.calls: TreeRow = calls[np.argsort(call_tree.start[calls], kind="stable")]
         """Host rows by start, without recomputed calls."""
         self._start = call_tree.start[self.calls]
         self._nearest = nearest(call_tree.parent, is_call)
@@ -131,20 +142,20 @@ class _Placement:
         self.of_node: Int = self._node_calls()
         """Per autograd node of the trace."""
 
-    def owns(self, module: Int) -> Bool:
+    def owns(self, module: ModuleIndex) -> Bool:
         """Whether each module is this one or below it."""
         return (module >= self._first) & (module < self._end)
 
-    def around(self, row: Int) -> Int:
+    def around(self, row: TreeRow) -> Int:
         """The call around each host row, the row itself included."""
         return lookup(self._index, lookup(self._nearest, row))
 
-    def of_backward_work(self, work: Int) -> Int:
+    def of_backward_events(self, events: DeviceEventIndex) -> Int:
         """The call whose backward launched each of this module's device events."""
         analysis = self._analysis
-        call = lookup(self.of_node, analysis.device_attribution.node[work])
-        again = (call < 0) & analysis.device_attribution.recompute[work]
-        launched = analysis.call_tree.start[analysis.device_events.launch[work[again]]]
+        call = lookup(self.of_node, analysis.device_attribution.node[events])
+        again = (call < 0) & analysis.device_attribution.recompute[events]
+        launched = analysis.call_tree.start[analysis.device_events.launch[events[again]]]
         call[again] = self._last_before(launched)
         return call
 
@@ -157,26 +168,26 @@ class _Placement:
         call[unknown] = self._last_before(analysis.call_tree.start[nodes.row[unknown]])
         return call
 
-    def _last_before(self, time: Int) -> Int:
+    def _last_before(self, time: Nanoseconds) -> Int:
         last = np.searchsorted(self._start, time, side="right") - 1
         return np.where(lookup(self._alone, last) == 1, last, -1)
 
     def _only_candidate(self) -> Int:
-        """1 for each call before which, since the call before it, some of its backward ran."""
+        """1 for each call with some backward between it and the call before."""
         analysis = self._analysis
         mine = analysis.nodes.row[self.owns(analysis.attribution.node_module)]
         ran = np.searchsorted(np.sort(analysis.call_tree.start[mine]), self._start)
         return np.concatenate([[1], np.diff(ran) > 0]).astype(np.int64)[: len(ran)]
 
 
-def _spans(analysis: Analysis, nodes: Int, call: Int, size: int) -> Int:
-    """From the first to the last of the given nodes of each call."""
+def _spans(analysis: Analysis, nodes: NodeIndex, call: Int, size: int) -> Intervals:
+    """Span from the first to the last given node of each call."""
     nodes, call = nodes[call >= 0], call[call >= 0]
-    position = analysis.nodes.row[nodes]
+    rows = analysis.nodes.row[nodes]
     never = np.iinfo(np.int64).max
     start, end = np.full(size, never, np.int64), np.full(size, -1, np.int64)
-    np.minimum.at(start, call, analysis.call_tree.start[position])
-    np.maximum.at(end, call, analysis.call_tree.end[position])
+    np.minimum.at(start, call, analysis.call_tree.start[rows])
+    np.maximum.at(end, call, analysis.call_tree.end[rows])
     start[start == never] = -1
     return np.stack([start, end], axis=1)
 
@@ -204,11 +215,11 @@ def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
         rows.append(
             CallRow(
                 calls=b - a,
-                start_us=start / 1000,
-                duration_us=(int(times.end[a:b].max()) - start) / 1000,
-                backward_start_us=None if begun is None else begun / 1000,
+                start_us=to_us(start),
+                duration_us=to_us(int(times.end[a:b].max()) - start),
+                backward_start_us=None if begun is None else to_us(begun),
                 backward_duration_us=(
-                    None if begun is None else (int(ran[:, 1].max()) - begun) / 1000
+                    None if begun is None else to_us(int(ran[:, 1].max()) - begun)
                 ),
                 **_amounts(time, known),
             )
@@ -216,9 +227,9 @@ def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
     return rows
 
 
-def _amounts(time: Int, known: bool) -> dict[str, Any]:
+def _amounts(time: Nanoseconds, known: bool) -> dict[str, Any]:
     """The four measures in microseconds; device time None where the trace has no launches."""
     return {
-        name: None if measure in _DEVICE and not known else int(time[measure]) / 1000
+        name: None if measure in _DEVICE and not known else to_us(time[measure])
         for measure, name in enumerate(MEASURES)
     }

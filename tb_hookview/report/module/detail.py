@@ -12,7 +12,8 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import unique_inverse
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, ModuleIndex
+from tb_hookview.arrays.units import to_us
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.report.module.calls import MEASURES, call_bars, calls_over_time
 from tb_hookview.schema import KINDS
@@ -63,7 +64,7 @@ def module_detail(
 def module_bars(
     analysis: Analysis, paths: Sequence[str], measure: str, steps: Sequence[str] | None = None
 ) -> dict[str, list[float]]:
-    """What the calls of each of these modules cost over time, by path; see `call_bars`.
+    """Cost of these modules' calls over time, by path; see `call_bars`.
 
     Raises:
         NotFoundError: the trace has no module, or no step, of that name.
@@ -92,15 +93,15 @@ class _Subtree:
         self._end = int(analysis.modules.end[module])
         self.paths = analysis.modules.path[module : self._end]
 
-    def holds(self, module: Int) -> Bool:
-        """Which of these modules are the one or below it."""
+    def holds(self, module: ModuleIndex) -> Bool:
+        """Whether each of these modules is the one or below it."""
         return (module >= self.module) & (module < self._end)
 
 
 class _Groups(Struct, frozen=True):
-    """Device work by name, event and kind; times in nanoseconds."""
+    """Device events by name, event and kind; times in nanoseconds."""
 
-    first: Int
+    first: DeviceEventIndex
     """One device event of each group, shape (g,)."""
     amount: Int
     """Shape (g, 3 directions, 4 fields of `Amount`)."""
@@ -114,7 +115,7 @@ class _Groups(Struct, frozen=True):
 def _kernels(
     selection: Selection, subtree: _Subtree
 ) -> tuple[list[KernelUse], KernelUseOmitted | None]:
-    groups = _work_by_name(selection, subtree)
+    groups = _device_events_by_name(selection, subtree)
     order = groups.most_expensive()
     rows = [_kernel(selection.analysis, groups, g) for g in order[:MOST_KERNELS].tolist()]
     rest = order[MOST_KERNELS:]
@@ -123,22 +124,18 @@ def _kernels(
     return rows, KernelUseOmitted(len(rest), *_directions(groups.amount[rest].sum(axis=0)))
 
 
-def _work_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
+def _device_events_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
     analysis = selection.analysis
-    work, owners, events = (
-        analysis.device_events,
-        analysis.device_attribution,
-        analysis.trace.events,
-    )
-    mine = np.flatnonzero(selection.device_events & subtree.holds(owners.module))
-    event, kind = work.event[mine], analysis.kinds.kind[mine]
+    attribution, events = analysis.device_attribution, analysis.trace.events
+    mine = np.flatnonzero(selection.device_events & subtree.holds(attribution.module))
+    event, kind = analysis.device_events.event[mine], analysis.kinds.kind[mine]
     key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
     _, first, group = np.unique(key * len(KINDS) + kind, return_index=True, return_inverse=True)
-    own = owners.module[mine] == subtree.module
-    time = work.duration[mine]
-    backward = owners.node[mine] >= 0
+    own = attribution.module[mine] == subtree.module
+    time = analysis.device_events.duration[mine]
+    backward = attribution.node[mine] >= 0
     amount = np.zeros((len(first), 3, 4), np.int64)
-    for direction, inside in enumerate((~backward, backward, owners.recompute[mine])):
+    for direction, inside in enumerate((~backward, backward, attribution.recompute[mine])):
         fields = (inside, time * inside, inside & own, time * (inside & own))
         for field, values in enumerate(fields):
             np.add.at(amount[:, direction, field], group, values.astype(np.int64))
@@ -161,16 +158,16 @@ def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
 def _directions(amount: Int) -> Iterable[Amount]:
     """Forward, backward, recompute; from shape (3, 4)."""
     for count, time, self_count, self_time in amount.tolist():
-        yield Amount(count, time / 1000, self_count, self_time / 1000)
+        yield Amount(count, to_us(time), self_count, to_us(self_time))
 
 
 def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], NodeUseOmitted | None]:
     analysis = selection.analysis
-    nodes, owners, work = analysis.nodes, analysis.device_attribution, analysis.device_events
+    nodes, attribution = analysis.nodes, analysis.device_attribution
     strings, group = unique_inverse(analysis.host.string[nodes.row])
     sums = np.zeros((len(strings), 6), np.int64)
 
-    def add(first_field: int, index: Int, module: Int, values: Int) -> None:
+    def add(first_field: int, index: Int, module: ModuleIndex, values: Int) -> None:
         np.add.at(sums[:, first_field], index, values)
         own = module == subtree.module
         np.add.at(sums[:, first_field + 3], index[own], values[own])
@@ -180,10 +177,10 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
     add(0, group[mine], module[mine], np.ones(len(mine), np.int64))
     add(1, group[mine], module[mine], nodes.self_host[mine])
     launched = np.flatnonzero(
-        selection.device_events & (owners.node >= 0) & subtree.holds(owners.module)
+        selection.device_events & (attribution.node >= 0) & subtree.holds(attribution.module)
     )
-    inside = group[owners.node[launched]]
-    add(2, inside, owners.module[launched], work.duration[launched])
+    inside = group[attribution.node[launched]]
+    add(2, inside, attribution.module[launched], analysis.device_events.duration[launched])
     order = np.lexsort((strings, -sums[:, 1], -sums[:, 2]))
     order = order[(sums[order] > 0).any(axis=1)]
     names, known = analysis.trace.strings, analysis.launches_known
@@ -200,7 +197,7 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
 def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
     """Count, host and device time, including children and without."""
     for count, host, device in sums.reshape(2, 3).tolist():
-        yield from (count, host / 1000, device / 1000 if known else None)
+        yield from (count, to_us(host), to_us(device) if known else None)
 
 
 def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:

@@ -21,7 +21,7 @@ MOST_FOUND = 2000
 def search_kernels(
     analysis: Analysis, text: str, steps: Sequence[str] | None = None
 ) -> KernelSearch:
-    """Find modules by their own device work, forward or backward, whatever the text's case.
+    """Find modules by the names of their own device events, whatever the text's case.
 
     Raises:
         NotFoundError: the trace has no step of that name.
@@ -30,11 +30,11 @@ def search_kernels(
     wanted = text.strip().lower()
     if not wanted or len(wanted) > MOST_TEXT:
         raise UsageError(f"the query needs q=TEXT, of at most {MOST_TEXT} characters")
-    work = np.flatnonzero(select(analysis, steps).device_events)
-    strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[work]])
+    chosen = np.flatnonzero(select(analysis, steps).device_events)
+    strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[chosen]])
     names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
     holds = np.array([wanted in name for name in names], bool)
-    module = analysis.device_attribution.module[work[holds[name]]] if len(work) else work
+    module = analysis.device_attribution.module[chosen[holds[name]]] if len(chosen) else chosen
     found = unique(module[module >= 0]).tolist()
     paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))
     return KernelSearch(int(holds.sum()), paths[:MOST_FOUND], max(0, len(paths) - MOST_FOUND))

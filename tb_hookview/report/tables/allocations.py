@@ -1,4 +1,4 @@
-"""The table of calls that take or give back memory of a device, or pin memory of the host."""
+"""The table of calls that allocate or free device memory, or pin host memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.units import to_us
 from tb_hookview.tables.events.keys import first_events
 
 
@@ -36,10 +37,8 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
                 id=int(first[string]),
                 api=analysis.trace.strings[string],
                 count=len(mine),
-                blocked_us=int(analysis.call_tree.duration[mine].sum()) / 1000,
-                device_idle_us=int(idle[mine].sum()) / 1000
-                if len(analysis.device_events)
-                else None,
+                blocked_us=to_us(analysis.call_tree.duration[mine].sum()),
+                device_idle_us=to_us(idle[mine].sum()) if len(analysis.device_events) else None,
             )
         )
     return sorted(table, key=lambda row: row.blocked_us, reverse=True)

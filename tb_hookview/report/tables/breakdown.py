@@ -5,6 +5,7 @@ from __future__ import annotations
 from tb_hookview import schema
 from tb_hookview.analysis.breakdown import CATEGORIES, Breakdown
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.units import to_us
 
 
 def breakdown_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Breakdown]:
@@ -15,10 +16,10 @@ def breakdown_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Br
             id=i,
             step=names[i],
             step_id=i,
-            start_us=int(window[i, 0]) / 1000,
-            duration_us=int(window[i, 1] - window[i, 0]) / 1000,
+            start_us=to_us(window[i, 0]),
+            duration_us=to_us(window[i, 1] - window[i, 0]),
             **{
-                f"{category}_us": time / 1000
+                f"{category}_us": to_us(time)
                 for category, time in zip(CATEGORIES, breakdown.time[i].tolist(), strict=True)
             },
         )

@@ -1,4 +1,4 @@
-"""The table of devices: how much of the time each worked, at what, and how well its kernels fit."""
+"""The table of devices: busy time by use, and how well kernels fit."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from tb_hookview.analysis.device.tensor_cores import tensor_core_eligible
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, TimeSet
+from tb_hookview.arrays.units import to_us
 from tb_hookview.trace import EventCategory
 
 
 def device_rows(selection: Selection, breakdown: Breakdown) -> list[schema.DeviceUse]:
-    """One row per device that did any of the selected work, by its index."""
-    analysis, work = selection.analysis, selection.analysis.device_events
+    """One row per device that ran a selected device event, by its index."""
+    analysis, events = selection.analysis, selection.analysis.device_events
     chosen = [i for i in selection.steps if i < len(breakdown.window)]
     window = breakdown.window[[chosen[0], chosen[-1]]] if chosen else np.zeros((2, 2), np.int64)
     bounds = int(window[0, 0]), int(window[1, 1])
     eligible = tensor_core_eligible(analysis.host, analysis.device_events, analysis.kinds)
     return [
-        _row(analysis, device, selection.device_events & (work.device == device), eligible, bounds)
-        for device in unique(work.device[selection.device_events]).tolist()
+        _row(
+            analysis, device, selection.device_events & (events.device == device), eligible, bounds
+        )
+        for device in unique(events.device[selection.device_events]).tolist()
     ]
 
 
@@ -36,7 +39,7 @@ class Use(NamedTuple):
     """Time of some device events, nanoseconds."""
 
     span: int
-    """From the first start to the last end."""
+    """Time from the first start to the last end."""
     busy: int
     """Any of it ran."""
     compute: int
@@ -49,13 +52,13 @@ class Use(NamedTuple):
 
 def find_use(analysis: Analysis, chosen: Bool) -> Use:
     """Describe the device events chosen (shape (d,), at least one)."""
-    work = analysis.device_events
+    events = analysis.device_events
     kernels = chosen & _kernels(analysis)
     collective = analysis.kinds.kind == COMMUNICATION
     compute = _time(analysis, kernels & ~collective)
     communication = _time(analysis, kernels & collective)
     return Use(
-        span=int(work.end[chosen].max() - work.start[chosen].min()),
+        span=int(events.end[chosen].max() - events.start[chosen].min()),
         busy=intervals.length(_time(analysis, chosen)),
         compute=intervals.length(compute),
         communication=intervals.length(communication),
@@ -66,20 +69,21 @@ def find_use(analysis: Analysis, chosen: Bool) -> Use:
 def _row(
     analysis: Analysis, device: int, mine: Bool, eligible: Bool, window: tuple[int, int]
 ) -> schema.DeviceUse:
-    work, events, use = analysis.device_events, analysis.trace.events, find_use(analysis, mine)
+    events, use = analysis.device_events, find_use(analysis, mine)
+    columns = analysis.trace.events
     kernels = _kernels(analysis)
-    ran = kernels & (work.device == device)
-    event, start, end = work.event[ran], work.start[ran], work.end[ran]
+    ran = kernels & (events.device == device)
+    event, start, end = events.event[ran], events.start[ran], events.end[ran]
     return schema.DeviceUse(
         id=str(device),
         device=str(device),
-        **{f"{name}_us": time / 1000 for name, time in use._asdict().items()},
+        **{f"{name}_us": to_us(time) for name, time in use._asdict().items()},
         kernel_us=_sum(analysis, mine & kernels),
         tensor_core_us=_sum(analysis, mine & kernels & (analysis.kinds.tensor_core == 1)),
         tensor_core_eligible_us=_sum(analysis, mine & kernels & eligible),
         utilization=utilization(start, end, window),
-        sm_efficiency=sm_efficiency(start, end, events.blocks_per_sm[event], window),
-        occupancy_pct=occupancy(start, end, events.occupancy[event], window),
+        sm_efficiency=sm_efficiency(start, end, columns.blocks_per_sm[event], window),
+        occupancy_pct=occupancy(start, end, columns.occupancy[event], window),
     )
 
 
@@ -89,10 +93,10 @@ def _kernels(analysis: Analysis) -> Bool:
     )
 
 
-def _time(analysis: Analysis, wanted: Bool) -> Int:
-    """Set of time in which any of the work ran."""
+def _time(analysis: Analysis, wanted: Bool) -> TimeSet:
+    """Time in which any of the device events ran."""
     return analysis.device_events.time_of(wanted)
 
 
 def _sum(analysis: Analysis, wanted: Bool) -> float:
-    return int(analysis.device_events.duration[wanted].sum()) / 1000
+    return to_us(analysis.device_events.duration[wanted].sum())

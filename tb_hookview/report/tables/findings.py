@@ -13,7 +13,7 @@ from tb_hookview import schema
 def finding_rows(
     findings: Sequence[schema.Finding], syncs: Sequence[schema.Sync], paths: Sequence[str]
 ) -> list[schema.Finding]:
-    """Give findings their ids, and those of their modules and syncs; order stays as it is.
+    """Add the ids of findings and of their modules and syncs, in order.
 
     Args:
         findings: as the rules made them.

@@ -1,4 +1,4 @@
-"""With what shapes each module was called: those of the first operator in each of its calls."""
+"""Input shapes of each module: those of the first operator in each call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import TreeRow
 
 SHOWN = 3
 """Shapes of a module, most frequent first."""
@@ -40,8 +40,8 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     return found
 
 
-def _first_operators(selection: Selection, operators: Int) -> tuple[Int, Int]:
-    """Calls of modules, and the first of the given operators in each; rows of the call tree."""
+def _first_operators(selection: Selection, operators: TreeRow) -> tuple[TreeRow, TreeRow]:
+    """Calls of modules, and the first of the given operators in each."""
     analysis = selection.analysis
     call_tree = analysis.call_tree
     wanted = (

@@ -9,7 +9,16 @@ from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Float, Int
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    EventRow,
+    Float,
+    Int,
+    Nanoseconds,
+    TreeRow,
+)
+from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import KINDS, Phase
 from tb_hookview.tables.events.keys import numbered_kernels
 from tb_hookview.trace import EventCategory
@@ -33,21 +42,21 @@ def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.Kerne
     return rows, schema.KernelsOmitted(
         names=len(rest),
         count=int(grouped.count[rest].sum()),
-        total_us=int(grouped.total[rest].sum()) / 1000,
+        total_us=to_us(grouped.total[rest].sum()),
     )
 
 
 class _Groups(Struct, frozen=True):
     """Sums of device events by name, event and kind; shape (g,), times in nanoseconds."""
 
-    id: Int
-    first: Int
+    id: EventRow
+    first: DeviceEventIndex
     """One device event of each group, an index into `DeviceEvents`."""
     count: Int
     from_graph: Int
-    total: Int
-    longest: Int
-    by_phase: Int
+    total: Nanoseconds
+    longest: Nanoseconds
+    by_phase: Nanoseconds
     """Shape (g, phases)."""
     blocks_per_sm: Float
     occupancy: Float
@@ -55,18 +64,18 @@ class _Groups(Struct, frozen=True):
 
 def _group(selection: Selection) -> _Groups | None:
     analysis = selection.analysis
-    work, events = analysis.device_events, analysis.trace.events
+    device_events, events = analysis.device_events, analysis.trace.events
     chosen = np.flatnonzero(selection.device_events)
     if not len(chosen):
         return None
-    event, duration = work.event[chosen], work.duration[chosen]
+    event, duration = device_events.event[chosen], device_events.duration[chosen]
     number, ids = numbered_kernels(analysis)
     distinct, first, group = np.unique(number[chosen], return_index=True, return_inverse=True)
     size = len(first)
     total, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
     np.add.at(total, group, duration)
     np.maximum.at(longest, group, duration)
-    launch = work.launch[chosen]
+    launch = device_events.launch[chosen]
     by_phase = np.zeros((size, len(Phase)), np.int64)
     launched = np.flatnonzero(launch >= 0)
     np.add.at(
@@ -85,8 +94,8 @@ def _group(selection: Selection) -> _Groups | None:
     )
 
 
-def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
-    """Whether each device event is of a graph, by its number or by its launch (a row)."""
+def _of_graph(selection: Selection, event: EventRow, launch: TreeRow) -> Bool:
+    """Whether each device event is of a graph, by graph number or launch."""
     host = selection.analysis.host
     numbered = host.trace.events.graph[event] > 0
     strings = lookup(host.string, launch)
@@ -95,10 +104,10 @@ def _of_graph(selection: Selection, event: Int, launch: Int) -> Bool:
     return np.asarray(numbered | isin(strings, graphs))
 
 
-def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:
-    """Mean by duration of what is known of each group, NaN where nothing is.
+def _weighted(group: Int, size: int, duration: Nanoseconds, values: Float) -> Float:
+    """Mean of each group's known values by duration, NaN without any.
 
-    Where no known piece took any time, all count alike.
+    Where no known device event took any time, all count alike.
     """
     known = ~np.isnan(values)
     group, values = group[known], values[known]
@@ -112,22 +121,22 @@ def _weighted(group: Int, size: int, duration: Int, values: Float) -> Float:
 
 def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
     analysis = selection.analysis
-    piece = int(groups.first[group])
-    event = int(analysis.device_events.event[piece])
-    core = int(analysis.kinds.tensor_core[piece])
+    example = int(groups.first[group])
+    event = int(analysis.device_events.event[example])
+    core = int(analysis.kinds.tensor_core[example])
     total, count = int(groups.total[group]), int(groups.count[group])
     return schema.Kernel(
         id=int(groups.id[group]),
         name=analysis.trace.strings[analysis.trace.events.name[event]],
-        kind=KINDS[analysis.kinds.kind[piece]],
+        kind=KINDS[analysis.kinds.kind[example]],
         event=_EVENTS[EventCategory(analysis.trace.events.kind[event])],
         count=count,
         graph_count=int(groups.from_graph[group]),
-        total_us=total / 1000,
+        total_us=to_us(total),
         mean_us=total / count / 1000,
-        max_us=int(groups.longest[group]) / 1000,
+        max_us=to_us(groups.longest[group]),
         by_phase={
-            phase: time / 1000
+            phase: to_us(time)
             for phase, time in zip(_PHASES, groups.by_phase[group].tolist(), strict=True)
             if time
         },

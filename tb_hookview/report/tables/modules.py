@@ -1,4 +1,4 @@
-"""The module table: what each module's forward, backward and recomputation cost."""
+"""The module table: cost of each module's forward, backward and recomputation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup, self_time
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
+from tb_hookview.arrays.units import to_us
 from tb_hookview.report.tables.input_shapes import input_shapes
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -21,14 +22,14 @@ from tb_hookview.trace import EventCategory
 class _Sums(Struct, frozen=True):
     """Numbers of one direction per module; times in nanoseconds, shape (m,)."""
 
-    host: Int
-    by_kind: Int
+    host: Nanoseconds
+    by_kind: Nanoseconds
     """Device time by kind, shape (m, kinds)."""
     kernels: Int
-    tensor_core: Int
+    tensor_core: Nanoseconds
 
     @property
-    def device(self) -> Int:
+    def device(self) -> Nanoseconds:
         """Device time of all kinds."""
         return np.asarray(self.by_kind.sum(axis=1))
 
@@ -87,37 +88,36 @@ def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:
 
 
 class Calls:
-    """Calls of modules: rows of the call tree in the selection, with the host time of each."""
+    """Selected calls of modules: rows of the call tree, with self host time."""
 
     def __init__(self, selection: Selection) -> None:
         analysis = selection.analysis
-        call_tree, ranges = analysis.call_tree, analysis.module_calls
-        is_call = ranges.module >= 0
-        position = np.flatnonzero(is_call)
+        call_tree, module_calls = analysis.call_tree, analysis.module_calls
+        is_call = module_calls.module >= 0
+        rows = np.flatnonzero(is_call)
         index = np.full(len(call_tree), -1, np.int64)
-        index[position] = np.arange(len(position))
-        above = lookup(index, call_tree.nearest_above(is_call)[position])
-        chosen = selection.rows[position]
-        self.position: Int = position[chosen]
-        self.module: Int = ranges.module[position][chosen]
-        self.again: Bool = analysis.attribution.row_recompute[position][chosen]
-        self.self_host: Int = self_time(call_tree.start[position], call_tree.end[position], above)[
-            chosen
-        ]
+        index[rows] = np.arange(len(rows))
+        above = lookup(index, call_tree.nearest_above(is_call)[rows])
+        chosen = selection.rows[rows]
+        self.rows: TreeRow = rows[chosen]
+        self.module: ModuleIndex = module_calls.module[rows][chosen]
+        self.again: Bool = analysis.attribution.row_recompute[rows][chosen]
+        own = self_time(call_tree.start[rows], call_tree.end[rows], above)
+        self.self_host: Nanoseconds = own[chosen]
         self._size = len(analysis.modules)
 
     def counts(self, wanted: Bool) -> Int:
         """Calls per module."""
         return np.bincount(self.module[wanted], minlength=self._size)
 
-    def host(self, wanted: Bool) -> Int:
+    def host(self, wanted: Bool) -> Nanoseconds:
         """Self host time per module, nanoseconds."""
         return _sum(self.module, self.self_host, wanted, self._size)
 
 
 def _forward(selection: Selection, calls: Calls) -> _Sums:
-    owners = selection.analysis.device_attribution
-    return _device_sums(selection, (owners.node < 0), calls.host(~calls.again))
+    attribution = selection.analysis.device_attribution
+    return _device_sums(selection, attribution.node < 0, calls.host(~calls.again))
 
 
 def _recompute(selection: Selection, calls: Calls) -> _Sums:
@@ -126,7 +126,7 @@ def _recompute(selection: Selection, calls: Calls) -> _Sums:
     return _device_sums(selection, analysis.device_attribution.recompute, host)
 
 
-def _outside_calls(selection: Selection) -> Int:
+def _outside_calls(selection: Selection) -> Nanoseconds:
     """Host time per module of forward operators that ran again in no module's call."""
     analysis = selection.analysis
     attribution, call_tree = analysis.attribution, analysis.call_tree
@@ -144,17 +144,17 @@ def _backward(selection: Selection) -> _Sums:
     return _device_sums(selection, analysis.device_attribution.node >= 0, host)
 
 
-def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
+def _device_sums(selection: Selection, wanted: Bool, host: Nanoseconds) -> _Sums:
     analysis = selection.analysis
-    work, size = analysis.device_events, len(analysis.modules)
+    events, size = analysis.device_events, len(analysis.modules)
     module, kind = analysis.device_attribution.module, analysis.kinds.kind
     mine = np.flatnonzero(selection.device_events & wanted & (module >= 0))
-    kernels = mine[analysis.trace.events.kind[work.event[mine]] == EventCategory.KERNEL]
+    kernels = mine[analysis.trace.events.kind[events.event[mine]] == EventCategory.KERNEL]
     on_cores = mine[analysis.kinds.tensor_core[mine] == 1]
     by_kind = np.zeros((size, len(KINDS)), np.int64)
-    np.add.at(by_kind, (module[mine], kind[mine]), work.duration[mine])
+    np.add.at(by_kind, (module[mine], kind[mine]), events.duration[mine])
     tensor_core = np.zeros(size, np.int64)
-    np.add.at(tensor_core, module[on_cores], work.duration[on_cores])
+    np.add.at(tensor_core, module[on_cores], events.duration[on_cores])
     return _Sums(
         host=host,
         by_kind=by_kind,
@@ -166,22 +166,19 @@ def _device_sums(selection: Selection, wanted: Bool, host: Int) -> _Sums:
 def _occupancy(selection: Selection) -> list[float | None]:
     """Mean occupancy of each module's kernels and those below, by duration."""
     analysis = selection.analysis
-    work, size, module = (
-        analysis.device_events,
-        len(analysis.modules),
-        analysis.device_attribution.module,
-    )
-    occupancy = analysis.trace.events.occupancy[work.event]
+    events, size = analysis.device_events, len(analysis.modules)
+    module = analysis.device_attribution.module
+    occupancy = analysis.trace.events.occupancy[events.event]
     known = np.flatnonzero(selection.device_events & (module >= 0) & ~np.isnan(occupancy))
     time, occupied = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    np.add.at(time, module[known], work.duration[known])
-    exact = np.rint(work.duration[known] * occupancy[known]).astype(np.int64)
+    np.add.at(time, module[known], events.duration[known])
+    exact = np.rint(events.duration[known] * occupancy[known]).astype(np.int64)
     np.add.at(occupied, module[known], exact)
     pairs = zip(*(analysis.modules.rolled_up(c).tolist() for c in (occupied, time)), strict=True)
     return [part / whole if whole else None for part, whole in pairs]
 
 
-def _sum(module: Int, nanoseconds: Int, wanted: Bool, size: int) -> Int:
+def _sum(module: ModuleIndex, nanoseconds: Nanoseconds, wanted: Bool, size: int) -> Nanoseconds:
     """Exact sums per module: integers throughout, never through a double."""
     total = np.zeros(size, np.int64)
     np.add.at(total, module[wanted], nanoseconds[wanted])
@@ -196,28 +193,28 @@ def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
     columns += [up(own.kernels), up(own.tensor_core)]
     rows = zip(*(column.tolist() for column in columns), by_kind.tolist(), strict=True)
     if not analysis.launches_known:
-        return [schema.Work(row[0] / 1000, None, row[1] / 1000, None, None) for row in rows]
+        return [schema.Work(to_us(row[0]), None, to_us(row[1]), None, None) for row in rows]
     return [
         schema.Work(
-            host_us=host / 1000,
-            device_us=device / 1000,
-            self_host_us=self_host / 1000,
-            self_device_us=self_device / 1000,
+            host_us=to_us(host),
+            device_us=to_us(device),
+            self_host_us=to_us(self_host),
+            self_device_us=to_us(self_device),
             kernels=kernels,
             by_kind=microseconds_by_kind(kinds) if device else {},
-            tensor_core_us=tensor_core / 1000,
+            tensor_core_us=to_us(tensor_core),
         )
         for host, self_host, device, self_device, kernels, tensor_core, kinds in rows
     ]
 
 
 def microseconds_by_kind(nanoseconds: Sequence[int]) -> dict[str, float]:
-    """Device time by the name of its kind, in the order of `KINDS`; those without any left out."""
-    return {name: time / 1000 for name, time in zip(KINDS, nanoseconds, strict=True) if time}
+    """Device time by name of kind, in the order of `KINDS`, without zeros."""
+    return {name: to_us(time) for name, time in zip(KINDS, nanoseconds, strict=True) if time}
 
 
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
-    """Waits of each module and the modules below it."""
+    """Syncs of each module and the modules below it."""
     analysis = selection.analysis
     syncs, size = analysis.syncs, len(analysis.modules)
     module = analysis.attribution.row_module[syncs.row]
@@ -230,6 +227,6 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
         for column in (np.bincount(module[wanted], minlength=size), blocked, lost)
     ]
     return [
-        schema.ModuleSync(count, blocked / 1000, None if idle is None else lost / 1000)
+        schema.ModuleSync(count, to_us(blocked), None if idle is None else to_us(lost))
         for count, blocked, lost in zip(*columns, strict=True)
     ]

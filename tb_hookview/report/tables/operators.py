@@ -8,7 +8,8 @@ from tb_hookview import schema
 from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique_inverse
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.arrays.units import to_us
 from tb_hookview.tables.events.keys import first_events
 
 
@@ -34,10 +35,10 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
             id=int(first[i]),
             name=analysis.trace.strings[i],
             calls=int(calls[i]),
-            host_us=int(host_ns[i]) / 1000,
-            self_host_us=int(self_ns[i]) / 1000,
-            device_us=int(device[i]) / 1000 if known else None,
-            self_device_us=int(own[i]) / 1000 if known else None,
+            host_us=to_us(host_ns[i]),
+            self_host_us=to_us(self_ns[i]),
+            device_us=to_us(device[i]) if known else None,
+            self_device_us=to_us(own[i]) if known else None,
         )
         for i in np.flatnonzero(calls).tolist()
     ]
@@ -45,12 +46,14 @@ def operator_rows(selection: Selection) -> list[schema.Operator]:
     return table[: schema.OPERATORS]
 
 
-def _device_time(selection: Selection, rows: OperatorRows, size: int) -> tuple[Int, Int]:
-    """Device time by name: of all that a call holds, and of what it launched itself."""
-    work = selection.analysis.device_events
-    mine = selection.device_events & (work.launch >= 0)
-    launch, place = unique_inverse(work.launch[mine])
-    duration = _sums(place, work.duration[mine], len(launch))
+def _device_time(
+    selection: Selection, rows: OperatorRows, size: int
+) -> tuple[Nanoseconds, Nanoseconds]:
+    """Device time by name: of whole calls, and of what each launched itself."""
+    events = selection.analysis.device_events
+    mine = selection.device_events & (events.launch >= 0)
+    launch, place = unique_inverse(events.launch[mine])
+    duration = _sums(place, events.duration[mine], len(launch))
     row = rows.above[launch]
     string = selection.analysis.host.string
     own, total = None, np.zeros(size, np.int64)
@@ -64,6 +67,6 @@ def _device_time(selection: Selection, rows: OperatorRows, size: int) -> tuple[I
     return total, np.zeros(size, np.int64) if own is None else own
 
 
-def _sums(group: Int, nanoseconds: Int, size: int) -> Int:
+def _sums(group: Int, nanoseconds: Nanoseconds, size: int) -> Nanoseconds:
     """Sum per group; doubles hold every sum of nanoseconds below a hundred days exactly."""
     return np.bincount(group, nanoseconds, minlength=size).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How many marks the recorder left, and what part of the time they took."""
+"""The recorder's marks: their number and their share of the time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tb_hookview.analysis.host.roles import MARK_ROLES, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.units import to_us
 
 _ROLES = {
     "forward": (Role.FORWARD_MARK,),
@@ -34,7 +35,7 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
     chosen = isin(steps.at(host.call_tree.start), selection.steps)
     marks = schema.Marks(**{kind: _count(selection, chosen, kind) for kind in _ROLES})
     cost = _cost_us(marks, manifest.cost_us if manifest else {})
-    duration = int(np.diff(steps.window[list(selection.steps)]).sum()) / 1000
+    duration = to_us(np.diff(steps.window[list(selection.steps)]).sum())
     return schema.Recorder(
         version=_version(selection, is_mark),
         markers=list(manifest.markers) if manifest else [],
@@ -50,7 +51,7 @@ def _count(selection: Selection, chosen: Bool, kind: str) -> int:
 
 
 def _cost_us(marks: schema.Marks, each_us: dict[str, float | None]) -> float | None:
-    """Return the marks' time; None where the cost of one kind that is there is not known."""
+    """Return the marks' time; None where the cost of a kind is unknown."""
     total = 0.0
     for kind, count in msgspec.structs.asdict(marks).items():
         if not count:

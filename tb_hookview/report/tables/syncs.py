@@ -1,4 +1,4 @@
-"""The table of syncs: each with its chain from the call up to the Python line."""
+"""The table of syncs, each from its call up to the Python line."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from tb_hookview.analysis.host.stacks import stacks_at
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs.detection import operator_chain
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, SyncIndex
+from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
 from tb_hookview.tables.events.keys import stream_ids
 
 
 def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
-    """One row per sync in the selection, by start; `causes` has one entry per sync of the trace."""
+    """One row per sync in the selection, by start.
+
+    Args:
+        selection: the steps to report.
+        causes: one entry per sync of the trace.
+    """
     analysis = selection.analysis
     chosen = np.flatnonzero(selection.syncs)
-    held_by = analysis.syncs.blocking_event[chosen]
+    blocking_event = analysis.syncs.blocking_event[chosen]
     step = analysis.steps.at(analysis.syncs.start[chosen])
-    numbers = (column.tolist() for column in (chosen, step, held_by))
+    numbers = (column.tolist() for column in (chosen, step, blocking_event))
     streams = stream_ids(analysis)
     columns = zip(*numbers, _stacks(analysis, chosen), strict=True)
     return [
-        _row(analysis, sync, causes[sync], step, stack, _waited_for(analysis, work, streams))
-        for sync, step, work, stack in columns
+        _row(analysis, sync, causes[sync], step, stack, _blocking_event(analysis, event, streams))
+        for sync, step, event, stack in columns
     ]
 
 
@@ -39,27 +45,27 @@ def _row(
     cause: str,
     step: int,
     stack: list[str],
-    held_by: schema.WaitedFor | None,
+    blocking_event: schema.WaitedFor | None,
 ) -> schema.Sync:
     syncs, trace = analysis.syncs, analysis.trace
-    position = int(syncs.row[sync])
-    node = int(analysis.row_node[position])
-    module = int(analysis.attribution.row_module[position])
+    row = int(syncs.row[sync])
+    node = int(analysis.row_node[row])
+    module = int(analysis.attribution.row_module[row])
     operator = int(syncs.operator[sync])
     chain = operator_chain(analysis.host, operator)
-    number = int(analysis.call_tree.thread[position])
+    number = int(analysis.call_tree.thread[row])
     thread = trace.threads[number]
     idle = analysis.sync_idle
     event = analysis.call_tree.event
     return schema.Sync(
         id=sync,
-        event_id=int(event[position]),
-        api=_name(analysis, position),
-        start_us=int(syncs.start[sync]) / 1000,
-        duration_us=int(syncs.end[sync] - syncs.start[sync]) / 1000,
+        event_id=int(event[row]),
+        api=_name(analysis, row),
+        start_us=to_us(syncs.start[sync]),
+        duration_us=to_us(syncs.end[sync] - syncs.start[sync]),
         step=analysis.steps.name[step] if step >= 0 else None,
         step_id=step if step >= 0 else None,
-        phase=Phase(int(analysis.phases.row[position])).name.lower(),
+        phase=Phase(int(analysis.phases.row[row])).name.lower(),
         operator=chain[0] if chain else None,
         operator_id=int(event[operator]) if operator >= 0 else None,
         node=node_name(_name(analysis, int(analysis.nodes.row[node]))) if node >= 0 else None,
@@ -67,43 +73,43 @@ def _row(
         module=analysis.modules.path[module] if module >= 0 else None,
         module_id=module if module >= 0 else None,
         cause=cause,
-        device_idle_us=None if idle is None else int(idle[sync]) / 1000,
+        device_idle_us=None if idle is None else to_us(idle[sync]),
         stack=stack,
         thread=thread.name or thread.tid,
         thread_id=number,
-        waited_for=held_by,
+        waited_for=blocking_event,
     )
 
 
-def _waited_for(analysis: Analysis, work: int, streams: Int) -> schema.WaitedFor | None:
-    if work < 0:
+def _blocking_event(analysis: Analysis, blocking: int, streams: Int) -> schema.WaitedFor | None:
+    if blocking < 0:
         return None
-    trace, done = analysis.trace, analysis.device_events
-    event = int(done.event[work])
+    trace, events = analysis.trace, analysis.device_events
+    event = int(events.event[blocking])
     return schema.WaitedFor(
         event_id=event,
         name=trace.strings[int(trace.events.name[event])],
-        device=str(done.device[work]),
-        device_id=str(done.device[work]),
-        stream=trace.threads[int(done.stream[work])].stream,
-        stream_id=int(streams[work]),
-        duration_us=int(done.end[work] - done.start[work]) / 1000,
+        device=str(events.device[blocking]),
+        device_id=str(events.device[blocking]),
+        stream=trace.threads[int(events.stream[blocking])].stream,
+        stream_id=int(streams[blocking]),
+        duration_us=to_us(events.end[blocking] - events.start[blocking]),
     )
 
 
-def _name(analysis: Analysis, position: int) -> str:
-    return analysis.host.name(position)
+def _name(analysis: Analysis, row: int) -> str:
+    return analysis.host.name(row)
 
 
-def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:
-    """Python frames at each sync; in the backward pass those of the forward call that made it.
+def _stacks(analysis: Analysis, chosen: SyncIndex) -> list[list[str]]:
+    """Python frames at each sync; in backward those of the forward call.
 
     The autograd thread has no frames of its own, and where backward runs on the caller's
     thread they only lead to `backward()`.
     """
     call_tree, nodes = analysis.call_tree, analysis.nodes
-    position = analysis.syncs.row[chosen]
-    node = analysis.row_node[position]
+    row = analysis.syncs.row[chosen]
+    node = analysis.row_node[row]
     forward_op = lookup(nodes.forward_op, node)
-    asked = np.where(forward_op >= 0, forward_op, position)
+    asked = np.where(forward_op >= 0, forward_op, row)
     return stacks_at(analysis.trace, call_tree.thread[asked], call_tree.start[asked])

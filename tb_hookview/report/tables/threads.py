@@ -1,4 +1,4 @@
-"""The table of host threads: what each was for, how long it worked, and in which phase.
+"""The table of host threads: role of each, busy time by phase, blocked time.
 
 A thread works while an operator, an annotation or a call of the device's runtime is open on it.
 What it does in Python between these shows only in traces with stacks, where frames of its main loop
@@ -18,12 +18,13 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.thread_roles import thread_role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Intervals, TimeSet
+from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
 
 
 class _Rows(NamedTuple):
-    """Forest rows of one thread: positions from `first` up to `end`."""
+    """Rows of the call tree of one thread, from `first` up to `end`."""
 
     thread: int
     first: int
@@ -43,7 +44,7 @@ def thread_rows(selection: Selection) -> list[schema.Thread]:
     return sorted(table, key=lambda row: row.busy_us, reverse=True)
 
 
-def _windows(selection: Selection) -> Int | None:
+def _windows(selection: Selection) -> Intervals | None:
     """Bounds of the chosen steps; None for the whole trace."""
     if selection.chosen is None:
         return None
@@ -51,7 +52,7 @@ def _windows(selection: Selection) -> Int | None:
 
 
 def _threads(analysis: Analysis) -> list[_Rows]:
-    """Threads of the host, that is those of no device."""
+    """Threads of the host: those that are no device's."""
     thread = analysis.call_tree.thread
     first = np.flatnonzero(np.diff(thread, prepend=-1))
     end = np.append(first[1:], len(thread))
@@ -59,11 +60,11 @@ def _threads(analysis: Analysis) -> list[_Rows]:
     return list(map(_Rows, *(column[hosts].tolist() for column in (thread[first], first, end))))
 
 
-def _row(analysis: Analysis, rows: _Rows, windows: Int | None) -> schema.Thread:
+def _row(analysis: Analysis, rows: _Rows, windows: Intervals | None) -> schema.Thread:
     place = analysis.trace.threads[rows.thread]
     times = _phase_times(analysis, rows)
     by_phase = {
-        phase.name.lower(): spent / 1000
+        phase.name.lower(): to_us(spent)
         for phase in Phase
         if (spent := _length(times[phase], windows))
     }
@@ -72,20 +73,20 @@ def _row(analysis: Analysis, rows: _Rows, windows: Int | None) -> schema.Thread:
         thread=place.name or place.tid,
         process=place.pid,
         role=thread_role(analysis, rows.thread),
-        busy_us=sum(_length(time, windows) for time in times) / 1000,
+        busy_us=to_us(sum(_length(time, windows) for time in times)),
         by_phase=by_phase,
-        blocked_us=_length(_blocked(analysis, rows.thread), windows) / 1000,
+        blocked_us=to_us(_length(_blocked(analysis, rows.thread), windows)),
     )
 
 
-def _length(time: Int, windows: Int | None) -> int:
+def _length(time: TimeSet, windows: Intervals | None) -> int:
     """Nanoseconds of a set of time that lie in the windows (None: all)."""
     if windows is None:
         return intervals.length(time)
     return int(intervals.lengths_within(time, windows).sum())
 
 
-def _phase_times(analysis: Analysis, rows: _Rows) -> list[Int]:
+def _phase_times(analysis: Analysis, rows: _Rows) -> list[TimeSet]:
     """Time in which any row of the thread was open, by phase: disjoint sets."""
     call_tree, reason = analysis.call_tree, analysis.phases.reason
     mine = slice(rows.first, rows.end)
@@ -108,7 +109,7 @@ def _phase_times(analysis: Analysis, rows: _Rows) -> list[Int]:
     return times
 
 
-def _blocked(analysis: Analysis, thread: int) -> Int:
+def _blocked(analysis: Analysis, thread: int) -> TimeSet:
     syncs = analysis.syncs
     mine = analysis.call_tree.thread[syncs.row] == thread
     return intervals.of(syncs.start[mine], syncs.end[mine])

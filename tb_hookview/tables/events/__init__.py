@@ -19,4 +19,4 @@ SOURCES: Mapping[str, Callable[[Selection], Arrays]] = {
     "node_evaluations": node_evaluations,
     "gaps": gaps,
 }
-"""What computes each table from the selected steps of an analysis."""
+"""The function that computes each table from the selected steps."""

@@ -1,4 +1,4 @@
-"""Kernels, copies and sets, with the launch and the owner of each."""
+"""Kernels, copies and sets, with the launch and the module of each."""
 
 from __future__ import annotations
 
@@ -21,38 +21,39 @@ from tb_hookview.tables.model.values import Arrays, Numbers, known, microseconds
 def device_events(selection: Selection) -> Arrays:
     """The table `device_events`: those launched in a selected step."""
     analysis = selection.analysis
-    work, owners, names = analysis.device_events, analysis.device_attribution, Names(analysis)
-    began = lookup(analysis.call_tree.start, work.launch)
-    step = analysis.steps.at(np.where(work.launch >= 0, began, work.start))
-    phase = lookup(analysis.phases.row, work.launch)
+    events, names = analysis.device_events, Names(analysis)
+    attribution = analysis.device_attribution
+    began = lookup(analysis.call_tree.start, events.launch)
+    step = analysis.steps.at(np.where(events.launch >= 0, began, events.start))
+    phase = lookup(analysis.phases.row, events.launch)
     return Arrays(
         np.flatnonzero(selection.device_events),
         {
-            "id": lambda i: Numbers(work.event[i]),
-            "name": lambda i: names.event(work.event[i]),
-            "category": lambda i: names.category(work.event[i]),
+            "id": lambda i: Numbers(events.event[i]),
+            "name": lambda i: names.event(events.event[i]),
+            "category": lambda i: names.category(events.event[i]),
             "kind": lambda i: kind_texts(analysis.kinds.kind[i]),
-            "device_id": lambda i: names.device(work.device[i]),
-            "start_us": lambda i: microseconds(work.start[i]),
-            "duration_us": lambda i: microseconds(work.duration[i]),
+            "device_id": lambda i: names.device(events.device[i]),
+            "start_us": lambda i: microseconds(events.start[i]),
+            "duration_us": lambda i: microseconds(events.duration[i]),
             **_references(analysis),
-            **owner_columns(analysis, names, owners.module, owners.node, step, phase),
-            **attribution_columns(owners.evidence, owners.reason),
-            "recompute": lambda i: Numbers(owners.recompute[i]),
+            **owner_columns(analysis, names, attribution.module, attribution.node, step, phase),
+            **attribution_columns(attribution.evidence, attribution.reason),
+            "recompute": lambda i: Numbers(attribution.recompute[i]),
             **_properties(analysis),
         },
     )
 
 
 def _references(analysis: Analysis) -> Columns:
-    work, call_tree = analysis.device_events, analysis.call_tree
+    events, call_tree = analysis.device_events, analysis.call_tree
     number, ids = numbered_kernels(analysis)
     stream = stream_ids(analysis)
     return {
         "kernel_id": lambda i: Numbers(ids[number[i]]),
         "stream_id": lambda i: Numbers(stream[i]),
-        "launch_id": lambda i: known(lookup(call_tree.event, work.launch[i])),
-        "launch_thread_id": lambda i: known(lookup(call_tree.thread, work.launch[i])),
+        "launch_id": lambda i: known(lookup(call_tree.event, events.launch[i])),
+        "launch_thread_id": lambda i: known(lookup(call_tree.thread, events.launch[i])),
     }
 
 

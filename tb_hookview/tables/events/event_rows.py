@@ -1,6 +1,6 @@
-"""The rows of the trace with what the analysis says of each: one column per question, shape (n,).
+"""The rows of the trace with the analysis of each, as columns of shape (n,).
 
-Columns are indices into what they speak of, -1 where there is nothing to say.
+Columns are indices; -1 stands for none.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, NodeIndex, StepIndex
 
 
 @dataclass(frozen=True)
 class EventRows:
-    """What is known of each row of `Events`."""
+    """The analysis of each row of `Events`."""
 
     chosen: Bool
     """Rows in the selection: by their start, device events by that of their launch."""
-    step: Int
+    step: StepIndex
     phase: Int
     """Host rows and launched device events."""
-    module: Int
+    module: ModuleIndex
     """Host rows and launched device events: the module they belong to."""
-    node: Int
+    node: NodeIndex
     """The autograd node that a row is, lies in, or was launched in."""
     evidence: Int
     """Of nodes and device events: index into EVIDENCE."""
     reason: Int
     """Of nodes and device events without a module: index into REASONS."""
     recompute: Bool
-    """Forward work that runs again within a node."""
+    """Forward operators that run again within a node, and their device events."""
     work_kind: Int
     """Of device events: index into KINDS."""
 
 
 def event_rows(selection: Selection) -> EventRows:
-    """Lay out what the analysis knows of host rows and device events over the rows of the trace."""
+    """Spread the analysis of host rows and device events over the trace's rows."""
     analysis = selection.analysis
-    owners, attribution = analysis.device_attribution, analysis.attribution
+    device_attribution, attribution = analysis.device_attribution, analysis.attribution
     launch, start = analysis.device_events.launch, analysis.trace.events.start.copy()
     start[analysis.device_events.event] = np.where(
         launch >= 0, lookup(analysis.call_tree.start, launch), analysis.device_events.start
@@ -52,24 +52,24 @@ def event_rows(selection: Selection) -> EventRows:
         chosen=selection.times(start),
         step=analysis.steps.at(start),
         phase=_spread(analysis, phase, lookup(phase, launch)),
-        module=_spread(analysis, attribution.row_module, owners.module),
-        node=_spread(analysis, analysis.row_node, owners.node),
-        evidence=_of_nodes(analysis, attribution.node_evidence, owners.evidence),
-        reason=_of_nodes(analysis, attribution.node_reason, owners.reason),
-        recompute=_spread(analysis, again, owners.recompute.astype(np.int64)) > 0,
+        module=_spread(analysis, attribution.row_module, device_attribution.module),
+        node=_spread(analysis, analysis.row_node, device_attribution.node),
+        evidence=_of_nodes(analysis, attribution.node_evidence, device_attribution.evidence),
+        reason=_of_nodes(analysis, attribution.node_reason, device_attribution.reason),
+        recompute=_spread(analysis, again, device_attribution.recompute.astype(np.int64)) > 0,
         work_kind=_spread(analysis, nothing, analysis.kinds.kind),
     )
 
 
-def _spread(analysis: Analysis, of_host: Int, of_work: Int) -> Int:
+def _spread(analysis: Analysis, of_host_rows: Int, of_device_events: Int) -> Int:
     """Put columns over host rows and over device events onto the rows of the trace."""
     column = np.full(len(analysis.trace.events), -1, np.int64)
-    column[analysis.call_tree.event] = of_host
-    column[analysis.device_events.event] = of_work
+    column[analysis.call_tree.event] = of_host_rows
+    column[analysis.device_events.event] = of_device_events
     return column
 
 
-def _of_nodes(analysis: Analysis, of_node: Int, of_work: Int) -> Int:
+def _of_nodes(analysis: Analysis, of_node: Int, of_device_events: Int) -> Int:
     host = np.full(len(analysis.call_tree), -1, np.int64)
     host[analysis.nodes.row] = of_node
-    return _spread(analysis, host, of_work)
+    return _spread(analysis, host, of_device_events)

@@ -1,4 +1,4 @@
-"""The rows of the trace in the order of the file, with what the analysis found about each."""
+"""The rows of the trace in the file's order, with the analysis of each."""
 
 from __future__ import annotations
 

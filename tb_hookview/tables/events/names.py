@@ -11,7 +11,15 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import (
+    DeviceNumber,
+    EventRow,
+    Int,
+    ModuleIndex,
+    NodeIndex,
+    StepIndex,
+    StringIndex,
+)
 from tb_hookview.schema import KINDS, Phase
 from tb_hookview.tables.model.values import Texts, Values, known
 from tb_hookview.trace import EventCategory
@@ -30,38 +38,43 @@ class Names:
         texts = analysis.trace.strings
         self._node_names = [node_name(texts[string]) for string in strings.tolist()]
 
-    def event(self, event: Int) -> Texts:
+    def event(self, event: EventRow) -> Texts:
         """Names of rows of the trace."""
         return self.string(lookup(self._analysis.trace.events.name.astype(np.int64), event))
 
-    def string(self, string: Int) -> Texts:
+    def string(self, string: StringIndex) -> Texts:
         """Texts of the trace's string table."""
         return Texts(self._analysis.trace.strings.texts, string)
 
-    def category(self, event: Int) -> Texts:
+    def category(self, event: EventRow) -> Texts:
         """Categories of rows of the trace."""
         return Texts(CATEGORIES, self._analysis.trace.events.kind[event].astype(np.int64))
 
-    def step(self, step: Int) -> Texts:
+    def step(self, step: StepIndex) -> Texts:
         """Names of steps."""
         return Texts(self._analysis.steps.name, step)
 
-    def module(self, module: Int) -> Texts:
+    def module(self, module: ModuleIndex) -> Texts:
         """Paths of modules."""
         return Texts(self._analysis.modules.path, module)
 
-    def node(self, node: Int) -> Texts:
+    def node(self, node: NodeIndex) -> Texts:
         """Names of autograd nodes."""
         return Texts(self._node_names, lookup(self._node_text, node))
 
-    def device(self, device: Int) -> Texts:
+    def device(self, device: DeviceNumber) -> Texts:
         """Ids of devices."""
         values, place = unique_inverse(device)
         return Texts([str(value) for value in values.tolist()], place)
 
 
 def owner_columns(
-    analysis: Analysis, names: Names, module: Int, node: Int, step: Int, phase: Int
+    analysis: Analysis,
+    names: Names,
+    module: ModuleIndex,
+    node: NodeIndex,
+    step: StepIndex,
+    phase: Int,
 ) -> Columns:
     """Columns of step, phase, module and node, from the index of each for every entry."""
     node_event = lookup(analysis.call_tree.event, analysis.nodes.row)
@@ -77,7 +90,7 @@ def owner_columns(
 
 
 def attribution_columns(evidence: Int, reason: Int) -> Columns:
-    """Columns of how a module is known, or why it is not."""
+    """Columns of a module's evidence, or the reason for none."""
     return {
         "evidence": lambda i: Texts(EVIDENCE, evidence[i]),
         "no_module": lambda i: Texts(REASONS, reason[i]),

@@ -1,1 +1,1 @@
-"""What a table is made of: columns, and where their values come from."""
+"""Parts of a table: columns, and the sources of their values."""

@@ -47,7 +47,7 @@ class Column(NamedTuple):
 
 @cache
 def columns_of(row_type: type[msgspec.Struct]) -> tuple[Column, ...]:
-    """The columns of a table of such rows; of the type alone, so that every trace has the same."""
+    """The columns of a table, from the row type alone: the same for every trace."""
     return tuple(_flattened(row_type))
 
 
@@ -83,7 +83,7 @@ def is_struct(hint: Any) -> bool:
 
 
 def _keys(hint: Any) -> list[str]:
-    """Keys of a mapping that holds no others, and leaves out those whose value is 0."""
+    """Keys of a mapping with a fixed set of keys; absent ones are 0."""
     for meta in getattr(hint, "__metadata__", ()):
         extra = getattr(meta, "extra", None)
         if extra and "keys" in extra:

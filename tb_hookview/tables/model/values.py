@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 
 
 class Numbers(NamedTuple):
@@ -16,7 +16,7 @@ class Numbers(NamedTuple):
 
     values: NDArray[Any]
     known: Bool | None = None
-    """Where the trace holds one; None: everywhere."""
+    """True where the trace holds one; None: everywhere."""
 
     def tolist(self) -> list[Any]:
         """As Python's values, None where the trace holds none."""
@@ -38,7 +38,7 @@ class Texts(NamedTuple):
         return [texts[code] if code >= 0 else None for code in self.codes.tolist()]
 
     def compact(self) -> tuple[list[str], Int]:
-        """The distinct texts in use, and the index of each row in them; -1 for none."""
+        """The distinct texts used, and each row's index in them, -1 for none."""
         used, inverse = np.unique(self.codes, return_inverse=True)
         texts = [self.texts[code] if code >= 0 else None for code in used.tolist()]
         there = np.array([text is not None for text in texts], bool)
@@ -53,7 +53,7 @@ class Arrays(NamedTuple):
     """A table of computed columns."""
 
     places: Int
-    """Which entries of the analysis are its rows, shape (n,)."""
+    """Entries of the analysis that are its rows, shape (n,)."""
     columns: Mapping[str, Callable[[Int], Values]]
     """Values of some entries."""
 
@@ -76,6 +76,6 @@ def known(values: NDArray[Any], least: int = 0) -> Numbers:
     return Numbers(values, np.asarray(values >= least))
 
 
-def microseconds(nanoseconds: Int) -> Numbers:
+def microseconds(nanoseconds: Nanoseconds) -> Numbers:
     """Times in nanoseconds as microseconds."""
     return Numbers(nanoseconds / 1000)

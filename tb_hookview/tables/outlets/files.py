@@ -124,7 +124,7 @@ FORMS: Mapping[str, Callable[[Path, Sequence[Column], Mapping[str, str]], Writer
     "json": JsonWriter,
     "arrow": ArrowWriter,
 }
-"""What writes each format; its name is the end of a file's name, too."""
+"""The writer of each format, by the suffix of its files."""
 
 
 def json_rows(batch: Batch) -> bytes:

@@ -65,9 +65,9 @@ def assert_agrees(detail: ModuleDetail, module: Module) -> None:
     assert calls.count == module.calls == sum(row.calls for row in calls.rows)
     for side in SIDES[:2]:
         for name in ("host_us", "device_us"):
-            told = getattr(getattr(module, side), name)
-            if told is not None:
-                assert told == total([*calls.rows, calls.unplaced], f"{side}_{name}")
+            known = getattr(getattr(module, side), name)
+            if known is not None:
+                assert known == total([*calls.rows, calls.unplaced], f"{side}_{name}")
 
 
 def test_every_module_agrees_with_its_row_of_the_report(analysis: Analysis) -> None:
@@ -131,7 +131,7 @@ def test_many_calls_are_told_in_bins(analysis: Analysis, monkeypatch: pytest.Mon
 
 
 def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Analysis) -> None:
-    """The slow way: up from each node's forward_op, row by row, to a call of the module."""
+    """The slow way: row by row from each node's forward_op to the call."""
     call_tree, nodes = analysis.call_tree, analysis.nodes
     forward_op = nodes.forward_op
     for module in range(0, len(analysis.modules), 5):
@@ -145,8 +145,8 @@ def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Anal
                 continue
             start = int(call_tree.start[row]) / 1000
             expected[start] = expected.get(start, 0) + int(nodes.self_host[node]) / 1000
-        told = module_detail.module_detail(analysis, analysis.modules.path[module]).calls
-        found = {row.start_us: row.backward_host_us for row in told.rows}
+        calls = module_detail.module_detail(analysis, analysis.modules.path[module]).calls
+        found = {row.start_us: row.backward_host_us for row in calls.rows}
         for start, host in expected.items():
             if start in found:  # what recomputation made is placed by time
                 assert found[start] >= host - 1e-6
@@ -199,7 +199,7 @@ def test_each_call_has_its_own_backward(tmp_path: Path) -> None:
 
 
 def test_what_several_calls_share_is_in_none(tmp_path: Path) -> None:
-    """One gradient for both calls of the first step; in the second there is one call."""
+    """One gradient for both calls of the first step; the second has one call."""
     detail = detail_of(
         tmp_path,
         """

@@ -1,4 +1,4 @@
-"""Modules are found by their own kernels: the same that each module's own page tells."""
+"""Modules are found by their own kernels, those of each module's detail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def analysis(request: pytest.FixtureRequest) -> Analysis:
 
 
 def own_names(analysis: Analysis, steps: list[str] | None = None) -> dict[str, set[str]]:
-    """The slow way: what each module tells of itself."""
+    """The slow way: the detail of each module."""
     own = {}
     for path in dict.fromkeys(analysis.modules.path):
         detail = module_detail.module_detail(analysis, path, steps)

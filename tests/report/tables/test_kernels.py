@@ -1,4 +1,4 @@
-"""Device work by name."""
+"""Device events by name."""
 
 from __future__ import annotations
 

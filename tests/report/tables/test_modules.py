@@ -117,7 +117,7 @@ def test_device_numbers_are_null_without_a_device(tmp_path: Path) -> None:
 
 
 def test_kernels_of_a_module_by_kind_tensor_cores_and_occupancy(tmp_path: Path) -> None:
-    """Occupancy counts by time, both directions and what is below; a kernel without any does not.
+    """Occupancy counts by time, in both directions and below; unknown ones do not.
     Copies and sets are no kernels."""
     traced = grid.events(
         """

@@ -1,4 +1,4 @@
-"""The recorder's own part of a trace: its marks counted, their cost, and what nobody understands."""
+"""The recorder's own part of a trace: marks, their cost, unknown marks."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_without_launches_nothing_is_said_of_pauses(tmp_path: Path) -> None:
 
 
 def test_metrics_of_kernels(tmp_path: Path) -> None:
-    """Half of the multiprocessors for 20 us, more blocks than there is room for 10 us, of 40 us."""
+    """Half of the multiprocessors for 20 us, all for 10 us, of 40 us."""
     path = tmp_path / "t.json"
     numbers = ((0, 20, 0.5, 10), (30, 10, 3.0, 70), (34, 6, 0.0, -1))
     selection = select(load(grid.write(path, [_kernel(*each) for each in numbers])), None)
@@ -125,7 +125,7 @@ def test_against_a_slow_count(
 
 
 def slow_pauses(drawn: list[tuple[int, int, int, bool]]) -> list[int]:
-    """Microsecond by microsecond: idle, and of which kind the next work is."""
+    """Microsecond by microsecond: idle, and of which kind the next event is."""
     rows = sorted((launch + later, i) for i, (launch, _, later, _) in enumerate(drawn))
     pauses = [0, 0, 0]
     reach = rows[0][0] + drawn[rows[0][1]][1]

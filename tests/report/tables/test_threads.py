@@ -1,4 +1,4 @@
-"""The table of host threads: roles, work by phase, waits, and whose rows are no thread's."""
+"""The table of host threads: roles, busy time by phase, syncs, rows of no thread."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def by_name(threads: list[Thread]) -> dict[str, Thread]:
 
 
 def test_every_thread_has_its_role_and_its_time(tmp_path: Path) -> None:
-    """A step's mark is no work; a call inside an annotation is no more time."""
+    """A step's mark is not busy time; a call inside an annotation is no more time."""
     data = report_of(tmp_path, TRAINING, {**LABELS, "hook": "reducer"})
     rows = by_name(data.threads)
     assert [(row.thread, row.role) for row in data.threads] == [
@@ -79,7 +79,7 @@ def test_a_loader_by_its_annotation_or_by_the_name_of_its_thread(tmp_path: Path)
 
 
 def test_a_step_counts_what_lies_in_it(tmp_path: Path) -> None:
-    """A row that crosses a step's bound counts in both; a thread that did nothing is left out."""
+    """A row across a step's bound counts in both; idle threads are omitted."""
     traced = grid.events(
         """
         main notes  [one             ][two              ]
@@ -127,7 +127,7 @@ def test_a_host_whose_process_bears_a_devices_number_is_a_host(tmp_path: Path) -
 
 @pytest.mark.parametrize("path", shared_traces.small_traces(), ids=lambda path: path.name)
 def test_phases_of_threads_against_a_walk_along_their_rows(path: Path) -> None:
-    """Each stretch between two bounds of rows: the first reason among the rows open in it."""
+    """Each span between two bounds: the first reason of its open rows."""
     analysis = load(path)
     table = Counter[tuple[str, str, str]]()
     for row in build_report(analysis).data.threads:

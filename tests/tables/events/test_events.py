@@ -1,4 +1,4 @@
-"""The tables at event level: what they hold, and that their ids lead to one another."""
+"""The tables at event level: their content, and references between their ids."""
 
 from __future__ import annotations
 
