@@ -12,7 +12,6 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.stacks import stacks_at
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs.detection import operator_chain
-from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema import Phase
 from tb_hookview.tables.events.keys import stream_ids
@@ -101,9 +100,5 @@ def _stacks(analysis: Analysis, chosen: Int) -> list[list[str]]:
     The autograd thread has no frames of its own, and where backward runs on the caller's
     thread they only lead to `backward()`.
     """
-    call_tree, nodes = analysis.call_tree, analysis.nodes
-    position = analysis.syncs.row[chosen]
-    node = analysis.row_node[position]
-    forward_op = lookup(nodes.forward_op, node)
-    asked = np.where(forward_op >= 0, forward_op, position)
+    call_tree, asked = analysis.call_tree, analysis.forward_op_or_self(analysis.syncs.row[chosen])
     return stacks_at(analysis.trace, call_tree.thread[asked], call_tree.start[asked])
