@@ -18,7 +18,7 @@ from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour, Colours
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.trace import EventCategory
-from tb_hookview.trace.format.vocabulary import DEVICE_WORK
+from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
 
 
 class RowGroup(IntEnum):
@@ -35,7 +35,7 @@ _GROUPS = {
     EventCategory.ANNOTATION: RowGroup.HOST,
     EventCategory.RUNTIME: RowGroup.HOST,
     EventCategory.PYTHON: RowGroup.PYTHON,
-    **dict.fromkeys(DEVICE_WORK, RowGroup.DEVICE),
+    **dict.fromkeys(DEVICE_CATEGORIES, RowGroup.DEVICE),
 }
 _GROUP_OF_CATEGORY = np.array(
     [_GROUPS.get(kind, RowGroup.REST) for kind in EventCategory], np.int64
