@@ -36,7 +36,7 @@ from tb_hookview.analysis.steps import Steps, StepTimes, find_steps, step_times
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.nesting import CallTree
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import EventRow, Int, Nanoseconds, NodeIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
@@ -66,10 +66,12 @@ class Analysis(Struct, frozen=True, dict=True):
     blocked_launches: TreeRow
     """The launches that waited for room in a device's full queue."""
     launches_known: bool
-    """Whether device events can be attributed by their launches: some are in the trace, and so are
-    operators, annotations or calls of modules around them."""
+    """Whether device events can be attributed by their launches.
+
+    They can if the trace has launches, and operators, annotations or calls of modules around them.
+    """
     contradictions: dict[str, int]
-    """What in the trace contradicts itself or has no meaning, with how often; may be 0."""
+    """Count of each contradiction in the trace; may be 0."""
 
     @property
     def trace(self) -> Trace:
@@ -80,6 +82,14 @@ class Analysis(Struct, frozen=True, dict=True):
     def call_tree(self) -> CallTree:
         """The nested host rows."""
         return self.host.call_tree
+
+    def forward_op_or_self(self, row: TreeRow) -> TreeRow:
+        """Forward operator of the node around each row of the call tree, else the row.
+
+        Python frames lead to it: the autograd thread has none of its own.
+        """
+        forward_op = lookup(self.nodes.forward_op, self.row_node[row])
+        return np.where(forward_op >= 0, forward_op, row)
 
     @cached_property
     def step_times(self) -> StepTimes:
@@ -99,7 +109,7 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @cached_property
     def operators(self) -> OperatorRows:
-        """Which host rows are calls of operators."""
+        """Host rows that are calls of operators."""
         return operator_rows(self.host)
 
     @cached_property
@@ -201,7 +211,10 @@ _OUTSIDE_TIME = (EventCategory.SPAN, EventCategory.DEVICE_ANNOTATION, EventCateg
 
 
 def _bounds(trace: Trace) -> tuple[int, int]:
-    """Bounds of what happened; the profiler's own rows and empty rows at time 0 do not count."""
+    """First start and last end, nanoseconds.
+
+    The profiler's own rows, and empty rows at time 0, do not count.
+    """
     events = trace.events
     inside = ~isin(events.kind, [int(kind) for kind in _OUTSIDE_TIME])
     inside &= (events.start != 0) | (events.duration != 0)

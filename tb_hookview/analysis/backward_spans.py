@@ -1,4 +1,4 @@
-"""Spans of modules in the backward pass: node evaluations in a row, wrapped into their modules.
+"""Spans of modules in the backward pass: consecutive evaluations, by module.
 
     nodes      [a.1 ][a.1 ][a.0 ]   [a.1 ][?]           module of each
     spans      [------- a ------]   [- a-]

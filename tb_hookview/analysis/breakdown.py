@@ -31,7 +31,7 @@ CATEGORIES = ("kernel", "copy", "set", "communication", "runtime", "data", "host
 """Categories, first claim first; the last is what none of the others holds."""
 _COLLECTIVES = ("nccl:", "gloo:", "mpi:", "ucc:", "hccl:", "xccl:")
 _WHOLE = 0.8
-"""A last step with less than this share of the device events of the step before is cut off."""
+"""A last step is cut off below this share of the previous step's events."""
 
 
 class Breakdown(Struct, frozen=True):
@@ -57,7 +57,7 @@ def find_breakdown(analysis: Analysis) -> Breakdown:
 
 
 def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
-    """Windows of all steps with the device events of each, and how many of them are whole.
+    """Windows of all steps, their device events, and the number of whole steps.
 
     A device event is launched in the step that its call lies in as a whole. The first step begins
     no earlier than the end of those launched before it that ended before its own began.
@@ -88,7 +88,7 @@ def _launching_step(analysis: Analysis) -> StepIndex:
 
 
 def _whole_steps(launched: Int) -> int:
-    """How many steps remain without those at the end whose device events are missing."""
+    """Number of steps without those at the end whose device events are missing."""
     last = int(np.flatnonzero(launched)[-1])
     cut = last > 0 and launched[last - 1] * _WHOLE > launched[last]
     return last if cut else last + 1

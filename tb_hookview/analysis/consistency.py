@@ -1,4 +1,4 @@
-"""Where a trace contradicts itself: counted and reported."""
+"""Counts of the contradictions in a trace."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def clock_jumps(trace: Trace, begin: int, end: int) -> int:
 
 
 def unusable_marks(host: HostRows, modules: Modules) -> dict[str, int]:
-    """Count the recorder's marks that cannot be used, wholly or in part, by what is wrong."""
+    """Count the recorder's marks that cannot be used fully, by reason."""
     marks = np.flatnonzero(isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
     unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
     before = np.count_nonzero(host.role == Role.BEFORE_MARK)
@@ -68,7 +68,10 @@ def unusable_marks(host: HostRows, modules: Modules) -> dict[str, int]:
 
 
 def _later_marks(host: HostRows) -> int:
-    """Count marks of a known kind and a later version, which are read as of our version."""
+    """Count marks of a known kind and a later version.
+
+    These are read as of our version.
+    """
     strings = host.string[isin(host.role, [int(role) for role in MARK_ROLES])]
     distinct, count = np.unique(strings, return_counts=True)
     decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]

@@ -46,8 +46,10 @@ class Phases(Struct, frozen=True):
     reason: Int
     """Index into `REASONS` of each row of the call tree."""
     time: tuple[TimeSet, ...]
-    """Host time of each phase up to FORWARD. The sets are disjoint: a moment belongs to the first
-    phase that any thread is in."""
+    """Host time of each phase up to FORWARD.
+
+    The sets are disjoint: a moment belongs to the first phase that any thread is in.
+    """
 
 
 def find_phases(

@@ -1,4 +1,4 @@
-"""The part of an analysis that a report is about: the whole trace, or some of its steps."""
+"""The part of an analysis that a report is about: everything, or some steps."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from tb_hookview.errors import NotFoundError
 
 
 class Selection(Struct, frozen=True, dict=True):
-    """Masks over the rows of an analysis; a device event is in the step of its launch."""
+    """Masks over the rows of an analysis.
+
+    A device event is in the step of its launch.
+    """
 
     analysis: Analysis
     chosen: tuple[int, ...] | None
     """Indices of steps; None for the whole trace, including what is outside all steps."""
 
     def times(self, time: Nanoseconds) -> Bool:
-        """Which moments are in the selection."""
+        """Whether each moment is in the selection."""
         if self.chosen is None:
             return np.ones(len(time), bool)
         return isin(self.analysis.steps.at(time), self.chosen)

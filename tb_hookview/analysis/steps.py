@@ -1,4 +1,4 @@
-"""Steps of the training loop, which of them count in a mean, and the times of each."""
+"""Steps of the training loop: their times, and those that count in means."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ class Steps(Struct, frozen=True):
     thread: ThreadIndex
     """Thread on which each is marked; -1 for a step without a mark."""
     counted: Bool
-    """Which count in means of a whole trace: those in which the host launched, less the first.
+    """Whether each step counts in means of a whole trace.
 
+    Those in which the host launched do, less the first.
     The first one warms up. What follows the last step of a loop is often recorded as a further
     step, in which nothing is launched. A lone step counts.
     """

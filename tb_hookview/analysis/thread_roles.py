@@ -9,7 +9,7 @@ from tb_hookview.arrays.joins import unique
 from tb_hookview.schema import Phase
 
 _DATA_NAMES = ("pt_data_worker", "pt_data_pin")
-"""How torch names the threads of its `DataLoader`, in the name of a thread."""
+"""Part of torch's names for threads of its `DataLoader`."""
 
 
 def thread_role(analysis: Analysis, thread: int) -> str:

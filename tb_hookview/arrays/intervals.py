@@ -1,4 +1,6 @@
-"""Algebra of sets of time. A set is an array of shape (n, 2): start and end, nanoseconds.
+"""Algebra of sets of time.
+
+A set is an array of shape (n, 2): start and end, nanoseconds.
 
 A *normal* set is sorted, its intervals disjoint and not empty: a `TimeSet`. `normal` makes one of
 any intervals, all else takes and returns normal sets.

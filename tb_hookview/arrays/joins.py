@@ -18,11 +18,11 @@ Number = TypeVar("Number", bound=np.integer[Any])
 _FEW = 8
 """Values that are compared one by one."""
 _DENSE = 4
-"""Possible values for each row of a column up to which a table of them beats sorting the rows."""
+"""Possible values per row up to which a table of them beats sorting the rows."""
 
 
 def asof(key: Int, time: Nanoseconds, query_key: Int, query_time: Nanoseconds) -> Int:
-    """For each query the last row of equal key that starts no later; -1 for none.
+    """Last row of equal key that starts no later, for each query; -1 for none.
 
     Args:
         key, time: rows to choose from, shape (n,). Of rows with equal key and time the later wins.
@@ -60,7 +60,7 @@ def unique(column: NDArray[Number]) -> NDArray[Number]:
 
 
 def unique_inverse(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
-    """Each value of a column once, in ascending order, and the index of each row's value."""
+    """Each value of a column once, ascending, and the index of each row's."""
     if (table := _occurring(column, len(column))) is None:
         return np.unique(column, return_inverse=True)
     low, held = table
@@ -69,7 +69,7 @@ def unique_inverse(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
 
 
 def isin(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
-    """Whether each whole number of a column is one of some values; of the column's shape.
+    """Whether each number of a column is among some values, in the column's shape.
 
     `np.isin` does so too, and is several times slower for few values.
     """
@@ -101,13 +101,13 @@ def union(first: Int, second: Int) -> Int:
 
 
 def setdiff(first: Int, second: Int) -> Int:
-    """Each value of the first column that is not in the second, once, in ascending order."""
+    """Each value of the first column not in the second, once, ascending."""
     values = unique(first)
     return values[~isin(values, second)]
 
 
 def _occurring(column: NDArray[Any], rows: int) -> tuple[int, Bool] | None:
-    """Least value of a column, and which of the values from there on occur in it.
+    """Least value of a column, and whether each value from there on occurs.
 
     None where these are more than `_DENSE` times the rows, so that sorting is faster.
     """
@@ -122,7 +122,8 @@ def _occurring(column: NDArray[Any], rows: int) -> tuple[int, Bool] | None:
 
 
 def _narrow(keys: Int) -> NDArray[Any]:
-    """The same order in 16 bits if they hold it: these are sorted in a third of the time."""
+    """Keys of the same order, in 16 bits if these hold them."""
+    # Those are sorted in a third of the time.
     low = int(keys.min(initial=0))
     return _above(keys, low).astype(np.uint16) if keys.max(initial=0) - low < 1 << 16 else keys
 

@@ -1,4 +1,4 @@
-"""Which host event lies within which, on every thread at once.
+"""Nesting of host events, on every thread at once.
 
 The rows of all threads are put in one order, by thread, start, then longer first:
 
@@ -110,7 +110,7 @@ def _in_order(thread: ThreadIndex, start: Nanoseconds, duration: Nanoseconds) ->
 
 
 def enclosing(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds) -> TreeRow:
-    """Parent of each row, given rows in the order of a call tree; -1 for none.
+    """Parent of each row, in the order of a call tree; -1 for none.
 
     Every row begins with its predecessor as candidate. From one that is closed it goes on to that
     one's own candidate: whatever lies between was closed even earlier.
@@ -144,7 +144,7 @@ def nearest(parent: TreeRow, wanted: Bool) -> TreeRow:
 
 
 def subtree_ends(parent: TreeRow) -> TreeRow:
-    """Row after the last one below each, for rows in the order of a call tree."""
+    """Row after each one's subtree, in the order of a call tree."""
     order = np.argsort(parent, kind="stable")
     sibling = np.full(len(parent), -1, np.int64)
     pairs = parent[order[1:]] == parent[order[:-1]]
@@ -154,10 +154,10 @@ def subtree_ends(parent: TreeRow) -> TreeRow:
 
 
 def _filled(rows: TreeRow, ends: TreeRow, size: int) -> TreeRow:
-    """Innermost of some rows around each of `size` rows; each is around the rows before its end.
+    """Innermost of some rows around each of `size` rows.
 
-    The bounds of these subtrees are walked through in order. Where one ends, the innermost row is
-    the last that was opened at the depth then reached.
+    Each is around the rows before its end. The bounds of these subtrees are walked through in
+    order. Where one ends, the innermost row is the last that was opened at the depth then reached.
     """
     bound, opens = np.concatenate([ends, rows]), np.repeat([0, 1], [len(rows), len(rows)])
     order = np.argsort(bound * 2 + opens)  # an end goes before a beginning at the same row
@@ -202,7 +202,7 @@ def self_time(start: Nanoseconds, end: Nanoseconds, parent: TreeRow) -> Nanoseco
 
 
 def innermost_at(call_tree: CallTree, thread: ThreadIndex, time: Nanoseconds) -> TreeRow:
-    """Innermost row open on a thread at each moment, -1 for none; queries of shape (q,)."""
+    """Innermost row open on a thread at each moment; -1 for none."""
     found = asof(call_tree.thread, call_tree.start, thread, time)
     active = np.flatnonzero(found >= 0)
     while len(active):

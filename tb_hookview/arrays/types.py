@@ -52,5 +52,14 @@ SyncIndex: TypeAlias = NDArray[np.int64]
 """Index into `Syncs`."""
 StepIndex: TypeAlias = NDArray[np.int64]
 """Index into `Steps`."""
+GapIndex: TypeAlias = NDArray[np.int64]
+"""Index into `Gaps`."""
 DeviceNumber: TypeAlias = NDArray[np.int64]
 """Devices as the trace numbers them."""
+
+# Rows of what the timeline makes
+
+ItemIndex: TypeAlias = NDArray[np.int64]
+"""Positions of items in a lane."""
+NameIndex: TypeAlias = NDArray[np.int64]
+"""Index into the texts of `LaneNames`."""

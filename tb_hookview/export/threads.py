@@ -20,11 +20,11 @@ from tb_hookview.schema import KINDS, Phase
 from tb_hookview.tables.events.event_rows import EventRows
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.columns.trace import Thread
-from tb_hookview.trace.format.vocabulary import DEVICE_WORK
+from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
 
 _CHUNK = 10_000
 """Rows that are Python objects at one time."""
-_ON_DEVICE = (*DEVICE_WORK, EventCategory.DEVICE_ANNOTATION)
+_ON_DEVICE = (*DEVICE_CATEGORIES, EventCategory.DEVICE_ANNOTATION)
 _LARGEST = 2**31 - 1
 """Of the numbers that an operating system gives processes and threads, as Perfetto holds them."""
 

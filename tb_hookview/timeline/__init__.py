@@ -1,4 +1,4 @@
-"""A trace as lanes over time, for a page that shows any part of it at any scale."""
+"""A trace as lanes over time, in any part and at any scale."""
 
 from tb_hookview.timeline.timeline import Timeline
 

@@ -13,25 +13,27 @@ from numpy.typing import NDArray
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, ItemIndex, TreeRow
 from tb_hookview.errors import NotFoundError
 from tb_hookview.timeline.lanes.catalogue import Entry, lane_of_rows, list_lanes
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.lane import Lane
-from tb_hookview.timeline.lanes.names import Names
+from tb_hookview.timeline.lanes.names import LaneNames
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
 from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resolution_of
 from tb_hookview.trace.columns.event_args import EventArguments
 
 _SHIFT = 32
-"""An id below 2**32 is a row of the trace. Above it are items of our own: the number of their lane,
+"""Bits of a position in an id.
+
+An id below 2**32 is a row of the trace. Above it are items of our own: the number of their lane,
 from one, and their position in it."""
 MINIMAP_WIDTH = 1500
 
 
 @dataclass(frozen=True)
 class DrawnLane:
-    """Blocks of one lane in a window, with the id of each, -1 for merged ones."""
+    """Blocks of one lane in a window, and their ids; -1 for merged ones."""
 
     number: int
     blocks: Blocks
@@ -39,7 +41,7 @@ class DrawnLane:
 
 
 class LanePosition(NamedTuple):
-    """Where an event is shown."""
+    """Lane of an event and its position there."""
 
     lane: int
     position: int
@@ -50,7 +52,7 @@ class Timeline:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
-        self.names = Names(analysis)
+        self.names = LaneNames(analysis)
         self.arguments = EventArguments(analysis.trace.path)
         self._rows = TraceRows(analysis)
         self.entries: list[Entry] = list_lanes(analysis, self.names, self._rows)
@@ -103,7 +105,7 @@ class Timeline:
         return Window(self.origin + start, self.origin + end, self.origin, resolution)
 
     def blocks(self, number: int, window: Window) -> DrawnLane:
-        """What to draw of a lane with items."""
+        """Blocks to draw of a lane with items."""
         found = blocks(self.lane(number), window)
         return DrawnLane(
             number, found, np.where(found.count == 1, self.ids(number, found.first), -1)
@@ -115,14 +117,14 @@ class Timeline:
         found = blocks(self.lane(0), self.window(0, length, MINIMAP_WIDTH))
         return found.of_row(1)
 
-    def ids(self, number: int, position: Int) -> Int:
+    def ids(self, number: int, position: ItemIndex) -> Int:
         """Ids of items of a lane."""
         if self.entries[number].row_group is not None:
             return self.lane(number).source[position].astype(np.int64)
         return ((number + 1) << _SHIFT) + position
 
     def position_of(self, event: int) -> LanePosition:
-        """Where the event of an id is shown.
+        """Lane and position of the event of an id.
 
         Raises:
             NotFoundError: there is no such event.
@@ -163,8 +165,8 @@ class Timeline:
         return found
 
     @cached_property
-    def culprit_of_gap(self) -> Int:
-        """Host row of the call that left a device idle, of each gap; -1 where there is none.
+    def culprit_of_gap(self) -> TreeRow:
+        """Host row of the call that caused each gap, -1 for none.
 
         Where the next device event was launched in time, its launch is not one.
         """

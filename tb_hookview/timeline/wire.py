@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_hookview.arrays.types import Int
-from tb_hookview.arrays.units import microseconds
+from tb_hookview.arrays.units import microseconds, to_us
 from tb_hookview.schema.timeline import (
     LaneBlocks,
     LaneCurve,
@@ -22,11 +22,11 @@ from tb_hookview.timeline.window.merging import Window
 
 
 def overview(timeline: Timeline) -> TimelineOverview:
-    """The bounds, the lanes, the minimap and what colours mean."""
+    """The bounds, the lanes, the minimap and the names of colours."""
     first, last = timeline.analysis.bounds
     return TimelineOverview(
-        start_us=first / 1000,
-        duration_us=(last - first) / 1000,
+        start_us=to_us(first),
+        duration_us=to_us(last - first),
         events=timeline.analysis.trace.event_count,
         lanes=[_lane(timeline, number) for number in range(len(timeline.entries))],
         minimap=_minimap(timeline),
@@ -46,7 +46,10 @@ def _minimap(timeline: Timeline) -> Minimap:
 def window(
     timeline: Timeline, lanes: Iterable[int], start: int, end: int, width: int
 ) -> TimelineWindow:
-    """What to draw of some lanes between two times, nanoseconds from the start of the trace."""
+    """Blocks and curves of some lanes between two times.
+
+    The times are nanoseconds from the start of the trace.
+    """
     asked = timeline.window(start, end, width)
     numbers = list(lanes)
     drawn = [timeline.blocks(n, asked) for n in numbers if timeline.entries[n].items]
@@ -56,8 +59,8 @@ def window(
     used[-1] = False  # where the name of merged events, -1, was put
     row = np.where(used, np.cumsum(used) - 1, -1)
     return TimelineWindow(
-        start=start / 1000,
-        end=end / 1000,
+        start=to_us(start),
+        end=to_us(end),
         names=[timeline.names.labels[name] for name in np.flatnonzero(used).tolist()],
         lanes=[_blocks(timeline, lane, row) for lane in drawn],
         curves=[_curve(timeline, n, asked) for n in numbers if timeline.entries[n].curve],
@@ -84,7 +87,13 @@ def _lane(timeline: Timeline, number: int) -> TimelineLane:
 
 
 def _blocks(timeline: Timeline, lane: DrawnLane, row: Int) -> LaneBlocks:
-    """Blocks of a lane; `row` is that of each name in the answer, and last -1."""
+    """Blocks of a lane.
+
+    Args:
+        timeline: of the trace.
+        lane: the blocks.
+        row: row of each name in the answer, and last -1.
+    """
     found = lane.blocks
     return LaneBlocks(
         id=str(lane.number),

@@ -1,4 +1,4 @@
-"""How a file is shared out among processes, so that all end together.
+"""Shares of a file for several processes, which end together.
 
 Each process inflates and cuts the text up to the end of its share, which is quick and gives the
 same pieces in each, and decodes its share alone. So a later share is smaller than an earlier one,
@@ -15,15 +15,18 @@ CUTTING = 0.07
 """Fraction of the time of reading that inflating and cutting take (measured: 0.04 to 0.10)."""
 
 BYTES_PER_S = 200e6
-"""Bytes of JSON that one process reads in a second, about. Only the shares depend on it."""
+"""Bytes of JSON that one process reads in a second, about.
+
+Only the shares depend on it."""
 
 SMALLEST_SHARE = 22 << 20
-"""Bytes of JSON below which another process has too little to do: at 16 MB it gained nothing, and
-cost twice the processor's time and memory."""
+"""Bytes of JSON below which another process has too little to do.
+
+At 16 MB it gained nothing, and cost twice the processor's time and memory."""
 
 
 def shares(size: int, ready_in: Sequence[float]) -> list[float]:
-    """Return where the share of each process ends, in bytes of the text; ours comes first.
+    """Return the end of each process's share, bytes of the text; ours comes first.
 
     Args:
         size: bytes of the text.

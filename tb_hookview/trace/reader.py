@@ -1,4 +1,4 @@
-"""A trace file to columns: piece by piece, so that only columns are held for long."""
+"""Reads a trace file into columns, piece by piece to save memory."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tb_hookview.workers.pool import Workers
 
 _AGAIN = "record the run again"
-_SAID_EVERY_S = 0.1
-"""How often whoever waits for other processes says so, in seconds."""
+_REPORT_INTERVAL_S = 0.1
+"""Seconds between reports of progress while waiting for other processes."""
 _RUNTIME_CALL = re.compile(r"(?P<runtime>cuda|hip|ze|ur)[A-Z]\w+")
 
 
@@ -55,11 +55,11 @@ def read_trace(
     Raises:
         TraceError: the file cannot be read, or is no trace.
     """
-    file, say = trace_file(path), progress or silent
+    file, report = trace_file(path), progress or silent
     limits = limits or limits_from_environment()
-    say("decoding", 0.0)
+    report("decoding", 0.0)
     try:
-        builder, root, damages = _read(file, say, count, limits, workers)
+        builder, root, damages = _read(file, report, count, limits, workers)
     except UncuttableError:
         builder, root, damages = _built(whole(file, limits), count)
     if damages and not builder.event_count:
@@ -68,26 +68,26 @@ def read_trace(
     if not builder.any_phase and (builder.event_count or root.head is None):
         reason = "JSON, but no PyTorch trace: its events have no phase (`ph`)"
         raise TraceError(file.address, reason, "name a file that torch.profiler wrote")
-    say("columns", None)
+    report("columns", None)
     return _trace(file.address, builder, root, damages)
 
 
 def _read(
-    file: TraceFile, say: Progress, count: Count, limits: Limits, workers: Workers | None
+    file: TraceFile, report: Progress, count: Count, limits: Limits, workers: Workers | None
 ) -> tuple[Builder, Root, Damages]:
     if workers:
         plan = share_out(file, workers, limits)
         try:
-            if plan.others and (read := _read_together(file, plan, say, count, limits)):
+            if plan.others and (read := _read_together(file, plan, report, count, limits)):
                 return *read, Damages()
         finally:
             for other in plan.others:
                 other.cancel()
-    return _built(cut(file, say, limits=limits), count)
+    return _built(cut(file, report, limits=limits), count)
 
 
 def _read_together(
-    file: TraceFile, plan: Plan, say: Progress, count: Count, limits: Limits
+    file: TraceFile, plan: Plan, report: Progress, count: Count, limits: Limits
 ) -> tuple[Builder, Root] | None:
     """Decode our share, then take what other processes made of theirs.
 
@@ -95,15 +95,15 @@ def _read_together(
     """
     builder, damages = Builder(), Damages()
 
-    def say_own(stage: str, done: float | None) -> None:
+    def report_own(stage: str, done: float | None) -> None:
         # All shares end together, so ours stands for all.
-        say(stage, min(1.0, (done or 0.0) / plan.fraction))
+        report(stage, min(1.0, (done or 0.0) / plan.fraction))
 
-    pieces = cut(file, say_own, share=plan.own, limits=limits)
+    pieces = cut(file, report_own, share=plan.own, limits=limits)
     root = _add(pieces, builder, damages, count)
     others = iter(plan.others)
     while root is None and not damages:
-        decoded = _awaited(next(others), say)
+        decoded = _awaited(next(others), report)
         if decoded is None:
             return None
         builder.absorb(decoded.part)
@@ -113,12 +113,15 @@ def _read_together(
     return None if damages or root is None else (builder, root)
 
 
-def _awaited(other: Future[Decoded | None], say: Progress) -> Decoded | None:
-    """Wait for a share; None where its process failed. Whoever gave up says so in `say`."""
+def _awaited(other: Future[Decoded | None], report: Progress) -> Decoded | None:
+    """Wait for a share; None where its process failed.
+
+    What `report` raises ends the waiting.
+    """
     while True:
-        say("decoding", 1.0)
+        report("decoding", 1.0)
         try:
-            return other.result(_SAID_EVERY_S)
+            return other.result(_REPORT_INTERVAL_S)
         except NotYet:
             continue
         except (WorkerError, CancelledError):
@@ -135,7 +138,7 @@ def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, 
 def _add(
     parts: Iterable[Piece | Root], builder: Builder, damages: Damages, count: Count
 ) -> Root | None:
-    """Take events until the root comes, if it comes, and note what was repaired of them."""
+    """Take events until the root comes, if it does, and note their repairs."""
     for part in parts:
         if isinstance(part, Root):
             damages.add(part.damages)
@@ -173,7 +176,7 @@ def _head(head: Head | None, strings: StringTable) -> dict[str, Any]:
 
 
 def _runtime(head: Head | None, strings: StringTable) -> str:
-    """The vendor's runtime, by the file's head or, where that is silent, by the calls' names."""
+    """The vendor's runtime, by the file's head, else by the names of calls."""
     if head and (head.hip_runtime_version is not None or head.roctracer_version is not None):
         return "hip"
     if head and head.cuda_runtime_version is not None:

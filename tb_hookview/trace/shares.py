@@ -29,16 +29,16 @@ class Decoded(NamedTuple):
     is_last: bool
     """Whether the file ends with it."""
     head: bytes | None
-    """The root as JSON, without its events; None for a bare list, and before the end."""
+    """The root as JSON without its events; None for a list and before the end."""
 
 
 class Plan(NamedTuple):
-    """Who decodes what."""
+    """The shares of a file, by process."""
 
     own: Share
     """Ours, the first one."""
     fraction: float
-    """How much of the file that is, about."""
+    """Fraction of the file that our share is, about."""
     others: list[Future[Decoded | None]]
     """Those of other processes, in the order of the file."""
 
@@ -50,7 +50,7 @@ def share_out(file: TraceFile, workers: Workers, limits: Limits) -> Plan:
     """Begin the shares of other processes, if the file is large enough for any."""
     try:
         size, state = estimated_size(file), file.state()
-    except (OSError, TraceError):  # whoever reads it says so
+    except (OSError, TraceError):  # whoever reads it reports the error
         return ALONE
     first, *ends = shares(size, workers.ready_in())
     if not ends:

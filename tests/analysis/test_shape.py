@@ -1,6 +1,6 @@
-"""How the work of the analyzer grows with a trace: by columns, never event by event.
+"""Growth of the analyzer's steps with a trace: by columns, never event by event.
 
-A real trace is put behind itself several times, each time later and with other identities. Python's
+A real trace is put after itself several times, each time later and with other identities. Python's
 own lines are counted, for a loop over events is a loop over lines, whatever time it takes; what
 grows with reason is what the report lists one by one.
 """
@@ -98,7 +98,7 @@ def test_lines_of_loops_and_comprehensions_are_counted() -> None:
 
 
 def repeated(trace: Trace, copies: int) -> Trace:
-    """A trace several times over, one behind the other."""
+    """A trace several times over, one after the other."""
     events, flows = trace.events, trace.flows
     first, last = int(events.start.min()), int(events.end.max())
     length, count = last - first + 1_000_000, len(events)
@@ -116,7 +116,7 @@ def repeated(trace: Trace, copies: int) -> Trace:
     arrows = {f.name: tiled(getattr(flows, f.name)) for f in dataclasses.fields(flows)}
     arrows |= {name: tiled(getattr(flows, name), length) for name in ("from_time", "to_time")}
     calls = trace.collectives
-    told = {
+    changed = {
         f.name: getattr(calls, f.name) * copies
         if isinstance(getattr(calls, f.name), tuple)
         else tiled(getattr(calls, f.name), count if f.name == "event" else 0)
@@ -132,7 +132,7 @@ def repeated(trace: Trace, copies: int) -> Trace:
         memory=dataclasses.replace(
             trace.memory, **{**taken, "time": tiled(trace.memory.time, length)}
         ),
-        collectives=dataclasses.replace(calls, **told),
+        collectives=dataclasses.replace(calls, **changed),
     )
 
 

@@ -50,7 +50,7 @@ def test_categories_of_every_era(tmp_path: Path, category: str, kind: EventCateg
     assert trace.events.kind.tolist() == [kind]
 
 
-def test_unknown_categories_are_kept_and_counted(tmp_path: Path) -> None:
+def test_unknown_categories_are_read_and_counted(tmp_path: Path) -> None:
     trace = read(tmp_path, event(cat="new_thing"), event(cat="new_thing"), event())
     assert len(trace.events) == 3
     (notice,) = trace.notices
@@ -92,7 +92,7 @@ def test_list_root(tmp_path: Path) -> None:
     assert (trace.format, trace.event_count, len(trace.events)) == ("chrome-list", 2, 1)
 
 
-def test_gzip_is_told_by_content_not_by_name(tmp_path: Path) -> None:
+def test_gzip_is_detected_by_content_not_by_name(tmp_path: Path) -> None:
     path = tmp_path / "plain_name.json"
     path.write_bytes(gzip.compress(json.dumps({"traceEvents": [event()]}).encode()))
     assert len(read_trace(path).events) == 1
@@ -246,7 +246,7 @@ def _ns(written: object) -> int:
     return int(whole) * 1000 + int((fraction + "000")[:3])
 
 
-def test_shapes_are_kept_as_text_and_one_text_once(tmp_path: Path) -> None:
+def test_shapes_are_stored_as_text_and_one_text_once(tmp_path: Path) -> None:
     shaped = event(cat="cpu_op", args={"Input Dims": [[8, 16], []]})
     trace = read(tmp_path, shaped, event(cat="cpu_op"), shaped)
     assert trace.events.shapes.tolist() == [1, 0, 1]
@@ -266,7 +266,7 @@ def test_a_measure_that_is_no_number_costs_only_itself(tmp_path: Path, odd: Any)
     assert np.array_equal(events.blocks_per_sm, [np.nan, 2.0, 0.5], equal_nan=True)
 
 
-def test_few_events_tell_of_memory_and_collectives(tmp_path: Path) -> None:
+def test_few_events_hold_memory_and_collectives(tmp_path: Path) -> None:
     told = {"Device Type": 1, "Device Id": 0, "Bytes": -8, "Total Allocated": 5}
     instant = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 7, "pid": 1}
     message = {"Collective name": "allreduce", "In msg nelems": 4, "Group size": 2, "dtype": 5}
@@ -307,7 +307,7 @@ def test_a_list_of_the_same_name_before_that_of_the_events(
     assert len(read_trace(path).events) == count
 
 
-def test_collectives_behind_one_that_tells_nothing(tmp_path: Path) -> None:
+def test_collectives_after_one_without_details(tmp_path: Path) -> None:
     silent = event(name="record_param_comms")
     telling = event(name="record_param_comms", args={"Group size": 2})
     trace = read(tmp_path, silent, *[event()] * 30_000, telling)

@@ -62,8 +62,8 @@ def test_a_file_is_read_once(pair: Pair) -> None:
         pytest.skip("only Linux counts the bytes that a process reads (/proc/self/io)")
     before = _read_bytes(counter)
     read_trace(pair.long)
-    told = _read_bytes(counter) - before
-    assert told < 1.1 * pair.long.stat().st_size + 10_000
+    read = _read_bytes(counter) - before
+    assert read < 1.1 * pair.long.stat().st_size + 10_000
 
 
 def test_a_file_is_opened_once(pair: Pair) -> None:

@@ -63,7 +63,7 @@ def together(path: Path, processes: int = 2, **more: Any) -> Trace:
 def events(count: int = LARGE) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "name": "thread_name", "pid": 1, "tid": "7", "args": {"name": "main"}}
     for number in range(count):
-        # Every value comes in both spellings, and anew in both halves.
+        # Every value comes in both spellings, and again in both halves.
         pid, tid = (1, "7") if number % 3 else ("1", number % 2000 % 7)
         yield {
             "ph": "X",
@@ -86,11 +86,11 @@ def events(count: int = LARGE) -> Iterator[dict[str, Any]]:
             yield {"ph": "s", "ts": number + 0.5, **arrow}
             yield {"ph": "f", "ts": number + 9, **arrow, "id": (number + 5000) % LARGE}
         if number % 99 == 0:
-            told = {"Device Type": 1, "Device Id": 0, "Bytes": number, "Total Allocated": 9}
-            yield {"ph": "i", "name": "[memory]", "pid": 1, "tid": 7, "ts": number, "args": told}
+            fields = {"Device Type": 1, "Device Id": 0, "Bytes": number, "Total Allocated": 9}
+            yield {"ph": "i", "name": "[memory]", "pid": 1, "tid": 7, "ts": number, "args": fields}
         if number % 101 == 0:
-            told = {"Group size": 2, "In msg nelems": number, "Collective name": "all_reduce"}
-            args = {"args": told, "dur": 1, "pid": 1, "tid": 7, "ts": number}
+            fields = {"Group size": 2, "In msg nelems": number, "Collective name": "all_reduce"}
+            args = {"args": fields, "dur": 1, "pid": 1, "tid": 7, "ts": number}
             yield {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", **args}
 
 

@@ -1,4 +1,4 @@
-"""Which host thread a `Fwd thread id` stands for.
+"""The host thread of each `Fwd thread id`.
 
 It is a number of the profiler's own, and no field maps it. A forward-backward arrow from a thread
 to a node with the number decides. Without arrows, each thread is scored:
@@ -36,7 +36,7 @@ class Arrows(Struct, frozen=True):
 
 
 class Links(Struct, frozen=True):
-    """What threads are scored by."""
+    """Operators and arrows by which threads are scored."""
 
     host: HostRows
     forward: TreeRow
@@ -46,7 +46,7 @@ class Links(Struct, frozen=True):
     arrows: Arrows
 
     def forward_ops(self, nodes: TreeRow, thread: int) -> TreeRow:
-        """The last operator of a thread to start with each node's number before the node ran."""
+        """A thread's last operator with each node's number before the node ran."""
         sequence, start = self.host.sequence, self.host.call_tree.start
         made = self.forward[self.host.call_tree.thread[self.forward] == thread]
         row = asof(sequence[made], start[made], sequence[nodes], start[nodes])
@@ -84,7 +84,7 @@ class Links(Struct, frozen=True):
         return scores
 
     def _alike(self, nodes: TreeRow, forward_ops: TreeRow) -> int:
-        """How many nodes have the name of the operator found for them."""
+        """Number of nodes with the name of the operator found for them."""
         linked = forward_ops >= 0
         names = self.host.string
         pairs = pair_key(names[nodes[linked]], names[forward_ops[linked]])
@@ -101,7 +101,7 @@ def forward_threads(links: Links, nodes: Mapping[int, TreeRow]) -> dict[int, int
     """Decide the thread of each group of nodes (those of one process and number).
 
     Args:
-        links: what threads are scored by.
+        links: operators and arrows by which threads are scored.
         nodes: evaluations of each group's nodes.
 
     Returns:

@@ -34,9 +34,10 @@ class Nodes(Struct, frozen=True, dict=True):
     by_flow: TreeRow
     """Forward operator found by a forward-backward arrow, -1 for none."""
     by_earlier_number: TreeRow
-    """Where no operator has a node's number: the last to start with a lower one, else -1.
+    """Last operator to start with a lower number than the node's, -1 for none.
 
-    A node that torch makes in the middle of an operator has such a number: views that change.
+    It is only given where no operator has the node's number. A node that torch makes in the middle
+    of an operator has such a number: views that change.
     """
     of_row: NodeIndex
     """Innermost evaluation around each row of the call tree, shape (n,); -1 for none."""
@@ -73,7 +74,10 @@ def find_nodes(host: HostRows) -> Nodes:
 
 
 def _repeats(host: HostRows, rows: TreeRow, node: NodeIndex) -> Bool:
-    """Rows nested in a row of the same node (old traces number the inner operators too)."""
+    """Rows nested in a row of the same node.
+
+    Old traces number the inner operators too.
+    """
     sequence = host.sequence[rows]
     above = lookup(node, host.call_tree.parent[rows])
     return np.asarray((above >= 0) & (sequence >= 0) & (sequence == lookup(sequence, above)))

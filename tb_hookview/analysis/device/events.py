@@ -24,7 +24,7 @@ from tb_hookview.arrays.types import (
     TreeRow,
 )
 from tb_hookview.trace import EventCategory, Trace
-from tb_hookview.trace.format.vocabulary import DEVICE_WORK
+from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
 
 _DEVICE_NUMBER = re.compile(r"[0-9]{1,9}")
 
@@ -67,7 +67,7 @@ def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
     recording began has no launch in the file.
     """
     events = trace.events
-    rows = np.flatnonzero(isin(events.kind, [int(kind) for kind in DEVICE_WORK]))
+    rows = np.flatnonzero(isin(events.kind, [int(kind) for kind in DEVICE_CATEGORIES]))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     calls = np.flatnonzero(_calls(trace, call_tree))
     start = events.start[rows]
@@ -108,7 +108,7 @@ def repeated_launches(trace: Trace, call_tree: CallTree, device_events: DeviceEv
 
 
 def _calls(trace: Trace, call_tree: CallTree) -> Bool:
-    """Which rows of the call tree are runtime calls with a correlation id."""
+    """Rows of the call tree that are runtime calls with a correlation id."""
     events = trace.events
     return np.asarray(
         (events.kind[call_tree.event] == EventCategory.RUNTIME)
@@ -126,7 +126,8 @@ def _repeated(trace: Trace, call_tree: CallTree, calls: TreeRow) -> Int:
 
 
 def _device(trace: Trace, rows: EventRow) -> DeviceNumber:
-    """`args.device`, or the process id of the row, which on device rows is the same number."""
+    """Device by `args.device`, else by the process id of the row."""
+    # On device rows both are the same number.
     by_thread = [int(t.pid) if _DEVICE_NUMBER.fullmatch(t.pid) else -1 for t in trace.threads]
     pid = np.array(by_thread or [-1], np.int64)[trace.events.thread[rows]]
     stated = trace.events.device[rows]

@@ -1,4 +1,4 @@
-"""How much of a device its kernels used: torch_tb_profiler's utilization, efficiency, occupancy.
+"""Use of a device by its kernels: torch_tb_profiler's utilization, efficiency, occupancy.
 
 All are over one window: from the first step to the last, with the device events they launched.
 Kernels count as far as they lie in it, whichever step launched them.
@@ -13,7 +13,7 @@ from tb_hookview.arrays.types import Float, Nanoseconds
 
 
 def utilization(start: Nanoseconds, end: Nanoseconds, window: tuple[int, int]) -> float | None:
-    """Share of the window in which any kernel ran, 0 to 1; None for an empty window."""
+    """Share of the window in which any kernel ran; None for an empty window."""
     if window[1] <= window[0]:
         return None
     time = intervals.lengths_within(intervals.of(start, end), np.array([window], np.int64))
@@ -23,7 +23,7 @@ def utilization(start: Nanoseconds, end: Nanoseconds, window: tuple[int, int]) -
 def sm_efficiency(
     start: Nanoseconds, end: Nanoseconds, blocks: Float, window: tuple[int, int]
 ) -> float | None:
-    """Mean over the window of the blocks on each multiprocessor, at most one counted; 0 to 1.
+    """Mean over the window of blocks per multiprocessor, at most one; 0 to 1.
 
     Args:
         start, end: kernels, shape (k,), nanoseconds.

@@ -1,4 +1,4 @@
-"""How many launched device events wait for their turn on each stream of a device.
+"""Number of launched device events that wait on each stream of a device.
 
     host     [launch 1] [launch 2]     [launch 3]
     stream           [kernel 1       ] [kernel 2] [kernel 3]
@@ -18,7 +18,10 @@ from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 
 
 class QueueLength(Struct, frozen=True):
-    """Length of one stream's queue from each moment to the next; shape (2 n,) for n launches."""
+    """Length of one stream's queue from each moment to the next.
+
+    Arrays are of shape (2 n,) for n launches.
+    """
 
     time: Nanoseconds
     """Ascending; of a launch and a start at one moment the launch is first."""

@@ -1,4 +1,4 @@
-"""Which device events were launched by operators that tensor cores could serve."""
+"""Device events launched by operators that tensor cores could serve."""
 
 from __future__ import annotations
 

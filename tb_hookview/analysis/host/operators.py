@@ -1,4 +1,4 @@
-"""Which host rows are calls of operators and annotations.
+"""Host rows that are calls of operators and annotations.
 
 Counted as `torch.profiler`'s `key_averages()` counts them. A call whose only row inside is a call
 of the same name is one call with it (an operator that calls an overload of itself):

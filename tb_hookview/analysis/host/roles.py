@@ -27,7 +27,7 @@ _NO_LABEL = re.compile(
 
 
 class Role(IntEnum):
-    """What a host row means to the analysis."""
+    """Meaning of a host row to the analysis."""
 
     NONE = 0
     NODE = 1

@@ -45,7 +45,7 @@ class HostRows(Struct, frozen=True, dict=True):
 
     @cached_property
     def device_threads(self) -> Bool:
-        """Which threads of the trace are a device's."""
+        """Whether each thread of the trace is a device's."""
         return device_threads(self.trace)
 
     @cached_property

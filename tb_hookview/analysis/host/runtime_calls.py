@@ -1,4 +1,4 @@
-"""What a call into a device's runtime does to the host, by its name, of every vendor.
+"""Effects on the host of runtime calls, by their names, of every vendor.
 
 Each distinct name is matched once. The names are those of the vendors' interfaces: CUDA and HIP
 runtime and driver, MUSA, Level Zero and Unified Runtime (XPU), SynapseAI (HPU), CANN (NPU), and
@@ -19,7 +19,7 @@ from tb_hookview.trace import EventCategory
 
 
 class Call(IntEnum):
-    """What a call may do to the host."""
+    """Effects that a call may have on the host."""
 
     NONE = 0
     """A launch, a poll, an asynchronous copy between pinned memory and device, anything else."""
@@ -74,7 +74,7 @@ _MAY_MATCH = re.compile(r"cuda|cu[A-Z]|hip|mu|ze[A-Z]|ur[A-Z]|pi[A-Z]|syn|aclrt|
 
 
 def call_of(name: str) -> Call:
-    """What a call of this name may do to the host."""
+    """Effect that a call of this name may have on the host."""
     if _MAY_MATCH.match(name):
         for call, pattern in _COMPILED:
             if pattern.fullmatch(name):
@@ -83,7 +83,8 @@ def call_of(name: str) -> Call:
 
 
 def call_rows(host: HostRows) -> Int:
-    """`Call` of each row of the call tree; rows on a device's threads only mirror calls."""
+    """`Call` of each row of the call tree."""
+    # Rows on a device's threads only mirror calls.
     texts, calls = host.trace.strings, np.flatnonzero(host.kind == EventCategory.RUNTIME)
     call = np.full(len(host), Call.NONE, np.int64)
     name, place = unique_inverse(host.string[calls])

@@ -28,12 +28,12 @@ def stacks_at(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> list[list
 
 
 def is_frame(name: str) -> bool:
-    """Whether the name of a Python row is that of a frame, not of a built-in or a module."""
+    """Whether a Python row's name is a frame's, not a built-in's or module's."""
     return _FRAME.fullmatch(name) is not None
 
 
 def _around_any(start: Nanoseconds, end: Nanoseconds, moments: Nanoseconds) -> Bool:
-    """Which intervals hold any of the moments."""
+    """Whether each interval holds any of the moments."""
     ordered = np.sort(moments)
     return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, end))
 

@@ -48,7 +48,9 @@ _NOT_THE_PROFILERS = re.compile(
 )
 """`overhead` rows of the driver, which come without a profiler too."""
 _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
-"""How rows begin in which the host itself takes part in a collective; `nccl:*` only launch one."""
+"""Prefixes of rows in which the host itself takes part in a collective.
+
+Those of `nccl:*` only launch one."""
 
 
 def find_gaps(timing: LaunchTiming, hull: tuple[int, int]) -> Gaps:
@@ -82,7 +84,7 @@ def find_gaps(timing: LaunchTiming, hull: tuple[int, int]) -> Gaps:
 
 
 class _Common(NamedTuple):
-    """What all devices need, computed once."""
+    """Columns that all devices need, computed once."""
 
     profiler: Claims
     copying: Bool
@@ -124,7 +126,7 @@ def _claims(
 
 
 def _host_collectives(timing: LaunchTiming) -> Bool:
-    """Which strings name a collective that the host itself takes part in."""
+    """Whether each string names a collective that the host itself takes part in."""
     texts = timing.host.trace.strings.texts
     return np.array([text.startswith(_HOST_COLLECTIVES) for text in texts] or [False], bool)
 
@@ -152,7 +154,7 @@ def _profiler_claims(timing: LaunchTiming) -> Claims:
 
 
 def _sync_claims(timing: LaunchTiming, rows: DeviceEventIndex, near: Bool) -> tuple[Claims, Claims]:
-    """What each sync left idle: while it lasted, and after it."""
+    """Claims of syncs on idle time: while they lasted, and after them."""
     syncs, device_events = timing.syncs, timing.device_events
     launched = rows[device_events.launch[rows] >= 0]
     chosen = np.flatnonzero(~syncs.by_profiler & near[syncs.row])
@@ -181,7 +183,7 @@ def _sync_claims(timing: LaunchTiming, rows: DeviceEventIndex, near: Bool) -> tu
 def _shared_out(
     syncs: list[int], following: list[int], begin: list[int], stop: list[int], length: list[int]
 ) -> tuple[Nanoseconds, Nanoseconds, SyncIndex]:
-    """Give each span to its sync, and past the sync's own length to the syncs before it."""
+    """Attribute each span to its sync, beyond the sync's length to earlier ones."""
     pieces: list[tuple[int, int, int]] = []
     left: list[list[int]] = []
     gap = -1
@@ -230,7 +232,7 @@ def _launched_meanwhile(
 def _launch_claims(
     timing: LaunchTiming, rows: DeviceEventIndex, gaps: TimeSet
 ) -> tuple[Claims, Claims, Claims]:
-    """Each gap whole, by its next event: launched late, in timing, in time next to a collective."""
+    """Each whole gap by its next event: late, in time, next to a collective."""
     place = np.searchsorted(timing.device_events.start[rows], gaps[:, 1])
     inside = place < len(rows)
     (start, end), row = gaps[inside].T, rows[place[inside]]

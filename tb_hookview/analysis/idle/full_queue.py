@@ -13,10 +13,11 @@ from tb_hookview.arrays.joins import isin, median, unique
 from tb_hookview.arrays.types import Bool, TreeRow
 
 OUTSTANDING = 900
-"""Launches whose device event has not begun, from which on a queue counts as full. Queues of CUDA
-devices hold 1024 entries, some of them for calls that leave nothing in a trace."""
+"""Launched device events, not begun, from which on a queue counts as full.
+
+Queues of CUDA devices hold 1024 entries, some of them for calls that leave nothing in a trace."""
 SLOW = 20
-"""Times the median of the calls of the same name, from which on a launch counts as blocked."""
+"""Multiple of its name's median from which on a launch counts as blocked."""
 
 
 def launches_onto_full_queue(timing: LaunchTiming) -> TreeRow:
@@ -40,7 +41,7 @@ def launches_onto_full_queue(timing: LaunchTiming) -> TreeRow:
 
 
 def _is_slow(timing: LaunchTiming, rows: TreeRow) -> Bool:
-    """Which launches lasted far longer than launches of that name do."""
+    """Whether each launch lasted far longer than launches of that name do."""
     launch = timing.device_events.launch
     launches = unique(launch[launch >= 0])
     names, lasted = timing.host.string, timing.call_tree.duration

@@ -48,9 +48,9 @@ class Cause(IntEnum):
     LAUNCH = 4
     """The next device event was launched too late: the host had other things to do."""
     COMMUNICATION = 5
-    """The host was in a collective call, or the next or last device event was a collective's."""
+    """The host, or the next or last device event, was in a collective."""
     PROFILER = 6
-    """The profiler was at work."""
+    """The profiler was running."""
     DEVICE = 7
     """The next device event had been launched in time: the device's own delay."""
     UNKNOWN = 8
@@ -65,11 +65,14 @@ class Claims(NamedTuple):
     end: Nanoseconds
     """An end at or before the start claims nothing."""
     source: Int
-    """What claims: a `SyncIndex` for SYNC, else a `TreeRow`; -1 for none."""
+    """Claimant: a `SyncIndex` for SYNC, else a `TreeRow`; -1 for none."""
 
 
 class Gaps(Struct, frozen=True):
-    """Idle time of the devices, by device and start; shape (g,). A gap may have many rows."""
+    """Idle time of the devices, by device and start; shape (g,).
+
+    A gap may have many rows.
+    """
 
     start: Nanoseconds
     end: Nanoseconds
@@ -78,10 +81,12 @@ class Gaps(Struct, frozen=True):
     cause: Int
     """`Cause`."""
     device_event: DeviceEventIndex
-    """What ended the gap, -1 after the last device event."""
+    """Device event that ended the gap, -1 after the last one."""
     row: TreeRow
-    """The call (or loader's annotation) that caused it; for LAUNCH, DEVICE and COMMUNICATION the
-    launch of the device event that ended the gap. -1 for none."""
+    """The call (or loader's annotation) that caused it, -1 for none.
+
+    For LAUNCH, DEVICE and COMMUNICATION it is the launch of the device event that ended the gap.
+    """
     sync: SyncIndex
     """The sync that caused it, -1 for other causes."""
 
@@ -151,9 +156,9 @@ def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
 
 
 def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
-    """Index of the interval that holds each moment, the furthest reaching of those begun; or -1.
+    """Index of the interval that holds each moment, -1 for none.
 
-    Intervals are ordered by start.
+    It is the furthest reaching of those begun. Intervals are ordered by start.
     """
     if not len(start):
         return np.full(len(time), -1, np.int64)

@@ -1,4 +1,4 @@
-"""Times of device events and their launches, as idle time and the full queue need them."""
+"""Times of device events and their launches, for idle time and full queues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tb_hookview.trace import EventCategory
 
 
 class LaunchTiming(Struct, frozen=True, dict=True):
-    """Device events of one trace and the host calls that launched them."""
+    """Timing of device events and of the calls that launched them; shape (d,)."""
 
     host: HostRows
     device_events: DeviceEvents
@@ -25,7 +25,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
     call: Int
     """`Call` of each row of the call tree."""
     communication: Bool
-    """Which device events are a collective's, shape (d,)."""
+    """Whether each device event is a collective's."""
 
     @property
     def call_tree(self) -> CallTree:
@@ -34,7 +34,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     @cached_property
     def busy_until(self) -> Nanoseconds:
-        """Latest end of what its device started before each device event, shape (d,).
+        """Latest end of the device events that its device started before each.
 
         The first of a device has its own start.
         """
@@ -42,7 +42,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     @cached_property
     def previous(self) -> DeviceEventIndex:
-        """Of the events that its device started before each, the one that ended last; or -1."""
+        """Last to end of the events its device started before each; or -1."""
         return self._before[1]
 
     @cached_property
@@ -67,7 +67,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     @cached_property
     def launch_latency(self) -> int:
-        """Median time from a launch to its start on an idle device, nanoseconds; 0 if unknown."""
+        """Median time from launch to start on an idle device, nanoseconds; 0 if unknown."""
         begun = self.launch_start
         onto_idle = (begun >= 0) & (self.busy_until <= begun) & (self.device_events.start >= begun)
         return int(median((self.device_events.start - begun)[onto_idle])) if onto_idle.any() else 0

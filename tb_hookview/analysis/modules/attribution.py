@@ -59,7 +59,7 @@ RECOMPUTE = EVIDENCE.index("recompute")
 
 
 class Attribution(Struct, frozen=True):
-    """Modules of nodes, shape (m,), and of rows of the call tree, shape (n,); -1 for none."""
+    """Modules of nodes, shape (m,), and of tree rows, shape (n,); -1 for none."""
 
     node_module: ModuleIndex
     node_evidence: Int
@@ -77,7 +77,7 @@ class Attribution(Struct, frozen=True):
 def attribute(
     host: HostRows, nodes: Nodes, modules: Modules, module_calls: ModuleCalls
 ) -> Attribution:
-    """Attribute nodes by the evidence above, then every host row by its node or its module."""
+    """Attribute nodes by the evidence above, then host rows by node or module."""
     node_module, node_evidence = _first_evidence(
         len(nodes), _candidates(host, nodes, modules, module_calls)
     )
@@ -144,7 +144,7 @@ def _first_evidence(
 
 
 def _recomputed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> ModuleIndex:
-    """Module of the node in which a re-entrant checkpoint made and ran each node, -1 for others.
+    """Module of the node whose re-entrant checkpoint ran each node, -1 for others.
 
     Only in traces of our recorder, whose ranges show that no module inside was called.
     """
@@ -200,7 +200,8 @@ def _reasons(host: HostRows, nodes: Nodes, modules: Modules, node_module: Module
 
 
 def _sinks(host: HostRows, nodes: Nodes) -> Bool:
-    """Say of each node whether no operator made it: no number of such a node means anything."""
+    """Whether each node was made by no operator."""
+    # No number of such a node means anything.
     return _named(host, nodes, "AccumulateGrad", "GraphRoot")
 
 

@@ -70,6 +70,7 @@ def _pairs(
 
 
 def _began(host: HostRows, marks: TreeRow) -> Nanoseconds:
-    """Start of the node at which each mark was left; the mark may lie inside its evaluation."""
+    """Start of the node at which each mark was left."""
+    # The mark may lie inside its evaluation.
     node = host.call_tree.nearest_above(host.role == Role.NODE)[marks]
     return np.where(node >= 0, lookup(host.call_tree.start, node), host.call_tree.start[marks])

@@ -43,7 +43,7 @@ def _listed(manifest: Manifest | None) -> dict[str, str]:
 
 
 def _in_stacks(host: HostRows, module_calls: ModuleCalls, count: int) -> list[str | None]:
-    """Where the `forward` of each module begins, None where no stack shows it."""
+    """Source lines of each module's `forward`, None where no stack shows it."""
     found: list[str | None] = [None] * count
     frames = _forward_frames(host)
     if not len(frames):
@@ -73,7 +73,7 @@ def _first_of_each(module: ModuleIndex, start: Nanoseconds) -> Int:
 
 
 def _first_inside(host: HostRows, asked: TreeRow, calls: TreeRow, frames: EventRow) -> EventRow:
-    """The first frame inside each call asked for and in no call further in; -1 for none.
+    """First frame inside each given call and in no inner call; -1 for none.
 
     Args:
         host: host rows.

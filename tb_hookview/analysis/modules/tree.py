@@ -21,7 +21,7 @@ from tb_hookview.arrays.types import Bool, Int, ModuleIndex, TreeRow
 from tb_hookview.trace.format.manifest import Manifest
 
 _WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
-"""Roles whose names are qualified paths, so that the tree can be read out of them."""
+"""Roles whose names are qualified paths, and so contain the tree."""
 
 
 class Modules(Struct, frozen=True, dict=True):
@@ -54,14 +54,17 @@ class Modules(Struct, frozen=True, dict=True):
         return np.array(end, np.int64)
 
     def rolled_up(self, column: Int) -> Int:
-        """Add to each module's value those of all modules below it; shape (m,) or (m, k)."""
+        """Add to each module's value those of all modules below it.
+
+        The column is of shape (m,) or (m, k).
+        """
         before = np.zeros((len(column) + 1, *column.shape[1:]), np.int64)
         np.cumsum(column, axis=0, out=before[1:])
         return np.asarray(before[self.end] - before[:-1])
 
 
 class ModuleCalls(Struct, frozen=True):
-    """Which rows of the call tree are calls of modules, shape (n,)."""
+    """Rows of the call tree that are calls of modules, shape (n,)."""
 
     module: ModuleIndex
     """Module whose call the row is, -1 for other rows."""
@@ -146,7 +149,7 @@ def _name_of(host: HostRows, row: int) -> ModuleName:
 
 
 def _named(host: HostRows, rows: TreeRow) -> tuple[list[ModuleName], Int]:
-    """Distinct modules of the rows, by first appearance in time, and the module of each row."""
+    """Distinct modules by first appearance in time, and the module of each row."""
     strings, place = unique_inverse(host.string[rows])
     by_time = np.argsort(host.call_tree.start[rows], kind="stable")
     first = np.empty(len(strings), np.int64)
@@ -200,7 +203,7 @@ def _parents(
 
 
 def _enclosing_modules(call_tree: CallTree, rows: TreeRow, of_row: Int, count: int) -> list[int]:
-    """Module whose call is around each module's first call; -1 for none, -2 if never called.
+    """Module around each module's first call; -1 for none, -2 if never called.
 
     A call around a first call began earlier, so no two modules enclose each other here, even where
     later calls do.

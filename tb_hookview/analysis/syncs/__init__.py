@@ -1,1 +1,1 @@
-"""Calls in which the host waits for a device, and the device event each waited for."""
+"""Calls in which the host waits for a device, with their blocking events."""

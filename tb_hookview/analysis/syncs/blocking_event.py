@@ -1,4 +1,4 @@
-"""The device event that each sync waited for: the one that took the longer part of it."""
+"""The blocking event of each sync: the device event that took most of it."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _WHOLE_DEVICE = re.compile(
     r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrtSynchronizeDevice\w*"
 )
 _UNPINNED = re.compile(r"Pageable|Host|M2D|D2M")
-"""In the name of a copy: memory of the host that is not pinned, or (HIP, XPU) may not be."""
+"""Host memory in a copy's name that is or (HIP, XPU) may be unpinned."""
 
 
 class Syncs(Struct, frozen=True, dict=True):
@@ -45,7 +45,7 @@ class Syncs(Struct, frozen=True, dict=True):
     """The call that held the longest part of the sync."""
     start: Nanoseconds
     end: Nanoseconds
-    """From the start of the first call of the sync to the end of the last."""
+    """Start of the first call of the sync, and end of the last."""
     operator: TreeRow
     """Innermost operator around it, -1 for none."""
     by_profiler: Bool

@@ -12,7 +12,6 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.stacks import stacks_at
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs.detection import operator_chain
-from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, SyncIndex
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
@@ -107,9 +106,5 @@ def _stacks(analysis: Analysis, chosen: SyncIndex) -> list[list[str]]:
     The autograd thread has no frames of its own, and where backward runs on the caller's
     thread they only lead to `backward()`.
     """
-    call_tree, nodes = analysis.call_tree, analysis.nodes
-    row = analysis.syncs.row[chosen]
-    node = analysis.row_node[row]
-    forward_op = lookup(nodes.forward_op, node)
-    asked = np.where(forward_op >= 0, forward_op, row)
+    call_tree, asked = analysis.call_tree, analysis.forward_op_or_self(analysis.syncs.row[chosen])
     return stacks_at(analysis.trace, call_tree.thread[asked], call_tree.start[asked])

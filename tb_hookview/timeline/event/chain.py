@@ -1,8 +1,10 @@
-"""What is around an event, from the inside out: calls, operators, the node, the module, lines."""
+"""The chain around an event: calls, operators, the node, the module, Python lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import numpy as np
 
 from tb_hookview.analysis.host.roles import Role, node_name
 from tb_hookview.analysis.host.stacks import is_frame
@@ -25,15 +27,18 @@ _KINDS: dict[EventCategory, ChainKind] = {
 
 
 def chain(timeline: Timeline, subject: EventRef) -> list[ChainLink]:
-    """Links of the chain, innermost first; the `id` of what is on no lane is None."""
+    """Links of the chain, innermost first.
+
+    The `id` of a link that is on no lane is None.
+    """
     analysis = timeline.analysis
     if subject.category == SPAN:
         return _modules_above(timeline, subject.module)
     row, first = subject.row, -1
     if subject.is_host_row:
         first = int(analysis.call_tree.parent[row])
-    elif subject.work >= 0:
-        row = first = int(analysis.device_events.launch[subject.work])
+    elif subject.device_event >= 0:
+        row = first = int(analysis.device_events.launch[subject.device_event])
     elif subject.gap >= 0:
         row = first = int(timeline.culprit_of_gap[subject.gap])
     links = _rows(timeline, first)
@@ -63,7 +68,7 @@ def _row(timeline: Timeline, row: int) -> ChainLink:
 
 
 def _module(timeline: Timeline, row: int, links: list[ChainLink]) -> list[ChainLink]:
-    """The module that a row belongs to, where none of the rows around it is its call."""
+    """The module of a row, unless one of the links is its call."""
     module = int(timeline.analysis.attribution.row_module[row])
     if module < 0:
         return []
@@ -80,12 +85,10 @@ def _modules_above(timeline: Timeline, module: int) -> list[ChainLink]:
 
 
 def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[ChainLink]:
-    """Python frames around the event; in the backward pass, around what made its node."""
+    """Python frames around an event, or in the backward pass around its forward operator."""
     analysis = timeline.analysis
     if row >= 0:
-        node = int(analysis.row_node[row])
-        forward_op = int(timeline.analysis.nodes.forward_op[node]) if node >= 0 else -1
-        asked = forward_op if forward_op >= 0 else row
+        asked = int(analysis.forward_op_or_self(np.array([row]))[0])
         thread, moment = int(analysis.call_tree.thread[asked]), int(analysis.call_tree.start[asked])
         yield from _frames(timeline, thread, moment)
     elif subject.category == "python":
@@ -97,7 +100,10 @@ def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[ChainLin
 def _frames(
     timeline: Timeline, thread: int, moment: int, below: int | None = None
 ) -> Iterator[ChainLink]:
-    """Frames open on a thread at a moment, innermost first; of the rows above `below` only."""
+    """Frames open on a thread at a moment, innermost first.
+
+    Only those of the lane's rows above `below`, if that is given.
+    """
     number = timeline.lane_of_thread(thread, RowGroup.PYTHON)
     if number < 0:
         return

@@ -12,6 +12,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays import intervals
+from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.timeline.event.chain import chain
@@ -29,7 +30,7 @@ MOST_ARGUMENTS = 100
 
 
 def detail(timeline: Timeline, event: int) -> EventDetail:
-    """The event of an id: where it is shown, whose it is, what is around it and linked to it.
+    """Detail of the event of an id: its place, owners, chain and links.
 
     Raises:
         NotFoundError: there is no such event.
@@ -54,7 +55,7 @@ def detail(timeline: Timeline, event: int) -> EventDetail:
 
 
 class _Whereabouts(NamedTuple):
-    """Where an event is; None where it is on none."""
+    """Thread, device, stream and step of an event; None where it has none."""
 
     thread: str | None
     device: str | None
@@ -63,14 +64,14 @@ class _Whereabouts(NamedTuple):
 
 
 def _whereabouts(timeline: Timeline, subject: EventRef) -> _Whereabouts:
-    """Thread of the host; device and stream of a device event; step by the host's clock."""
+    """Find the thread of a host event, the device and stream of others, the step."""
     analysis = timeline.analysis
-    work, threads = analysis.device_events, analysis.trace.threads
+    device_events, threads = analysis.device_events, analysis.trace.threads
     moment, device, stream, thread = subject.start, None, None, None
-    if subject.work >= 0:
-        device = str(work.device[subject.work])
+    if subject.device_event >= 0:
+        device = str(device_events.device[subject.device_event])
         stream = threads[subject.thread].stream
-        launch = int(work.launch[subject.work])
+        launch = int(device_events.launch[subject.device_event])
         moment = int(analysis.call_tree.start[launch]) if launch >= 0 else moment
     elif subject.gap >= 0:
         device = str(analysis.gaps.device[subject.gap])
@@ -91,14 +92,14 @@ class _OwnerIndex(NamedTuple):
     reason: int = -1
 
 
-def _owner_of_device_event(analysis: Analysis, work: int) -> _OwnerIndex:
-    owners, launch = analysis.device_attribution, int(analysis.device_events.launch[work])
+def _owner_of_device_event(analysis: Analysis, device_event: int) -> _OwnerIndex:
+    owners, launch = analysis.device_attribution, int(analysis.device_events.launch[device_event])
     return _OwnerIndex(
         phase=int(analysis.phases.row[launch]) if launch >= 0 else -1,
-        module=int(owners.module[work]),
-        node=int(owners.node[work]),
-        evidence=int(owners.evidence[work]),
-        reason=int(owners.reason[work]),
+        module=int(owners.module[device_event]),
+        node=int(owners.node[device_event]),
+        evidence=int(owners.evidence[device_event]),
+        reason=int(owners.reason[device_event]),
     )
 
 
@@ -115,8 +116,8 @@ def _owner_of_row(analysis: Analysis, row: int) -> _OwnerIndex:
 
 
 def _owner(timeline: Timeline, subject: EventRef, at: LanePosition) -> _OwnerIndex:
-    if subject.work >= 0:
-        return _owner_of_device_event(timeline.analysis, subject.work)
+    if subject.device_event >= 0:
+        return _owner_of_device_event(timeline.analysis, subject.device_event)
     if subject.category == SPAN:
         return _OwnerIndex(int(Phase.BACKWARD), subject.module)
     if subject.is_host_row:
@@ -128,7 +129,7 @@ def _owner(timeline: Timeline, subject: EventRef, at: LanePosition) -> _OwnerInd
 
 
 class _Owners(NamedTuple):
-    """What an event belongs to, and how that is known; None where it is not."""
+    """Phase, module and node of an event, with the evidence; None for unknown."""
 
     phase: str | None
     module: str | None
@@ -138,22 +139,22 @@ class _Owners(NamedTuple):
 
 
 def _owners(timeline: Timeline, subject: EventRef, at: LanePosition) -> _Owners:
-    """Phase, module and node, and how they are known."""
+    """Name the owners of an event."""
     analysis, owner = timeline.analysis, _owner(timeline, subject, at)
     module = subject.module if subject.module >= 0 else owner.module
     texts, first = timeline.names.texts, timeline.names.module
-    position = int(analysis.nodes.row[owner.node]) if owner.node >= 0 else -1
+    row = int(analysis.nodes.row[owner.node]) if owner.node >= 0 else -1
     return _Owners(
         phase=Phase(owner.phase).name.lower() if owner.phase >= 0 else None,
         module=texts[first + module] if module >= 0 else None,
-        node=node_name(analysis.host.name(position)) if position >= 0 else None,
+        node=node_name(analysis.host.name(row)) if row >= 0 else None,
         evidence=EVIDENCE[owner.evidence] if owner.evidence >= 0 else None,
         no_module=REASONS[owner.reason] if owner.reason >= 0 else None,
     )
 
 
 def _self_time(timeline: Timeline, subject: EventRef) -> int | None:
-    """Time of a host row less the rows inside; of a phase less its gaps; nanoseconds."""
+    """Time of a host row less rows inside, of a phase less gaps; nanoseconds."""
     if subject.is_host_row:
         return _own_time(timeline, subject.row)
     if subject.phase < 0:
@@ -172,7 +173,7 @@ def _device_time(timeline: Timeline, subject: EventRef) -> int | None:
 
 
 def _microseconds(nanoseconds: int | None) -> float | None:
-    return None if nanoseconds is None else nanoseconds / 1000
+    return None if nanoseconds is None else to_us(nanoseconds)
 
 
 def _own_time(timeline: Timeline, row: int) -> int:

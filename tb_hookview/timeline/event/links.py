@@ -1,4 +1,4 @@
-"""What an event is linked to: launches, autograd's arrows, syncs, idle time."""
+"""Links of an event: launches, autograd's arrows, syncs, idle time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import EventRow, Int, ItemIndex, TreeRow
 from tb_hookview.schema.timeline import EventLink, Relation
 from tb_hookview.timeline.event.reference import SPAN, EventRef, inside, nodes_inside
 from tb_hookview.timeline.event.summary import summaries
@@ -20,11 +20,11 @@ MOST = 200
 
 
 class Linked(NamedTuple):
-    """Some events of one lane, and what the subject is to them."""
+    """Some events of one lane, and the relation of the subject to them."""
 
     relation: Relation
     lane: int
-    position: Int
+    position: ItemIndex
 
 
 def links(timeline: Timeline, subject: EventRef) -> tuple[list[EventLink], int]:
@@ -41,8 +41,8 @@ def _all(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     if subject.gap >= 0:
         yield from _of_gap(timeline, subject.gap)
         return
-    if subject.work >= 0:
-        yield from _of_device_event(timeline, subject.work)
+    if subject.device_event >= 0:
+        yield from _of_device_event(timeline, subject.device_event)
         return
     if subject.category == SPAN:
         yield from _calls_of_span(timeline, subject)
@@ -52,11 +52,11 @@ def _all(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
         yield from _left_idle(timeline, subject.row)
     if subject.category == "module":
         yield from _spans_of_call(timeline, subject)
-    work = timeline.analysis.device_events.event[inside(timeline, subject)]
-    yield from _events(timeline, "launches", work)
+    launched = timeline.analysis.device_events.event[inside(timeline, subject)]
+    yield from _events(timeline, "launches", launched)
 
 
-def _events(timeline: Timeline, relation: Relation, rows: Int) -> Iterator[Linked]:
+def _events(timeline: Timeline, relation: Relation, rows: EventRow) -> Iterator[Linked]:
     """Links to rows of the trace, lane by lane."""
     lanes = timeline.lane_of_event[rows]
     for lane in unique(lanes).tolist():
@@ -64,32 +64,33 @@ def _events(timeline: Timeline, relation: Relation, rows: Int) -> Iterator[Linke
         yield Linked(relation, lane, position)
 
 
-def _host_rows(timeline: Timeline, relation: Relation, rows: Int) -> Iterator[Linked]:
+def _host_rows(timeline: Timeline, relation: Relation, rows: TreeRow) -> Iterator[Linked]:
     return _events(timeline, relation, timeline.analysis.call_tree.event[rows[rows >= 0]])
 
 
 def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
-    gaps = timeline.analysis.gaps
-    work = gaps.device_event[gap : gap + 1]
-    yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
-    yield from _events(timeline, "ended by", timeline.analysis.device_events.event[work[work >= 0]])
-
-
-def _of_device_event(timeline: Timeline, work: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    yield from _host_rows(timeline, "launched by", analysis.device_events.launch[work : work + 1])
-    syncs = np.flatnonzero(analysis.syncs.blocking_event == work)
+    ending = analysis.gaps.device_event[gap : gap + 1]
+    yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
+    yield from _events(timeline, "ended by", analysis.device_events.event[ending[ending >= 0]])
+
+
+def _of_device_event(timeline: Timeline, device_event: int) -> Iterator[Linked]:
+    analysis = timeline.analysis
+    launch = analysis.device_events.launch[device_event : device_event + 1]
+    yield from _host_rows(timeline, "launched by", launch)
+    syncs = np.flatnonzero(analysis.syncs.blocking_event == device_event)
     yield from _host_rows(timeline, "waited for by", analysis.syncs.row[syncs])
 
 
 def _of_sync(timeline: Timeline, row: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    work = analysis.syncs.blocking_event[analysis.syncs.row == row]
-    yield from _events(timeline, "waits for", analysis.device_events.event[work[work >= 0]])
+    blocking = analysis.syncs.blocking_event[analysis.syncs.row == row]
+    yield from _events(timeline, "waits for", analysis.device_events.event[blocking[blocking >= 0]])
 
 
 def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
-    """From an operator to the nodes it made; from a node, or a row within, to what made it."""
+    """Link an operator to its nodes, and a row inside a node to its operator."""
     analysis = timeline.analysis
     forward_ops = timeline.analysis.nodes.forward_op
     made = np.flatnonzero(forward_ops == subject.row)
@@ -123,7 +124,7 @@ def _spans_of_call(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
         yield Linked("forward of", number, held)
 
 
-def _call_around(timeline: Timeline, module: int, rows: Int) -> Int:
+def _call_around(timeline: Timeline, module: int, rows: TreeRow) -> TreeRow:
     """The call of a module in which each host row lies, -1 for none."""
     analysis = timeline.analysis
     calls = np.flatnonzero((analysis.module_calls.module == module) & (analysis.row_node < 0))

@@ -1,4 +1,4 @@
-"""What an event of the timeline is: a row of the trace, or a result of the analysis."""
+"""References to events of the timeline: rows of the trace, or results of the analysis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, NodeIndex
 from tb_hookview.timeline.timeline import LanePosition, Timeline
 from tb_hookview.trace import EventCategory
 
@@ -22,7 +22,7 @@ class EventRef:
     """Row of `Events`."""
     row: int = -1
     """Host row: the event itself, or (`module_backward`) its first node."""
-    work: int = -1
+    device_event: int = -1
     """Index into `DeviceEvents`."""
     thread: int = -1
     module: int = -1
@@ -45,7 +45,7 @@ SPAN = "module_backward"
 
 
 def event_ref_at(timeline: Timeline, at: LanePosition) -> EventRef:
-    """What is shown at a position of a lane."""
+    """The event at a position of a lane."""
     lane = timeline.lane(at.lane)
     start, end = int(lane.start[at.position]), int(lane.end[at.position])
     source, name = int(lane.source[at.position]), int(lane.name[at.position])
@@ -84,12 +84,12 @@ def _traced(timeline: Timeline, event: int, start: int, end: int) -> EventRef:
         end=end,
         event=event,
         row=int(timeline.call_tree_row[event]),
-        work=int(timeline.device_event[event]),
+        device_event=int(timeline.device_event[event]),
         thread=int(events.thread[event]),
     )
 
 
-def inside(timeline: Timeline, subject: EventRef) -> Int:
+def inside(timeline: Timeline, subject: EventRef) -> DeviceEventIndex:
     """Device events launched inside a host row, a frame or a module's span."""
     analysis = timeline.analysis
     call_tree, launch = analysis.call_tree, analysis.device_events.launch
@@ -111,15 +111,15 @@ def inside(timeline: Timeline, subject: EventRef) -> Int:
     return np.zeros(0, np.int64)
 
 
-def _began_in(subject: EventRef, moments: Int) -> Int:
+def _began_in(subject: EventRef, moments: Nanoseconds) -> Bool:
     return np.asarray((moments >= subject.start) & (moments < subject.end))
 
 
-def nodes_inside(timeline: Timeline, subject: EventRef) -> Int:
-    """Nodes of a module and the modules below it that began in one of its spans."""
+def nodes_inside(timeline: Timeline, subject: EventRef) -> NodeIndex:
+    """Nodes of a module, including modules below it, that began in its span."""
     analysis = timeline.analysis
-    position, owner = analysis.nodes.row, analysis.attribution.node_module
-    mine = analysis.call_tree.thread[position] == subject.thread
-    mine &= _began_in(subject, analysis.call_tree.start[position])
+    row, owner = analysis.nodes.row, analysis.attribution.node_module
+    mine = analysis.call_tree.thread[row] == subject.thread
+    mine &= _began_in(subject, analysis.call_tree.start[row])
     mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
     return np.flatnonzero(mine)

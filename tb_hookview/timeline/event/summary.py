@@ -1,16 +1,16 @@
-"""Single events in short: which, where, when."""
+"""Summaries of single events: name, lane, row, colour, times."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import ItemIndex
 from tb_hookview.arrays.units import microseconds
 from tb_hookview.schema.timeline import EventSummary
 from tb_hookview.timeline.timeline import LanePosition, Timeline
 
 
-def summaries(timeline: Timeline, lane: int, position: Int) -> list[EventSummary]:
+def summaries(timeline: Timeline, lane: int, position: ItemIndex) -> list[EventSummary]:
     """Some events of a lane."""
     items = timeline.lane(lane)
     columns = (

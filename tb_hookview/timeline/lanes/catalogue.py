@@ -1,4 +1,4 @@
-"""Which lanes a trace has, in the order in which they are shown, and what each is made of."""
+"""The lanes of a trace, in the order in which they are shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tb_hookview.timeline.lanes.module_lanes import (
     forward_items,
     forward_rows,
 )
-from tb_hookview.timeline.lanes.names import Names
+from tb_hookview.timeline.lanes.names import LaneNames
 from tb_hookview.timeline.lanes.step_lane import step_items
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
 from tb_hookview.trace import EventCategory
@@ -42,14 +42,14 @@ class Entry:
     thread: int = -1
     """Thread of the trace that the lane is of, -1 for none."""
     row_group: RowGroup | None = None
-    """Which rows of that thread it holds; None where its items are our own."""
+    """Group of the rows that it shows; None where its items are our own."""
     thread_name: str | None = None
     """Thread of the host, as the report's rows name it."""
     device: str | None = None
     stream: str | None = None
 
 
-def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]:
+def list_lanes(analysis: Analysis, names: LaneNames, rows: TraceRows) -> list[Entry]:
     """All lanes of a trace."""
     steps = partial(step_items, analysis, names)
     return [
@@ -61,7 +61,7 @@ def list_lanes(analysis: Analysis, names: Names, rows: TraceRows) -> list[Entry]
     ]
 
 
-def _modules(analysis: Analysis, names: Names) -> Iterator[Entry]:
+def _modules(analysis: Analysis, names: LaneNames) -> Iterator[Entry]:
     forward = unique(analysis.call_tree.thread[forward_rows(analysis)])
     items = partial(forward_items, analysis, names)
     yield from _lanes_of_modules(analysis, "forward", forward.tolist(), items)
@@ -112,11 +112,14 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
                 yield _with_rows(lane, rows, thread, group)
 
 
-def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entry]:
-    work, threads = analysis.device_events, analysis.trace.threads
+def _devices(analysis: Analysis, names: LaneNames, rows: TraceRows) -> Iterator[Entry]:
+    device_events, threads = analysis.device_events, analysis.trace.threads
     labels = {device.id: device.name for device in analysis.trace.devices}
-    devices = unique(work.device).tolist()
-    streams = {device: unique(work.stream[work.device == device]).tolist() for device in devices}
+    devices = unique(device_events.device).tolist()
+    streams = {
+        device: unique(device_events.stream[device_events.device == device]).tolist()
+        for device in devices
+    }
     shown: set[int] = set()
     for device, found in streams.items():
         for thread in sorted(found, key=lambda t: -rows.groups(RowGroup.DEVICE)[t]):
@@ -133,7 +136,7 @@ def _devices(analysis: Analysis, names: Names, rows: TraceRows) -> Iterator[Entr
         group = f"Device {device}"
         yield Entry("idle", group, "device idle", subtitle, items, device=str(device))
     for device in devices:
-        if ((work.device == device) & (work.launch >= 0)).any():
+        if ((device_events.device == device) & (device_events.launch >= 0)).any():
             curve = partial(queue_curve, analysis, device)
             subtitle = f"outstanding launches, device {device}"
             group, number = f"Device {device}", str(device)
@@ -166,13 +169,13 @@ def _with_rows(lane: Entry, rows: TraceRows, thread: int, group: RowGroup) -> En
 
 
 def thread_name(analysis: Analysis, thread: int) -> str:
-    """Name of a thread, or its number where it has none; as in the report's rows."""
+    """Name of a thread as in the report's rows: its number where it has none."""
     found = analysis.trace.threads[thread]
     return found.name or found.tid
 
 
 def thread_label(analysis: Analysis, thread: int) -> str:
-    """The same as shown to people."""
+    """Name of a thread as shown to people."""
     return thread_name(analysis, thread).strip()
 
 

@@ -1,4 +1,4 @@
-"""What the colours of the timeline mean, and which one each row has."""
+"""Colours of the timeline, by phase and by cause of idle time."""
 
 from __future__ import annotations
 

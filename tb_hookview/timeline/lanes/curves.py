@@ -1,4 +1,7 @@
-"""A number over time, thinned out to what a pixel can show: its first, least, greatest and last."""
+"""A number over time, thinned out to what a pixel can show.
+
+A pixel shows the first, the least, the greatest and the last value in it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from threading import Lock
 
 import numpy as np
 
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, Nanoseconds
 
 _WORTH = 0.75
 """Share of a level's points above which the next coarser level is not worth caching."""
@@ -21,9 +24,9 @@ class Curve:
         origin: where cells are counted from.
     """
 
-    def __init__(self, time: Int, value: Int, origin: int) -> None:
+    def __init__(self, time: Nanoseconds, value: Int, origin: int) -> None:
         last = np.append(time[1:] != time[:-1], True) if len(time) else np.zeros(0, bool)
-        self._levels: dict[int, tuple[Int, Int]] = {0: (time[last], value[last])}
+        self._levels: dict[int, tuple[Nanoseconds, Int]] = {0: (time[last], value[last])}
         self._origin = origin
         self._lock = Lock()
 
@@ -32,7 +35,7 @@ class Curve:
         """Moments at which the number changes."""
         return len(self._levels[0][0])
 
-    def within(self, start: int, end: int, resolution: int) -> tuple[Int, Int]:
+    def within(self, start: int, end: int, resolution: int) -> tuple[Nanoseconds, Int]:
         """Moments and values that draw the curve in [start, end).
 
         The value that holds at the start comes first. Of the points in a cell of `resolution` (a
@@ -46,7 +49,7 @@ class Curve:
         # The points of a level may be as fine as those of the one before.
         return _thinned(time[low:high], value[low:high], self._origin, level)
 
-    def _level(self, level: int) -> tuple[Int, Int]:
+    def _level(self, level: int) -> tuple[Nanoseconds, Int]:
         for finer in range(max(known for known in self._levels if known <= level), level):
             points = self._levels[finer]
             coarse = _thinned(*points, self._origin, finer + 1)
@@ -55,7 +58,7 @@ class Curve:
         return self._levels[level]
 
 
-def _thinned(time: Int, value: Int, origin: int, level: int) -> tuple[Int, Int]:
+def _thinned(time: Nanoseconds, value: Int, origin: int, level: int) -> tuple[Nanoseconds, Int]:
     """First, least, greatest and last point of each cell of 2**level nanoseconds."""
     if not len(time):
         return time, value

@@ -1,4 +1,4 @@
-"""Lanes of a device: when it was idle and why, and how much launched work waited for it."""
+"""Lanes of a device: idle time by cause, and its queue of launched device events."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.timeline.lanes.colours import OF_CAUSE
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.lane import LaneItems
-from tb_hookview.timeline.lanes.names import Names
+from tb_hookview.timeline.lanes.names import LaneNames
 
 
-def idle_items(analysis: Analysis, names: Names, device: int) -> LaneItems:
-    """Idle time of a device by its cause; the source of an item is its row of `Gaps`."""
+def idle_items(analysis: Analysis, names: LaneNames, device: int) -> LaneItems:
+    """Idle time of a device by cause.
+
+    The source of an item is its row of `Gaps`.
+    """
     gaps = analysis.gaps
     rows = np.flatnonzero(gaps.device == device)
     cause = gaps.cause[rows]
@@ -21,7 +24,7 @@ def idle_items(analysis: Analysis, names: Names, device: int) -> LaneItems:
 
 
 def queue_curve(analysis: Analysis, device: int) -> Curve:
-    """Work of a device that was launched and has not begun."""
+    """Number of device events that were launched and have not begun."""
     queue = queue_length(
         analysis.call_tree, analysis.device_events, analysis.device_events.device == device
     )

@@ -9,23 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Index, Int
+from tb_hookview.arrays.types import Index, Int, ItemIndex, NameIndex, Nanoseconds
 from tb_hookview.timeline.lanes.colours import Colour, Colours
 from tb_hookview.timeline.lanes.layout import MOST_ROWS, by_row, by_start, depths
 
 
 @dataclass(frozen=True)
 class LaneItems:
-    """What a lane shows, in any order; arrays of shape (n,)."""
+    """Items of a lane, in any order; arrays of shape (n,)."""
 
-    start: Int
-    end: Int
-    """Nanoseconds on the trace's clock."""
-    name: Int
-    """Row of the timeline's names."""
+    start: Nanoseconds
+    end: Nanoseconds
+    name: NameIndex
     colour: Colours
     source: Int
-    """What the item is in the table that the lane was made from."""
+    """Row of the item in the table that the lane was made from."""
 
 
 class Lane:
@@ -57,11 +55,11 @@ class Lane:
         return len(self.bounds) - 1
 
     @cached_property
-    def _by_source(self) -> tuple[Int, Index]:
+    def _by_source(self) -> tuple[ItemIndex, Index]:
         order = np.argsort(self.source, kind="stable")
         return order, self.source[order]
 
-    def position_of(self, source: Int) -> Int:
+    def position_of(self, source: Int) -> ItemIndex:
         """Position of the first item of each source, -1 where there is none."""
         order, sources = self._by_source
         if not len(order):
@@ -70,7 +68,7 @@ class Lane:
         return np.where(sources[place] == source, order[place], -1)
 
     @cached_property
-    def until(self) -> Int:
+    def until(self) -> Nanoseconds:
         """End of each item as a window sees it: one without length takes a nanosecond.
 
         On the last of as many rows as there may be, items lie over each other: there it is the
@@ -83,9 +81,11 @@ class Lane:
             until[self.bounds[-2] :] = np.maximum.accumulate(until[self.bounds[-2] :])
         return until
 
-    def room(self, position: Int) -> Int:
-        """How long some items have their row for themselves, before they end or rounding lets the
-        next of their row begin."""
+    def room(self, position: ItemIndex) -> Nanoseconds:
+        """Time that some items have their row for themselves.
+
+        It ends with the item, or where rounding lets the next of its row begin.
+        """
         following = np.minimum(position + 1, len(self) - 1)
         until = np.minimum(self.end[position], self.start[following])
         alone = (following == position) | (self.depth[following] != self.depth[position])
@@ -93,7 +93,10 @@ class Lane:
 
     @cached_property
     def changes(self) -> NDArray[np.int32]:
-        """How often the name changed up to each item: equal where all between have one name."""
+        """Changes of the name up to each item.
+
+        They are equal for two items where all between have one name.
+        """
         changed = np.zeros(len(self), np.int32)
         changed[1:] = self.name[1:] != self.name[:-1]
         return np.cumsum(changed, dtype=np.int32)
@@ -109,7 +112,7 @@ class Lane:
         return unique(self.colour)
 
     @cached_property
-    def time(self) -> Int:
+    def time(self) -> Nanoseconds:
         """Time of the items before each, by colour of `palette`; shape (n + 1, colours).
 
         An item without length counts as a nanosecond, so that it has a colour too.

@@ -1,4 +1,4 @@
-"""On which row of its lane each item stands: one below what holds it, and never upon another.
+"""Rows of a lane: each item is below what holds it, never upon another.
 
     |------------ a ------------|        depth 0
       |--- b ---|  |--- c ---|           depth 1
@@ -18,14 +18,15 @@ import numpy as np
 
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import ROUNDING_NS, enclosing, lookup, subtree_ends
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, ItemIndex, Nanoseconds
 
 MOST_ROWS = 256
 """More than the frames of any program that does not recurse."""
 
 
-def by_start(start: Int, end: Int) -> Int:
-    """Order of items by start, then longest first; few of a trace begin at one moment."""
+def by_start(start: Nanoseconds, end: Nanoseconds) -> ItemIndex:
+    """Order of items by start, then longest first."""
+    # Few of a trace begin at one moment.
     order = np.argsort(start, kind="stable")
     same = start[order[1:]] == start[order[:-1]]
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
@@ -34,12 +35,12 @@ def by_start(start: Int, end: Int) -> Int:
     return order
 
 
-def by_row(depth: Int) -> Int:
+def by_row(depth: Int) -> ItemIndex:
     """Order of items by their rows; within a row they stay as they are."""
     return np.argsort(depth.astype(np.int16), kind="stable")  # 16 bits are the quickest to sort
 
 
-def depths(start: Int, end: Int) -> Int:
+def depths(start: Nanoseconds, end: Nanoseconds) -> Int:
     """Row of each item, from 0; items (nanoseconds) in the order of `by_start`."""
     parent = enclosing(np.zeros(len(start), np.int64), start, end)
     depth = np.minimum(_levels(parent), MOST_ROWS - 1)
@@ -51,18 +52,18 @@ def depths(start: Int, end: Int) -> Int:
     return np.minimum(depth, MOST_ROWS - 1)
 
 
-def _outermost(rows: Int, parent: Int) -> list[tuple[int, int]]:
-    """First and last (exclusive) item of each subtree of the given rows, inner ones left out."""
+def _outermost(items: ItemIndex, parent: ItemIndex) -> list[tuple[int, int]]:
+    """First and last (exclusive) item of each subtree of some items, outermost ones only."""
     found: list[tuple[int, int]] = []
-    ends = subtree_ends(parent)[rows] if len(rows) else rows
-    for first, last in zip(rows.tolist(), ends.tolist(), strict=True):
+    ends = subtree_ends(parent)[items] if len(items) else items
+    for first, last in zip(items.tolist(), ends.tolist(), strict=True):
         if not found or first >= found[-1][1]:
             found.append((first, last))
     return found
 
 
-def _levels(parent: Int) -> Int:
-    """How many items lie around each, by doubling jumps."""
+def _levels(parent: ItemIndex) -> Int:
+    """Number of items around each, by doubling jumps."""
     level = (parent >= 0).astype(np.int64)
     hop = parent.copy()
     active = np.flatnonzero(hop >= 0)
@@ -74,7 +75,7 @@ def _levels(parent: Int) -> Int:
     return level
 
 
-def _out_of_order(depth: Int, end: Int) -> Bool:
+def _out_of_order(depth: Int, end: Nanoseconds) -> Bool:
     """Items that end before one of their row that began before them."""
     order = by_row(depth)
     row, ends = depth[order], end[order]
@@ -83,7 +84,7 @@ def _out_of_order(depth: Int, end: Int) -> Bool:
     return wrong & (depth < MOST_ROWS - 1)
 
 
-def _groups_with(wanted: Bool, start: Int, end: Int) -> list[tuple[int, int]]:
+def _groups_with(wanted: Bool, start: Nanoseconds, end: Nanoseconds) -> list[tuple[int, int]]:
     """First and last (exclusive) item of each run of overlapping items with a wanted one."""
     if not wanted.any():
         return []
@@ -94,8 +95,8 @@ def _groups_with(wanted: Bool, start: Int, end: Int) -> list[tuple[int, int]]:
     return list(zip(first[holding].tolist(), last[holding].tolist(), strict=True))
 
 
-def _first_fit(start: Int, end: Int) -> Int:
-    """Rows of some items: of each the first free one below the innermost item that holds it."""
+def _first_fit(start: Nanoseconds, end: Nanoseconds) -> Int:
+    """Row of each item: the first free one below the innermost that holds it."""
     over: list[int] = []  # end of the last item of each row
     depth: list[int] = []
     for begin, stop in zip(start.tolist(), end.tolist(), strict=True):

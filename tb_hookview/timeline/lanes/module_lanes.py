@@ -26,56 +26,57 @@ from tb_hookview.analysis.backward_spans import (
 )
 from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, ModuleIndex, Nanoseconds, NodeIndex, ThreadIndex, TreeRow
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes.lane import LaneItems
-from tb_hookview.timeline.lanes.names import Names
+from tb_hookview.timeline.lanes.names import LaneNames
 
 MOST_LEVELS = 200
 """Modules below each other that have a row; further down there is none."""
 
 
-def forward_rows(analysis: Analysis) -> Int:
-    """Forest rows of the calls of modules outside the backward pass."""
+def forward_rows(analysis: Analysis) -> TreeRow:
+    """Rows of the call tree that are calls of modules outside the backward pass."""
     return np.flatnonzero((analysis.module_calls.module >= 0) & (analysis.row_node < 0))
 
 
-def forward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
+def forward_items(analysis: Analysis, names: LaneNames, thread: int) -> LaneItems:
     """Calls of modules on a thread; the source of an item is its host row."""
-    call_tree, ranges = analysis.call_tree, analysis.module_calls
+    call_tree, module_calls = analysis.call_tree, analysis.module_calls
     rows = forward_rows(analysis)
     rows = rows[call_tree.thread[rows] == thread]
-    start, end, module = call_tree.start[rows], call_tree.end[rows], ranges.module[rows]
-    syncs = _syncs(analysis, thread, lookup(ranges.module, ranges.innermost(call_tree)), False)
+    start, end, module = call_tree.start[rows], call_tree.end[rows], module_calls.module[rows]
+    owner = lookup(module_calls.module, module_calls.innermost(call_tree))
+    syncs = _syncs(analysis, thread, owner, False)
     blocked = _mostly_blocked(start, end, module, syncs)
     colour = np.where(blocked, Colour.WAIT, OF_PHASE[analysis.phases.row[rows]])
     return LaneItems(start, end, names.module + module, colour.astype(np.uint8), rows)
 
 
-def backward_threads(analysis: Analysis) -> Int:
+def backward_threads(analysis: Analysis) -> ThreadIndex:
     """Threads on which nodes ran that belong to a module."""
     owned = analysis.attribution.node_module >= 0
     return unique(analysis.call_tree.thread[analysis.nodes.row[owned]])
 
 
-def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
+def backward_items(analysis: Analysis, names: LaneNames, thread: int) -> LaneItems:
     """Spans of modules on a thread, and calls of modules within nodes.
 
     The source of an item is the host row of its first node, or of the call.
     """
-    call_tree, ranges = analysis.call_tree, analysis.module_calls
+    call_tree, module_calls = analysis.call_tree, analysis.module_calls
     nodes = np.flatnonzero(call_tree.thread[analysis.nodes.row] == thread)
     spans = _spans(analysis, nodes)
     start, end, module = spans.start, spans.end, spans.module
-    again = np.flatnonzero((ranges.module >= 0) & (analysis.row_node >= 0))
+    again = np.flatnonzero((module_calls.module >= 0) & (analysis.row_node >= 0))
     again = again[call_tree.thread[again] == thread]
-    name = np.concatenate([names.module + module, names.recomputed + ranges.module[again]])
+    recomputed = names.recomputed + module_calls.module[again]
     syncs = _syncs(analysis, thread, analysis.attribution.row_module, True)
     blocked = np.append(_mostly_blocked(start, end, module, syncs), np.zeros(len(again), bool))
     return LaneItems(
         start=np.concatenate([start, call_tree.start[again]]),
         end=np.concatenate([end, call_tree.end[again]]),
-        name=name,
+        name=np.concatenate([names.module + module, recomputed]),
         colour=np.where(blocked, Colour.WAIT, Colour.BACKWARD).astype(np.uint8),
         source=np.concatenate([analysis.nodes.row[nodes[spans.first]], again]),
     )
@@ -84,13 +85,20 @@ def backward_items(analysis: Analysis, names: Names, thread: int) -> LaneItems:
 class _Syncs(NamedTuple):
     """Syncs of a thread, with the module of each."""
 
-    start: Int
-    length: Int
-    module: Int
+    start: Nanoseconds
+    length: Nanoseconds
+    module: ModuleIndex
 
 
-def _syncs(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Syncs:
-    """Syncs of a thread inside or outside of nodes; `module` is that of each host row."""
+def _syncs(analysis: Analysis, thread: int, module: ModuleIndex, backward: bool) -> _Syncs:
+    """Syncs of a thread inside or outside of nodes.
+
+    Args:
+        analysis: of the trace.
+        thread: the thread.
+        module: the module of each row of the call tree.
+        backward: whether inside.
+    """
     syncs = analysis.syncs
     mine = analysis.call_tree.thread[syncs.row] == thread
     mine &= (analysis.row_node[syncs.row] >= 0) == backward
@@ -98,8 +106,10 @@ def _syncs(analysis: Analysis, thread: int, module: Int, backward: bool) -> _Syn
     return _Syncs(start, syncs.end[mine] - start, module[syncs.row[mine]])
 
 
-def _mostly_blocked(start: Int, end: Int, module: Int, syncs: _Syncs) -> Bool:
-    """Items of which the host waited for at least half, in the very module that they show."""
+def _mostly_blocked(
+    start: Nanoseconds, end: Nanoseconds, module: ModuleIndex, syncs: _Syncs
+) -> Bool:
+    """Items during half of which or more the host waited in the module itself."""
     held = asof(module, start, syncs.module, syncs.start)
     inside = (held >= 0) & (syncs.module >= 0)
     inside &= lookup(end, held) > syncs.start
@@ -107,7 +117,7 @@ def _mostly_blocked(start: Int, end: Int, module: Int, syncs: _Syncs) -> Bool:
     return np.asarray((waited > 0) & (2 * waited >= end - start))
 
 
-def _spans(analysis: Analysis, nodes: Int) -> BackwardSpans:
+def _spans(analysis: Analysis, nodes: NodeIndex) -> BackwardSpans:
     """Spans of modules over the nodes of a thread."""
     rows = analysis.nodes.row[nodes]
     start, end = analysis.call_tree.start[rows], analysis.call_tree.end[rows]

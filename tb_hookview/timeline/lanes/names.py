@@ -11,19 +11,19 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.schema import Phase
 
 ROOT = "(root)"
-"""How the root module is called, whose path is empty."""
+"""Name of the root module, whose path is empty."""
 
 
 LONGEST_LABEL = 256
-"""Characters of a name in a list: more than a screen is wide. The event's detail has it all."""
+"""Most characters of a name in a list; the event's detail has all of them."""
 
 
 def label(name: str, longest: int = LONGEST_LABEL) -> str:
-    """A name no longer than is asked for."""
+    """A name, cut to a number of characters."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
-class Names:
+class LaneNames:
     """All names, and where each group of our own begins.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Lanes of the trace's own rows: host threads, streams of devices, and whatever else there is.
+"""Lanes of the trace's own rows: host threads, streams of devices, the rest.
 
 Every row of `Events` is in exactly one of them.
 """
@@ -13,16 +13,16 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, EventRow, Nanoseconds
 from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour, Colours
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.trace import EventCategory
-from tb_hookview.trace.format.vocabulary import DEVICE_WORK
+from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
 
 
 class RowGroup(IntEnum):
-    """Which lane of its thread a row is in."""
+    """Lanes of a thread, by the category of their rows."""
 
     HOST = 0
     PYTHON = 1
@@ -35,7 +35,7 @@ _GROUPS = {
     EventCategory.ANNOTATION: RowGroup.HOST,
     EventCategory.RUNTIME: RowGroup.HOST,
     EventCategory.PYTHON: RowGroup.PYTHON,
-    **dict.fromkeys(DEVICE_WORK, RowGroup.DEVICE),
+    **dict.fromkeys(DEVICE_CATEGORIES, RowGroup.DEVICE),
 }
 _GROUP_OF_CATEGORY = np.array(
     [_GROUPS.get(kind, RowGroup.REST) for kind in EventCategory], np.int64
@@ -61,13 +61,16 @@ class TraceRows:
         """Number of rows of a group, by thread."""
         return {t: b - a for (t, g), (a, b) in self._span.items() if g is group}
 
-    def rows(self, thread: int, group: RowGroup) -> Int:
+    def rows(self, thread: int, group: RowGroup) -> EventRow:
         """Rows of `Events` of one thread and group, ascending."""
         first, last = self._span[thread, group]
         return self._order[first:last]
 
     def items(self, thread: int, group: RowGroup) -> LaneItems:
-        """What the lane of a thread and group shows; the source of an item is its row."""
+        """Items of the lane of a thread and group.
+
+        The source of an item is its row.
+        """
         rows, events = self.rows(thread, group), self._analysis.trace.events
         colour = self._colour[rows]
         if group is RowGroup.PYTHON:
@@ -80,18 +83,18 @@ class TraceRows:
     def _colour(self) -> Colours:
         """Colour of each row of `Events` but Python frames."""
         analysis = self._analysis
-        work = analysis.device_events
+        device_events = analysis.device_events
         colour = np.full(len(analysis.trace.events), Colour.OTHER, np.uint8)
         of_row = OF_PHASE[analysis.phases.row]
         of_row[analysis.syncs.row] = Colour.WAIT
         colour[analysis.call_tree.event] = of_row
-        phase = lookup(analysis.phases.row, work.launch)
-        of_work = OF_PHASE[np.where(phase < 0, Phase.OTHER, phase)]
-        of_work[analysis.kinds.kind == COMMUNICATION] = Colour.COMMUNICATION
-        colour[work.event] = of_work
+        phase = lookup(analysis.phases.row, device_events.launch)
+        of_device_event = OF_PHASE[np.where(phase < 0, Phase.OTHER, phase)]
+        of_device_event[analysis.kinds.kind == COMMUNICATION] = Colour.COMMUNICATION
+        colour[device_events.event] = of_device_event
         return colour
 
-    def _colour_of_frames(self, thread: int, moment: Int) -> Colours:
+    def _colour_of_frames(self, thread: int, moment: Nanoseconds) -> Colours:
         """Colour of the phase in which each moment of a thread lies."""
         call_tree = self._analysis.call_tree
         first, last = np.searchsorted(call_tree.thread, [thread, thread + 1])

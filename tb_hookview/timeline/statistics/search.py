@@ -1,4 +1,4 @@
-"""Which events hold a text in their names."""
+"""Search for events by a text in their names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, ItemIndex, Nanoseconds
 from tb_hookview.schema.timeline import EventSummary, SearchResult
 from tb_hookview.timeline.event.summary import summaries
 from tb_hookview.timeline.timeline import LanePosition, Timeline
@@ -19,7 +19,7 @@ MOST_HITS = 500
 
 @dataclass(frozen=True)
 class Question:
-    """What is looked for, and where; times in nanoseconds from the start of the trace."""
+    """Text to search for, and where; times are nanoseconds from the trace's start."""
 
     text: str
     lanes: Sequence[int]
@@ -27,7 +27,7 @@ class Question:
     end: int | None
     """None for the bounds of all that is in the lanes."""
     width: int
-    """In how many parts hits are counted."""
+    """Number of parts in which hits are counted."""
 
 
 def search(timeline: Timeline, question: Question) -> SearchResult:
@@ -53,12 +53,13 @@ _NONE: Int = np.zeros(0, np.int64)
 
 
 def _named(timeline: Timeline, text: str) -> Bool:
-    """Which names hold the text; each is looked at once, however many events have it."""
+    """Names that hold the text."""
+    # Each is looked at once, however many events have it.
     wanted = text.lower()
     return np.array([wanted in name for name in timeline.names.lower] or [False], bool)
 
 
-def _matches(timeline: Timeline, number: int, named: Bool, question: Question) -> Int:
+def _matches(timeline: Timeline, number: int, named: Bool, question: Question) -> ItemIndex:
     lane = timeline.lane(number)
     wanted = named[lane.name]
     if question.start is not None and question.end is not None:
@@ -71,7 +72,9 @@ def _matches(timeline: Timeline, number: int, named: Bool, question: Question) -
     return np.flatnonzero(wanted)
 
 
-def _hits(timeline: Timeline, number: Int, position: Int, start: Int) -> list[EventSummary]:
+def _hits(
+    timeline: Timeline, number: Int, position: ItemIndex, start: Nanoseconds
+) -> list[EventSummary]:
     first = _earliest(start)
     hits: dict[LanePosition, EventSummary] = {}
     for lane in unique(number[first]).tolist():
@@ -82,8 +85,8 @@ def _hits(timeline: Timeline, number: Int, position: Int, start: Int) -> list[Ev
     return [hits[LanePosition(lane, item)] for lane, item in order]
 
 
-def _earliest(start: Int) -> Int:
-    """Which of some events are the first `MOST_HITS`, in order of their starts."""
+def _earliest(start: Nanoseconds) -> Int:
+    """The first `MOST_HITS` of some events, in order of their starts."""
     if len(start) <= MOST_HITS:
         return np.argsort(start, kind="stable")
     latest = np.partition(start, MOST_HITS - 1)[MOST_HITS - 1]
@@ -91,8 +94,8 @@ def _earliest(start: Int) -> Int:
     return early[np.argsort(start[early], kind="stable")][:MOST_HITS]
 
 
-def _density(timeline: Timeline, start: Int, question: Question) -> list[int]:
-    """How many begin in each part of the window; what lies beyond counts at its edge."""
+def _density(timeline: Timeline, start: Nanoseconds, question: Question) -> list[int]:
+    """Number of hits that begin in each part; those beyond count at its edge."""
     begin = 0 if question.start is None else question.start
     end = timeline.analysis.bounds[1] - timeline.origin if question.end is None else question.end
     part = (start - timeline.origin - begin) / max(end - begin, 1) * question.width

@@ -1,4 +1,4 @@
-"""What host and devices did in a window of the timeline; over all of it, what the report says."""
+"""Statistics of a window; over the whole timeline they are those of the report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import TimeSet
+from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import DeviceStatistics, WindowStatistics
 from tb_hookview.timeline.statistics.clipping import clip, sums
@@ -22,12 +23,12 @@ def statistics(timeline: Timeline, start: int, end: int) -> WindowStatistics:
     inside = clip(syncs.start, syncs.end, window)
     ranked = list(rankings(timeline, window))
     return WindowStatistics(
-        start=start / 1000,
-        end=end / 1000,
+        start=to_us(start),
+        end=to_us(end),
         events=_events(timeline, window),
-        host_blocked_us=_length_within(timeline.analysis.syncs.blocked, window) / 1000,
+        host_blocked_us=to_us(_length_within(timeline.analysis.syncs.blocked, window)),
         waits=len(inside.row),
-        sync_blocked_us=int(inside.time.sum()) / 1000,
+        sync_blocked_us=to_us(inside.time.sum()),
         phases=_phases(timeline, window),
         devices=_devices(timeline, window),
         top=[row for ranking in ranked for row in ranking.top()],
@@ -35,7 +36,7 @@ def statistics(timeline: Timeline, start: int, end: int) -> WindowStatistics:
     )
 
 
-def _length_within(time: Int, window: Bounds) -> int:
+def _length_within(time: TimeSet, window: Bounds) -> int:
     return int(intervals.lengths_within(time, np.array([window], np.int64))[0])
 
 
@@ -60,7 +61,7 @@ def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     }
     spent[Phase.OTHER] = int(inside.time.sum()) - sum(spent.values())
     order = (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA, Phase.OTHER)
-    return {phase.name.lower(): spent[phase] / 1000 for phase in order}
+    return {phase.name.lower(): to_us(spent[phase]) for phase in order}
 
 
 def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:
@@ -75,9 +76,9 @@ def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:
             DeviceStatistics(
                 id=str(device),
                 name=names.get(device, ""),
-                busy_us=_length_within(busy, window) / 1000,
-                idle_us=int(idle.sum()) / 1000,
-                idle_by_cause={c.name.lower(): int(idle[c]) / 1000 for c in Cause},
+                busy_us=to_us(_length_within(busy, window)),
+                idle_us=to_us(idle.sum()),
+                idle_by_cause={c.name.lower(): to_us(idle[c]) for c in Cause},
             )
         )
     return found

@@ -1,4 +1,4 @@
-"""Which kernels, operators and modules took the most time of a window."""
+"""Kernels, operators and modules that took the most time of a window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_hookview.arrays.nesting import lookup, nearest_above
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
+from tb_hookview.arrays.units import to_us
 from tb_hookview.schema.timeline import Measure, TopEntry, TopKind
 from tb_hookview.timeline.lanes.names import label
 from tb_hookview.timeline.statistics.clipping import clip, sums
@@ -28,8 +29,8 @@ class Ranking:
     """Whose time it is."""
     names: Callable[[int], str]
     count: Int
-    total: Int
-    own: Int | None
+    total: Nanoseconds
+    own: Nanoseconds | None
 
     def top(self) -> list[TopEntry]:
         """The most expensive of them."""
@@ -42,15 +43,15 @@ class Ranking:
                 measure=self.measure,
                 name=label(self.names(row)),
                 count=int(self.count[row]),
-                total_us=int(self.total[row]) / 1000,
-                self_us=None if self.own is None else int(self.own[row]) / 1000,
+                total_us=to_us(self.total[row]),
+                self_us=None if self.own is None else to_us(self.own[row]),
             )
             for row in order.tolist()
         ]
 
     @property
     def omitted(self) -> int:
-        """How many names `top` leaves out."""
+        """Number of names that `top` leaves out."""
         return max(int(np.count_nonzero(self.count)) - MOST, 0)
 
 
@@ -120,7 +121,7 @@ def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
 
 
 def _modules(
-    timeline: Timeline, kind: TopKind, measure: Measure, module: Int, time: Int
+    timeline: Timeline, kind: TopKind, measure: Measure, module: ModuleIndex, time: Nanoseconds
 ) -> Ranking:
     modules, first = timeline.analysis.modules, timeline.names.module
     count = np.bincount(module, minlength=len(modules))

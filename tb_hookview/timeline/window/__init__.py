@@ -1,1 +1,1 @@
-"""What to draw of a window."""
+"""Blocks to draw in a window."""

@@ -1,4 +1,4 @@
-"""What of a lane to draw in a window: items that are long enough by themselves, the rest merged.
+"""Blocks of a lane in a window: long items by themselves, the rest merged.
 
 Time is cut into cells of one resolution, a power of two of nanoseconds and no more than a pixel,
 counted from the start of the trace, so that blocks stay as they are while the window moves:
@@ -19,12 +19,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, ItemIndex, NameIndex, Nanoseconds
 from tb_hookview.timeline.lanes.colours import Colour, Colours
 from tb_hookview.timeline.lanes.lane import Lane
 
 _DENSE = 2
-"""Items for each cell, from which on cells are looked for among them, not they among cells."""
+"""Items per cell from which on cells are searched among items, not items among cells."""
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,25 @@ class Window:
     end: int
     """Nanoseconds on the trace's clock."""
     origin: int
-    """Where cells are counted from."""
+    """Time from which cells are counted."""
     resolution: int
     """Nanoseconds, a power of two."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """What to draw of a lane, by row, then by start; arrays of shape (b,)."""
+    """Blocks of a lane, by row, then by start; arrays of shape (b,)."""
 
-    start: Int
-    end: Int
+    start: Nanoseconds
+    end: Nanoseconds
     depth: Int
-    name: Int
-    """Row of the timeline's names; -1 where several are merged."""
+    name: NameIndex
+    """-1 where several names are merged."""
     colour: Colours
     count: Int
     """Items in the block."""
-    first: Int
-    """Position in the lane of the first of them."""
+    first: ItemIndex
+    """The first of them."""
 
     def of_row(self, row: int) -> Blocks:
         """The blocks of one row."""
@@ -63,7 +63,7 @@ class Blocks:
 
 
 def resolution_of(length: int, width: int) -> int:
-    """The largest power of two of nanoseconds that is no more than one of `width` pixels."""
+    """The largest power of two of nanoseconds within one of `width` pixels."""
     return 1 << max((length // width).bit_length() - 1, 0)
 
 
@@ -99,10 +99,10 @@ def touching(lane: Lane, row: int, start: int, end: int) -> tuple[int, int]:
     return low, max(high, low)
 
 
-def _cells(lane: Lane, window: Window) -> tuple[Int, Int]:
-    """First and last (exclusive) position of the items that begin in each cell, row by row."""
-    edges: list[Int] = []
-    ends: list[Int] = []
+def _cells(lane: Lane, window: Window) -> tuple[ItemIndex, ItemIndex]:
+    """First and last (exclusive) item that begins in each cell, row by row."""
+    edges: list[ItemIndex] = []
+    ends: list[ItemIndex] = []
     for row in range(lane.rows):
         low, high = touching(lane, row, window.start, window.end)
         if low < high:
@@ -112,8 +112,8 @@ def _cells(lane: Lane, window: Window) -> tuple[Int, Int]:
     return np.concatenate([nothing, *edges]), np.concatenate([nothing, *ends])
 
 
-def _edges(lane: Lane, low: int, high: int, window: Window) -> Int:
-    """Of the items [low, high) of a row, the first in each cell that any begins in."""
+def _edges(lane: Lane, low: int, high: int, window: Window) -> ItemIndex:
+    """First of the items [low, high) of a row in each cell with any."""
     start, step = lane.start[low:high], window.resolution
     inside = int(np.searchsorted(start, window.start))
     if inside == high - low:
@@ -129,14 +129,17 @@ def _edges(lane: Lane, low: int, high: int, window: Window) -> Int:
     return low + np.concatenate([before, inside + place[1:]])
 
 
-def _opening(start: Int, window: Window) -> Int:
-    """Which items are the first of their cells, looked at one by one."""
+def _opening(start: Nanoseconds, window: Window) -> ItemIndex:
+    """Items that are the first of their cells, looked at one by one."""
     cell = (start - window.origin) // window.resolution
     return np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
 
 
-def _apart(lane: Lane, first: Int, stop: Int, resolution: int) -> tuple[Int, Int, Bool]:
-    """Take long items out of their cells; only the last of a cell can be one."""
+def _apart(
+    lane: Lane, first: ItemIndex, stop: ItemIndex, resolution: int
+) -> tuple[ItemIndex, ItemIndex, Bool]:
+    """Take long items out of their cells."""
+    # Only the last of a cell can be one.
     long = lane.room(stop - 1) >= resolution
     both = long & (stop - first > 1)
     place = np.arange(len(first)) + np.cumsum(both) - both
@@ -148,7 +151,7 @@ def _apart(lane: Lane, first: Int, stop: Int, resolution: int) -> tuple[Int, Int
     return starts, stops, alone
 
 
-def _colours(lane: Lane, first: Int, stop: Int) -> Colours:
+def _colours(lane: Lane, first: ItemIndex, stop: ItemIndex) -> Colours:
     """Colour of each run of items."""
     colour = lane.colour[first]
     if len(lane.palette) < 2:

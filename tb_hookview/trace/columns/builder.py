@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.types import Bool, Float, Index, Int
+from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
 from tb_hookview.trace.columns.part import Arrow, Part
 from tb_hookview.trace.columns.times import (
@@ -45,7 +45,7 @@ _FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
 _NAMED = 10
 """Unknown categories that get a notice of their own."""
 _LARGEST = 1e15
-"""Measures of a kernel are far below; beyond, a double no longer holds every whole number."""
+"""Bound of a kernel's measures: beyond, doubles do not hold every whole number."""
 _PAIR = 1 << 31
 """More than there are distinct processes or threads: a pair of their numbers makes one."""
 
@@ -118,7 +118,10 @@ class Builder:
         }
 
     def part(self) -> Part:
-        """The state of this builder, for `absorb` of another one; it cannot be used after it."""
+        """The state of this builder, for `absorb` of another one.
+
+        This builder cannot be used after it.
+        """
         columns = _joined(self._complete)
         return Part(
             event_count=self.event_count,
@@ -242,7 +245,7 @@ class Builder:
 
     def _times(
         self, events: list[Event], starts: NDArray[np.float64], piece: Piece
-    ) -> tuple[Int, Int]:
+    ) -> tuple[Nanoseconds, Nanoseconds]:
         """Start and duration of some events of a piece, nanoseconds; starts in microseconds."""
         texts = None
         if not doubles_are_exact(starts) and _has_fractions(piece, starts):
@@ -392,7 +395,7 @@ def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _none(argument: Argument) -> float:
-    """What stands for no value in the column of an argument."""
+    """The number for no value in the column of an argument."""
     return argument.missing if argument.form is Form.WHOLE else _NONE[argument.form]
 
 

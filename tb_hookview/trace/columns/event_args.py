@@ -24,8 +24,9 @@ from tb_hookview.trace.text.pieces import UncuttableError, texts, whole_text
 _EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
 
 MOST_OPEN = 32
-"""Files that stay open, each at the last event requested. A process may open some hundreds at most,
-and needs them for other things too."""
+"""Files that stay open, each at the last event requested.
+
+A process may open some hundreds at most, and needs them for other things too."""
 
 
 class _Outline(msgspec.Struct, gc=False):
@@ -82,7 +83,7 @@ class EventArguments:
         return arguments if isinstance(arguments, dict) else {"args": arguments}
 
     def _reaches(self, row: int) -> bool:
-        """Read on up to a row; False where the file has none, or cannot be read any more."""
+        """Read on up to a row; False if the file lacks it or is unreadable."""
         try:
             try:
                 return self._read_on(row)
@@ -133,7 +134,7 @@ def _close_others(used: EventArguments) -> None:
 
 
 def _complete(text: bytes) -> list[int]:
-    """Which events of a JSON array are rows of `Events`, as the builder takes them."""
+    """Positions in a JSON array of the events that are rows of `Events`."""
     try:
         events: Iterable[Any] = _outlines.decode(text)
     except msgspec.ValidationError:

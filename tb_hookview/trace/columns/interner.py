@@ -49,7 +49,10 @@ def distinct_small(numbers: Int) -> tuple[Int, Int]:
 
 
 def by_appearance(place: Int, size: int) -> Int:
-    """The numbers below `size` in the order of their first occurrence in `place`, which has all."""
+    """The numbers below `size` in order of first occurrence in `place`.
+
+    Each occurs.
+    """
     first = np.empty(size, np.int64)
     first[place[::-1]] = np.arange(len(place))[::-1]
     return np.argsort(first)

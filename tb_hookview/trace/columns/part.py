@@ -1,4 +1,4 @@
-"""What was taken from some of a file's pieces, in a form that another process can send."""
+"""Events of some pieces of a file, as one process sends them to another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ A plain tuple: a class of its own would cost a call for each."""
 
 
 class Part(msgspec.Struct):
-    """The state of a `Builder`. Numbers in it are its own: of values, in order of appearance."""
+    """The state of a `Builder`.
+
+    It numbers values in order of their appearance in its own pieces.
+    """
 
     event_count: int
     complete_count: int

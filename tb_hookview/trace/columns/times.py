@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 from tb_hookview.arrays.types import Bool, Float, Nanoseconds
 
 LATEST_NS, EARLIEST_NS, LONGEST_NS = 2**62, -(2**61), 2**61
-"""Starts beyond the first two (the year 2116, absolute) and durations beyond the third (73 years)
-are no times. So 64 bits hold what lies between the first start and the last end."""
+"""Bounds of valid starts (up to the year 2116, absolute) and durations (73 years).
+
+So 64 bits hold what lies between the first start and the last end."""
 
 _LARGEST_EXACT_US = 2.0**53 / 1000
 _WIDEST_NUMBER = 32
 _MOST_DIGITS = 16
-"""Digits before the point of a time below `LATEST_NS`; the first of 16 is at most 4."""
+"""Digits before the point of a time below `LATEST_NS`.
+
+The first of 16 is at most 4."""
 
 
 def are_starts(microseconds: Float) -> Bool:
-    """Which doubles are times at which an event may start."""
+    """Whether each double is a time at which an event may start."""
     return (microseconds > EARLIEST_NS / 1000) & (microseconds < LATEST_NS / 1000)
 
 
@@ -73,7 +76,10 @@ def from_texts(texts: Sequence[bytes]) -> Nanoseconds:
 
 
 def _from_digits(matrix: NDArray[np.uint8]) -> Nanoseconds:
-    """Parse rows of ASCII digits with at most one point, column by column; shape (n, width)."""
+    """Parse rows of ASCII digits with at most one point, column by column.
+
+    The matrix is of shape (n, width).
+    """
     value = np.zeros(len(matrix), np.int64)
     decimals = np.full(len(matrix), -1, np.int64)
     round_up = np.zeros(len(matrix), np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tb_hookview.arrays.types import Code, EventRow, Float, Index, Int, Nanoseconds
+from tb_hookview.arrays.types import Code, DeviceNumber, EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.trace.format.manifest import Manifest
 from tb_hookview.trace.source.damage import Notice
 
@@ -53,13 +53,13 @@ class Events:
     """Index into `Trace.threads`."""
     correlation: Int
     sequence: Int
-    """Autograd sequence number: of the next node for a forward operator, its own for a node."""
+    """Autograd sequence number of a node, or of the next node of a forward operator."""
     forward_thread: Int
     """Profiler's number of the thread whose forward made this node; 0 for none."""
     external: Int
-    """`External id`: an operator's own, and on a call that of the operator that made it."""
-    device: Int
-    """Index of the device, on device rows."""
+    """`External id` of an operator, or of the operator that made a runtime call."""
+    device: DeviceNumber
+    """Number of the device, on device rows."""
     blocks_per_sm: Float
     """Blocks of a kernel per multiprocessor of the device, NaN where not in the file."""
     occupancy: Float
@@ -67,7 +67,7 @@ class Events:
     graph: Int
     """Number of the CUDA graph that a device event is part of; 0 for none."""
     bytes: Int
-    """What a copy or a set moves."""
+    """Bytes that a copy or a set moves."""
     shapes: Index
     """Shapes of an operator's inputs, as an index into `Trace.texts`; 0 for none."""
     types: Index
@@ -101,8 +101,8 @@ class Memory:
 
     time: Nanoseconds
     device_type: Int
-    """Number of the kind of device: 0 the host, 1 CUDA, 6 HIP, 12 XPU, 20 another."""
-    device_index: Int
+    """`DeviceType` of torch: 0 the host, 1 CUDA, 6 HIP, 12 XPU, 20 another."""
+    device_index: DeviceNumber
     """-1 for the host."""
     amount: Int
     """Bytes allocated; below 0 those freed, 0 for unknown."""

@@ -1,4 +1,7 @@
-"""The tables of `args` keys that become columns: to read another argument, add a line here."""
+"""The tables of `args` keys that become columns.
+
+To read another argument, add a line here.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _MOVES = frozenset({EventCategory.COPY, EventCategory.SET})
 
 
 class Form(Enum):
-    """What an argument is, and so what its column holds."""
+    """Types of arguments, and so of their columns."""
 
     WHOLE = 0
     """A whole number: int64."""
@@ -58,7 +61,9 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("blocks_per_sm", ("blocks per SM",), _DEVICE, form=Form.MEASURED),
     Argument("occupancy", ("est. achieved occupancy %",), _DEVICE, form=Form.MEASURED),
 )
-"""In the order in which torch writes them: keys are searched from the one found last."""
+"""Arguments in the order of torch's writer.
+
+Keys are searched from the one found last."""
 
 MEMORY: dict[str, str] = {
     "device_type": "Device Type",

@@ -138,7 +138,7 @@ def decode_events(text: bytes) -> tuple[list[Event], int]:
 
 
 def decode_time_texts(text: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return `ts` and `dur` of the events of a JSON array as the text they have in the file.
+    """Return `ts` and `dur` of a JSON array's events, as text of the file.
 
     Raises:
         msgspec.DecodeError: not a JSON array of objects.

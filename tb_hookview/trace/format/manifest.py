@@ -24,7 +24,7 @@ class ListedModule(Struct, frozen=True):
     path: str
     module_class: str = ""
     file: str = ""
-    """Where its class is defined, "" for unknown."""
+    """Source line of its class, "" for unknown."""
     line: int | None = None
     parameters: int | None = None
     """Elements of its own parameters, None where the file has no such number."""
@@ -43,7 +43,7 @@ class SharedParameter(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """What the recorder wrote about itself and the model."""
+    """Facts that the recorder wrote about itself and the model."""
 
     content: dict[str, Any]
     """All members as they are, but the lists of modules and of shared parameters."""
@@ -53,9 +53,9 @@ class Manifest(Struct, frozen=True):
     rank: int | None
     world_size: int | None
     markers: tuple[str, ...]
-    """Which marks were left, by the values of the recorder's option."""
+    """Marks that were left, by the values of the recorder's option."""
     cost_us: dict[str, float | None]
-    """What one mark of each kind costs the host, microseconds; None for what is no time."""
+    """Host time of one mark of each kind, microseconds; None if not a time."""
     roots: tuple[str, ...]
     """Paths of the modules recorded."""
     modules: tuple[ListedModule, ...]

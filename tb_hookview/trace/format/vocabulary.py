@@ -1,4 +1,4 @@
-"""Categories of every era of the trace format, mapped to the kinds the analysis works with."""
+"""Event categories of every era of the trace format."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class EventCategory(IntEnum):
     """The profiler's own window."""
 
 
-DEVICE_WORK = (EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET)
-"""Kinds that keep a device busy."""
+DEVICE_CATEGORIES = (EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET)
+"""Categories of the events that keep a device busy."""
 
 CATEGORIES: dict[str, EventCategory] = {
     "cpu_op": EventCategory.OPERATOR,

@@ -1,1 +1,1 @@
-"""Where the text of a trace comes from: discovery, inflating, limits."""
+"""Source of a trace's text: discovery, inflating, limits."""

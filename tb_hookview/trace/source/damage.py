@@ -16,7 +16,7 @@ class Notice(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where damage was found first."""
+    """Place of the first damage."""
 
     byte: int
     """Offset in the text; for a compressed file, in what is inflated."""
@@ -25,7 +25,10 @@ class Place(NamedTuple):
 
 
 class Damages:
-    """Repairs by code. Those of one part of a file can be added to those of the parts before."""
+    """Repairs by code.
+
+    Those of one part of a file can be added to those of the parts before.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

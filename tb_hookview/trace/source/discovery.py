@@ -1,4 +1,4 @@
-"""Which trace files a folder holds. Looks at names only; nothing is opened."""
+"""Finds the trace files in a folder by their names; opens none of them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _JSON = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json(?:\.gz)?")
 _ENDINGS = (".json", ".json.gz")
 
 FOLLOW_LINKS = "HOOKVIEW_FOLLOW_LINKS"
-"""The environment variable that, set to 1, has links out of the log directory followed."""
+"""Environment variable: 1 to follow links out of the log directory."""
 
 FOLDERS_LOOKED_AT = 2000
-"""After so many folders without a trace, none is expected any more."""
+"""Folders that `has_trace` searches at most."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,10 @@ class Worker:
 
 @dataclass(frozen=True)
 class Run:
-    """A folder with traces; named by its path relative to the log directory, "." for itself."""
+    """A folder with traces, named by its path relative to the log directory.
+
+    The log directory itself is called ".".
+    """
 
     name: str
     workers: tuple[Worker, ...]
@@ -59,7 +62,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Listing:
-    """The runs of a log directory in natural order, and how much of it was left out."""
+    """Runs of a log directory in natural order, and counts of what was skipped."""
 
     runs: list[Run]
     links_left_out: int = 0
@@ -114,7 +117,7 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 
 class Tree:
-    """The folders below a log directory, without the hidden ones and what links lead to outside."""
+    """Folders below a log directory, except hidden ones and targets of links outside."""
 
     def __init__(self, logdir: Path) -> None:
         self._logdir = logdir
@@ -166,8 +169,10 @@ class Tree:
 
 
 def is_offered(logdir: Path, path: Path) -> bool:
-    """Return whether a file of a listing still lies where it may be read, whatever has become of
-    the folders and links on the way to it."""
+    """Return whether a file of a listing may still be read.
+
+    The folders and links on the way to it may have changed since.
+    """
     if path == logdir or os.environ.get(FOLLOW_LINKS) == "1":
         return True
     return _real(path).is_relative_to(_real(logdir))

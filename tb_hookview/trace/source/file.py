@@ -15,7 +15,7 @@ class TraceFile(File, Protocol):
 
     @property
     def address(self) -> str:
-        """What a user names it by."""
+        """Name by which users know it."""
 
     @property
     def name(self) -> str:

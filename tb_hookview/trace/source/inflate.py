@@ -1,4 +1,4 @@
-"""Reads a trace file as UTF-8, compressed or not: decided by its first bytes, not its name.
+"""Reads a trace file as UTF-8, compressed or not, by its first bytes.
 
     file -> zip member -> gzip members, one after the other -> UTF-16 or UTF-32 to UTF-8 -> blocks
 
@@ -220,7 +220,7 @@ class _Gunzip:
 
 
 def _last_byte(source: IO[bytes]) -> tuple[int, int]:
-    """Return the offset after the last byte that is not zero, and how many zeros follow it."""
+    """Return the offset after the last byte not zero, and the zeros after it."""
     size = end = source.seek(0, io.SEEK_END)
     while end:
         begin = max(0, end - _TAIL)

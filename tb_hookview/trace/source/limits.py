@@ -1,4 +1,4 @@
-"""How much of a file is read: bounds against bombs and absurd counts, each with its variable."""
+"""Limits of what is read of a file, each with its environment variable."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ class Limits(Struct, frozen=True):
 DEFAULT = Limits()
 
 PACKED_FREELY = 1 << 30
-"""Bytes up to which any ratio will do: a small file may be all alike, and does no harm."""
+"""Bytes up to which any ratio is allowed.
+
+A small file may be all alike, and does no harm."""
 
 
 def limits_from_environment() -> Limits:

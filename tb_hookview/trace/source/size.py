@@ -1,4 +1,4 @@
-"""How large a trace is, before it is read, and how much of it is read at a time."""
+"""Sizes of a trace before it is read, and of the blocks of reading."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from tb_hookview.trace.source.file import TraceFile
 
 BLOCK = 1 << 20
-"""Inflated bytes handed on at a time: some thousand events, whose objects stay in the cache.
+"""Inflated bytes per block: some thousand events, whose objects fit the cache.
 
 Twice as much or half as much is no faster; a whole file at once takes half as long again, most of
 it for fresh memory."""
 
 INFLATION = 16
-"""How many times larger a trace is than its gzip file, about (torch's: 13 to 29)."""
+"""Ratio of a trace's size to its gzip file's, about (torch's: 13 to 29)."""
 
 _GZIP = b"\x1f\x8b"
 _SHORTEST_GZIP = 18
@@ -21,8 +21,10 @@ _TRAILER = 4
 
 
 def estimated_size(file: TraceFile) -> int:
-    """Bytes of the inflated content, as far as is known: of gzip, the size that stands at
-    its end, or what lies nearest to `INFLATION` times its own where that size is cut to 32 bits.
+    """Bytes of the inflated content, as far as is known.
+
+    Of gzip, it is the size that stands at its end, or what lies nearest to `INFLATION` times its
+    own where that size is cut to 32 bits.
 
     Raises:
         OSError: the file cannot be read.

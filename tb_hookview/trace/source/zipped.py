@@ -21,13 +21,13 @@ DAMAGED_ZIP = (
     OverflowError,
     struct.error,
 )
-"""What reading a zip file raises that is damaged, or compressed in an unknown way."""
+"""Errors of reading a zip file that is damaged or compressed in an unknown way."""
 _NAMED = 3
 """Members that an error names."""
 
 
 def open_member(path: str, raw: IO[bytes]) -> IO[bytes]:
-    """Open the only file in a zip file, or the only one that is named as a trace.
+    """Open the only file in a zip file, or the only trace by name.
 
     Raises:
         TraceError: it is damaged or encrypted, or holds no trace or several.

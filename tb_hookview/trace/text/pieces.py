@@ -1,4 +1,4 @@
-"""Cuts a trace's text into pieces that decode by themselves; memory holds one at a time.
+"""Cuts a trace's text into pieces that decode by themselves, one at a time.
 
 The text is cut between two events, at a `},{` that is followed by the key of an event:
 
@@ -39,7 +39,7 @@ from tb_hookview.trace.source.size import BLOCK
 from tb_hookview.trace.text.repair import DAMAGE, Repairer, repair_head
 
 _BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
-"""From the end of an event to the next one; the same may stand inside arguments."""
+"""Text between two events; the same may stand inside arguments."""
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_OPENING = 64
@@ -65,7 +65,7 @@ class Piece:
     text: bytes
     """The JSON array they were decoded from."""
     damages: Damages = field(default_factory=Damages)
-    """What was repaired; events are counted from the first of this piece."""
+    """Repairs, with events counted from the first of this piece."""
 
     def time_texts(self, chosen: list[Event]) -> tuple[list[bytes], list[bytes]] | None:
         """Return `ts` and `dur` of some events as texts; None where any event was dropped."""
@@ -97,14 +97,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Root:
-    """What a trace file holds in addition to its events."""
+    """Contents of a trace file other than its events."""
 
     format: str
     """ "chrome-object" or "chrome-list"."""
     head: Head | None
     """None for a bare list."""
     damages: Damages = field(default_factory=Damages)
-    """What was repaired outside of the events."""
+    """Repairs outside of the events."""
 
 
 class Share(NamedTuple):
@@ -125,7 +125,7 @@ def cut(
     share: Share = EVERYTHING,
     limits: Limits = DEFAULT,
 ) -> Iterator[Piece | Root]:
-    """Yield the events of a file piece by piece, and its root last, if the share goes so far.
+    """Yield the events of a share piece by piece, and the root at the end.
 
     Raises:
         TraceError: the file cannot be read, is not JSON, or is larger than `limits` allow.

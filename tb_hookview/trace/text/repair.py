@@ -1,4 +1,4 @@
-"""Makes damaged JSON decodable: one segment of the list of events at a time, and the root.
+"""Repairs damaged JSON: the list of events by segments, and the root.
 
 A segment is split where events seem to begin. Each fragment is decoded by itself: as it is, else
 with its strings and words repaired, else it is skipped and counted.
@@ -20,19 +20,19 @@ from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.limits import DEFAULT, Limits
 
 DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the decoders raise for JSON that is damaged, or nested too deeply."""
+"""Errors of the decoders for JSON that is damaged or nested too deeply."""
 
 _BEGIN = re.compile(rb'(?:\A|[^:\[\s])\s*(\{)\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:')
-"""The brace of an event, not that of a member's value or of the first object of a list."""
+"""The brace of an event, not of a member's value or a list's first object."""
 _BLANK = b", \t\r\n"
 _GAP = re.compile(rb"[\s,]*")
 _LIST_END = re.compile(rb'\](?=\s*(?:,\s*(?:"|\Z)|\}|\Z))')
 _LAST_END = re.compile(rb'\}\s*(?=\]\s*(?:,\s*"|\}\s*\Z|\Z))')
 _UNFINISHED = re.compile(r"[-+\w./]{0,16}\s*\Z")
 _JOINS = 16
-"""Events of a segment whose end is sought in vain in later fragments; each costs a pass."""
+"""Most events of a segment whose ends are not found; each costs a pass."""
 _LONGEST_JOINED = 1 << 22
-"""Bytes after which an event with others inside is taken for one that lost its end."""
+"""Bytes from which an event with others inside counts as without end."""
 
 _GARBLED = re.compile(rb"\0|[\x01-\x08\x0e-\x1f]{8}")
 """Bytes that no name has: something else was written over the events here."""
@@ -157,7 +157,7 @@ class _Segment:
         self._after_event = False
 
     def _keep(self, text: bytes, end: int) -> bool:
-        """Append a text as what ends there, if it is valid and an event is expected here."""
+        """Append a text as an event, if it is valid and one is expected here."""
         try:
             events, _ = decode_events(b"[%b]" % text)
         except DAMAGE:
@@ -198,7 +198,7 @@ class _Segment:
         return _LIST_END.match(self._text, self._at) is not None
 
     def _value_end(self, fragment: str, begin: int, end: int) -> int | None:
-        """Return the offset after the object that begins here; None where its end is not found.
+        """Return the offset after the object that begins here; None without an end.
 
         Raises:
             ValueError: it is damaged.

@@ -10,7 +10,7 @@ from tb_hookview.loading import load
 
 
 def test_calls_that_a_device_mirrors_launch_nothing_where_ids_repeat(tmp_path: Path) -> None:
-    """Two windows in one file number their calls from 1; a mirrored call is the last before work."""
+    """Two windows in one file number their calls from 1; a mirrored call is the last before the event."""
     traced = grid.events(
         """
         main calls  [go corr=1]                [go corr=1]

@@ -1,4 +1,4 @@
-"""What kind of work a kernel is, by its name, by its operator, and on real traces."""
+"""Kinds of kernels by their names and operators, and on real traces."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def kinds_of(analysis: Analysis) -> list[str]:
 
 
 def test_the_operator_decides_where_the_name_is_unknown(tmp_path: Path) -> None:
-    """Innermost first; a name that tells something is believed."""
+    """Innermost first; a name with a known kind is believed."""
     made = analysis_of(
         tmp_path,
         """

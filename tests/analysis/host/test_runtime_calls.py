@@ -1,4 +1,4 @@
-"""Calls of every vendor's runtime, told by their names: what each does to the host."""
+"""Calls of every vendor's runtime by their names, with their effects on the host."""
 
 from __future__ import annotations
 

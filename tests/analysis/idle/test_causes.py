@@ -190,7 +190,7 @@ def test_the_profilers_overhead_but_not_the_drivers(tmp_path: Path) -> None:
     assert "profiler" not in idle_of(data)
 
 
-def test_a_collective_of_the_host_and_the_pause_beside_one_of_the_device(tmp_path: Path) -> None:
+def test_a_collective_of_the_host_and_the_pause_next_to_one_of_the_device(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
         """
@@ -263,7 +263,7 @@ def test_waits_of_streams_on_the_device_are_counted_separately(tmp_path: Path) -
 
 
 def full_queue(slow: int, last: int) -> list[dict[str, Any]]:
-    """Launches every 10 us of work of 100 us each, the last of them slow."""
+    """Launches every 10 us of kernels of 100 us each, the last of them slow."""
     events = []
     for i in range(last + 1):
         start, length = 1000 + 10 * i, slow if i == last else 5

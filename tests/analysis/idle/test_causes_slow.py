@@ -20,7 +20,7 @@ COPIES = ("Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)")
 
 
 class Timelines:
-    """Draws timelines of a process with two threads that launch work on two devices."""
+    """Draws timelines of a process with two threads that launch device events on two devices."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -30,7 +30,7 @@ class Timelines:
         self.devices = self.random.choice([(0,), (0, 1)])
 
     def draw(self) -> list[dict[str, Any]]:
-        for _ in range(self.random.randint(0, 3)):  # work that was launched before, or somewhere
+        for _ in range(self.random.randint(0, 3)):  # events launched before, or somewhere
             self._work("gemm", self.random.randint(0, 20), self.random.choice([1, 50, 9999]))
         for thread in ("main", "autograd"):
             clock = self.random.randint(0, 60)

@@ -300,7 +300,7 @@ def test_old_traces_without_evaluate_rows(tmp_path: Path) -> None:
 
 
 def test_two_forward_threads_count_their_own_numbers(tmp_path: Path) -> None:
-    """Both threads use number 0; the names of the nodes tell which thread is which."""
+    """Both threads use number 0; the names of the nodes decide which thread is which."""
     data = report_of(
         tmp_path,
         """

@@ -1,4 +1,4 @@
-"""Which module device work belongs to: recomputation, compiled regions, graphs, collectives."""
+"""Modules of device events: recomputation, compiled regions, graphs, collectives."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_one_launch_of_many_kernels_and_kernels_of_no_launch(tmp_path: Path) -> 
 
 
 def test_fsdps_collectives_are_within_the_module_and_communication(tmp_path: Path) -> None:
-    """Weights gathered in the forward and before a node, gradients scattered behind one; what is
+    """Weights gathered in the forward and before a node, gradients scattered after one; what is
     launched when the backward is over is in no module, and in no node."""
     data = report_of(
         tmp_path,
@@ -253,7 +253,7 @@ def test_a_process_on_two_devices(tmp_path: Path) -> None:
     "name", ["hta_a100_cuda_graphs_rank0", "tracelens_mi300_vllm_graph_execution"]
 )
 def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
-    """One launch has many kernels, each told and owned by where the graph was launched."""
+    """One launch has many kernels, each attributed to where the graph was launched."""
     path = shared_traces.shared_trace(name)
     rows = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
     launched = {
@@ -277,7 +277,7 @@ def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
 
 
 def test_the_loss_the_optimizer_and_copies_of_data_belong_to_no_module(tmp_path: Path) -> None:
-    """They are told apart by phase; a copy to the device is a copy, whoever asks for it."""
+    """They are distinguished by phase; a copy to the device is a copy, whoever asks for it."""
     data = report_of(
         tmp_path,
         """

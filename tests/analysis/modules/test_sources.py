@@ -58,7 +58,7 @@ def test_a_module_without_a_forward_of_its_own_has_not_that_of_one_inside(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("told", "source"),
+    ("fields", "source"),
     [
         ({"file": "net.py", "line": 7}, "net.py:7"),
         ({"file": "net.py", "line": None}, "net.py"),
@@ -69,9 +69,9 @@ def test_a_module_without_a_forward_of_its_own_has_not_that_of_one_inside(tmp_pa
     ],
 )
 def test_the_recorders_manifest_goes_before(
-    tmp_path: Path, told: dict[str, Any], source: str | None
+    tmp_path: Path, fields: dict[str, Any], source: str | None
 ) -> None:
-    manifest = {"version": 1, "roots": [""], "modules": [{"path": "", "class": "Net", **told}]}
+    manifest = {"version": 1, "roots": [""], "modules": [{"path": "", "class": "Net", **fields}]}
     picture = "main ops   [root               ]"
     data = report_of(tmp_path, picture, **{markers.MANIFEST_KEY: manifest})
     assert module(data, "").source == source

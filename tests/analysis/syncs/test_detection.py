@@ -170,7 +170,7 @@ def test_the_profilers_own_call_is_separate(tmp_path: Path) -> None:
 
 
 def test_idle_time_is_the_gap_after_the_sync(tmp_path: Path) -> None:
-    """Busy until 10 us into the wait; next work, launched after it, begins 14 us later.
+    """Busy until 10 us into the wait; the next device event, launched after it, begins 14 us later.
 
     A launch takes 4 us to reach an idle device here, so 10 of these 14 us are the wait's.
     """
@@ -205,7 +205,7 @@ def test_a_sync_that_left_the_device_busy_costs_nothing(tmp_path: Path) -> None:
 def test_one_gap_after_two_syncs_is_attributed_once(tmp_path: Path) -> None:
     """Of the 31 us each wait gets no more than its length: without it the host were so far ahead.
 
-    The first has only 7 us until the second begins, and 8 of what lies behind the second's 16.
+    The first has only 7 us until the second begins, and 8 of what lies after the second's 16.
     """
     data = report_of(
         tmp_path,

@@ -28,7 +28,7 @@ def training(tmp_path: Path) -> Timeline:
     return timeline_of(tmp_path)
 
 
-def test_an_operator_leads_to_its_node_its_work_and_its_module(training: Timeline) -> None:
+def test_an_operator_leads_to_its_node_device_events_and_module(training: Timeline) -> None:
     operator = found(training, "host", "aten::mm")
     assert operator.category == "operator"
     assert (operator.start, operator.duration, operator.self_us) == (3, 14, 3)
@@ -48,21 +48,21 @@ def test_a_node_leads_to_the_operator_that_made_it(training: Timeline) -> None:
     assert linked(node) == [("backward of", "aten::relu"), ("launches", "relu_kernel")]
 
 
-def test_device_work_leads_to_its_launch(training: Timeline) -> None:
-    work = found(training, "device", "relu_kernel")
-    assert (work.thread, work.device, work.stream) == (None, "0", "7")
-    assert (work.phase, work.module, work.node) == ("backward", "relu", "ReluBackward0")
-    assert chained(work) == [("call", LAUNCH), ("node", "ReluBackward0"), ("module", "relu")]
-    assert linked(work) == [("launched by", LAUNCH)]
+def test_a_device_event_leads_to_its_launch(training: Timeline) -> None:
+    event = found(training, "device", "relu_kernel")
+    assert (event.thread, event.device, event.stream) == (None, "0", "7")
+    assert (event.phase, event.module, event.node) == ("backward", "relu", "ReluBackward0")
+    assert chained(event) == [("call", LAUNCH), ("node", "ReluBackward0"), ("module", "relu")]
+    assert linked(event) == [("launched by", LAUNCH)]
 
 
 def test_a_wait_leads_to_what_it_waited_for_and_back(training: Timeline) -> None:
     wait = found(training, "host", "cudaStreamSynchronize")
     assert linked(wait) == [("waits for", GEMM)]
     (link,) = wait.links
-    work = detail(training, link.id)
-    assert linked(work) == [("launched by", LAUNCH), ("waited for by", "cudaStreamSynchronize")]
-    assert work.start == link.start == 56
+    event = detail(training, link.id)
+    assert linked(event) == [("launched by", LAUNCH), ("waited for by", "cudaStreamSynchronize")]
+    assert event.start == link.start == 56
 
 
 def test_a_module_leads_from_forward_to_backward_and_back(training: Timeline) -> None:
@@ -82,7 +82,7 @@ def test_idle_time_leads_to_its_cause(training: Timeline) -> None:
     assert ("left idle", "launch") in linked(call)
 
 
-def test_a_step_and_a_phase_tell_their_times(training: Timeline) -> None:
+def test_a_step_and_a_phase_report_their_times(training: Timeline) -> None:
     assert found(training, "steps", "ProfilerStep#3").category == "step"
     backward = found(training, "steps", "backward")
     assert (backward.category, backward.phase) == ("phase", "backward")
@@ -104,9 +104,9 @@ def test_lines_of_python_are_those_of_the_forward(tmp_path: Path) -> None:
         {"train": "train.py(3): main", "call": "nn.py(9): forward"},
     )
     lines = [("line", "nn.py(9): forward"), ("line", "train.py(3): main")]
-    work = found(timeline, "device", GEMM)
-    assert chained(work)[-2:] == lines
-    assert [link.id is None for link in work.chain] == [False] * 2 + [True] + [False] * 2
+    event = found(timeline, "device", GEMM)
+    assert chained(event)[-2:] == lines
+    assert [link.id is None for link in event.chain] == [False] * 2 + [True] + [False] * 2
     assert chained(found(timeline, "host", "aten::mm"))[-2:] == lines
     assert chained(found(timeline, "host", "nn.py(9): forward", 1)) == lines[1:]
 
@@ -120,15 +120,15 @@ def test_an_id_of_no_event_is_not_found(training: Timeline) -> None:
             detail(training, event)
 
 
-def test_of_many_links_the_first_are_told_and_the_rest_counted(tmp_path: Path) -> None:
+def test_of_many_links_the_first_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
     timeline = Timeline(load(shared_trace("tracelens_mi300_vllm_graph_execution")))
-    work = timeline.analysis.device_events
-    launch, pieces = np.unique(work.launch[work.launch >= 0], return_counts=True)
-    row = int(launch[np.argmax(pieces)])
+    events = timeline.analysis.device_events
+    launch, sizes = np.unique(events.launch[events.launch >= 0], return_counts=True)
+    row = int(launch[np.argmax(sizes)])
     graph = detail(timeline, int(timeline.analysis.call_tree.event[row]))
     launched = [link for link in graph.links if link.relation == "launches"]
     assert len(graph.links) == 200
-    assert graph.links_omitted + len(launched) == pieces.max()
+    assert graph.links_omitted + len(launched) == sizes.max()
 
 
 def test_long_texts_are_cut(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
     assert len(found(timeline, "host", "y" * 300).name) == 300
 
 
-@pytest.mark.skipif(not TRACES, reason="no ../shared/traces beside the checkout")
+@pytest.mark.skipif(not TRACES, reason="no ../shared/traces next to the checkout")
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_links_lead_back(path: Path) -> None:
     """Whatever an event is linked to is linked to it, by the name of the other direction."""

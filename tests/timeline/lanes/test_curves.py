@@ -39,9 +39,9 @@ def test_each_pixel_keeps_its_first_last_least_and_greatest(
     times, values = made(raw)
     end, resolution = start + length, 1 << level
     time, value = thinned(raw, start, end, resolution)
-    kept = dict(zip(time, value, strict=True))
-    assert time == sorted(kept)
-    assert kept.items() <= dict(zip(times, values, strict=True)).items()
+    points = dict(zip(time, value, strict=True))
+    assert time == sorted(points)
+    assert points.items() <= dict(zip(times, values, strict=True)).items()
     cells: dict[int, list[int]] = {}
     for moment in times:
         if start <= moment < end:
@@ -50,7 +50,7 @@ def test_each_pixel_keeps_its_first_last_least_and_greatest(
     whole = {c: m for c, m in cells.items() if c * resolution - 5 >= start}
     for moments in (m for c, m in whole.items() if (c + 1) * resolution - 5 <= end):
         shown = [everything[moment] for moment in moments]
-        drawn = [kept[moment] for moment in moments if moment in kept]
+        drawn = [points[moment] for moment in moments if moment in points]
         assert (drawn[0], drawn[-1]) == (shown[0], shown[-1])
         assert (min(drawn), max(drawn)) == (min(shown), max(shown))
         assert len(drawn) <= 4

@@ -122,7 +122,7 @@ def test_a_module_ends_where_another_comes_between(tmp_path: Path) -> None:
     ]
 
 
-def test_a_forward_that_runs_again_is_told_as_such(tmp_path: Path) -> None:
+def test_a_forward_that_runs_again_is_called_recomputed(tmp_path: Path) -> None:
     timeline = timeline_of(
         tmp_path,
         """
@@ -151,7 +151,7 @@ def test_colours_are_those_of_phases_and_waits_stand_out(training: Timeline) -> 
     assert lane.colour.tolist() == [0, 1, 1]
 
 
-def test_device_work_of_a_collective_has_a_colour_of_its_own(tmp_path: Path) -> None:
+def test_device_events_of_a_collective_have_a_colour_of_their_own(tmp_path: Path) -> None:
     timeline = timeline_of(
         tmp_path,
         """
@@ -209,7 +209,7 @@ def test_python_frames_have_a_lane_and_the_colour_of_the_phase_around_them(tmp_p
     }
 
 
-@pytest.mark.skipif(not TRACES, reason="no ../shared/traces beside the checkout")
+@pytest.mark.skipif(not TRACES, reason="no ../shared/traces next to the checkout")
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.relative_to(FOLDER).as_posix())
 class TestOfSharedTraces:
     def test_every_row_of_the_trace_is_on_one_lane(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Events by a text in their names: all are counted, the first are told."""
+"""Events by a text in their names: all are counted, the first are listed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_is_nowhere_is_not_found(training: Timeline) -> None:
     assert search(training, ask(training, "no such name")) == nothing
 
 
-def test_all_hits_are_counted_and_the_first_told() -> None:
+def test_all_hits_are_counted_and_the_first_listed() -> None:
     timeline = Timeline(load(shared_trace("tracelens_b200_eager")))
     found = search(timeline, ask(timeline, "a", width=1400))
     expected = sorted(

@@ -24,7 +24,7 @@ TRACES = small_traces()
 exactly = pytest.approx
 
 
-def told(path: Path) -> tuple[Timeline, ReportData]:
+def analyzed(path: Path) -> tuple[Timeline, ReportData]:
     analysis = load(path)
     return Timeline(analysis), build_report(analysis).data
 
@@ -34,11 +34,11 @@ def whole(timeline: Timeline) -> WindowStatistics:
     return statistics(timeline, 0, max(last - first, 1))
 
 
-@pytest.mark.skipif(not TRACES, reason="no ../shared/traces beside the checkout")
+@pytest.mark.skipif(not TRACES, reason="no ../shared/traces next to the checkout")
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.relative_to(FOLDER).as_posix())
 class TestOfSharedTraces:
     def test_all_of_the_trace_is_the_report(self, path: Path) -> None:
-        timeline, report = told(path)
+        timeline, report = analyzed(path)
         sums = whole(timeline)
         busy = {device.id: device.busy_us for device in sums.devices}
         assert busy == report.totals.device_busy_us
@@ -52,8 +52,8 @@ class TestOfSharedTraces:
             assert device.busy_us + device.idle_us == exactly(duration)
             assert sum(device.idle_by_cause.values()) == exactly(device.idle_us)
 
-    def test_the_dearest_names_are_those_of_the_report(self, path: Path) -> None:
-        timeline, report = told(path)
+    def test_the_top_names_are_those_of_the_report(self, path: Path) -> None:
+        timeline, report = analyzed(path)
         sums = whole(timeline)
         kernels: dict[str, list[float]] = {}
         for kernel in report.kernels:
@@ -74,14 +74,14 @@ class TestOfSharedTraces:
             assert_ranked(sums, kind, expected, by=2)
 
     def test_each_step_is_its_row_of_the_report(self, path: Path) -> None:
-        timeline, report = told(path)
+        timeline, report = analyzed(path)
         for step, window in zip(report.steps, timeline.analysis.steps.window, strict=True):
             if window[1] > window[0]:
                 start, end = (window - timeline.origin).tolist()
                 assert_step(statistics(timeline, start, end), step)
 
     def test_windows_that_meet_add_up(self, path: Path) -> None:
-        timeline, _ = told(path)
+        timeline, _ = analyzed(path)
         first, last = timeline.analysis.bounds
         cuts = np.linspace(0, max(last - first, 4), 5).astype(np.int64).tolist()
         parts = [statistics(timeline, *pair) for pair in pairwise(cuts)]
@@ -105,14 +105,14 @@ def test_each_device_has_its_own_idle_time(tmp_path: Path) -> None:
 
 
 def assert_ranked(sums: WindowStatistics, kind: str, expected: dict[str, Any], by: int) -> None:
-    """The rows of a kind are the dearest of what is expected, with its numbers."""
+    """The rows of a kind are the most expensive of those expected, with its numbers."""
     rows = [row for row in sums.top if row.kind == kind]
     labelled = {label(name): numbers for name, numbers in expected.items()}
-    dearest = sorted((numbers[by] for numbers in expected.values()), reverse=True)[:MOST]
+    top = sorted((numbers[by] for numbers in expected.values()), reverse=True)[:MOST]
     shown = [row.total_us if by == 1 else row.self_us for row in rows]
-    assert shown[: len(dearest)] == exactly(dearest)
-    assert not any(shown[len(dearest) :])
-    for row in rows[: len(dearest)]:
+    assert shown[: len(top)] == exactly(top)
+    assert not any(shown[len(top) :])
+    for row in rows[: len(top)]:
         count, *times = labelled[row.name]
         if len(labelled) == len(expected):
             assert count in (row.count, None)
