@@ -34,6 +34,8 @@ MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backwar
 class _Times(Struct, frozen=True):
     """What each of a module's calls cost, nanoseconds; calls by start, shape (c,)."""
 
+    event: Int
+    """Row of the trace."""
     start: Int
     end: Int
     time: Int
@@ -104,6 +106,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     add(BACKWARD_DEVICE, placed.of_backward_work(back), work.duration[back])
     call_tree = analysis.call_tree
     return _Times(
+        event=call_tree.event[placed.calls][chosen],
         start=call_tree.start[placed.calls][chosen],
         end=call_tree.end[placed.calls][chosen],
         time=time[:size][chosen],
@@ -203,6 +206,7 @@ def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
         begun = int(ran[:, 0].min()) if len(ran) else None
         rows.append(
             CallRow(
+                id=int(times.event[a]),
                 calls=b - a,
                 start_us=start / 1000,
                 duration_us=(int(times.end[a:b].max()) - start) / 1000,
