@@ -5,24 +5,42 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tb_hookview.schema import ReportData
-from tb_hookview.schema.comparison import Compared
+from msgspec import Struct
+
 from tb_hookview.schema.fields import Field, description, fields
 from tb_hookview.schema.json_schema import structs_of
-from tb_hookview.schema.module import ModuleDetail
-from tb_hookview.schema.timeline import WindowStatistics
 from tb_hookview.server import openapi
+from tb_hookview.tables.catalogue import CATALOGUE
 
 DOCS = Path(__file__).resolve().parent
-TYPES = structs_of([ReportData, ModuleDetail, WindowStatistics, Compared])
-"""The types whose fields docs/definitions.md defines, by name."""
+TYPES = structs_of([*openapi.ANSWERS, *(entry.row_type for entry in CATALOGUE.values())])
+"""All types that are sent or are rows of a table, by name; docs/definitions.md defines them."""
+OTHERS = "others"
+"""Stands in docs/definitions.md for the types that no other part there names."""
 MARKED = re.compile(r"(<!-- fields: ([\w ]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 """A part of docs/definitions.md that is written here: the fields of some types."""
 
 
 def definitions(text: str) -> str:
-    """Return docs/definitions.md with the fields of the types that it names."""
-    return MARKED.sub(lambda found: found[1] + _tables(found[2].split()) + found[3], text)
+    """Return docs/definitions.md with the fields of the types that it names, and of all others."""
+    parts = named(text)
+    return MARKED.sub(lambda found: found[1] + _tables(parts[found[2]]) + found[3], text)
+
+
+def named(text: str) -> dict[str, list[str]]:
+    """The types of each part of docs/definitions.md, by what its mark says."""
+    parts = {found[2]: found[2].split() for found in MARKED.finditer(text)}
+    if OTHERS in parts:
+        elsewhere = {name for names in parts.values() for name in names}
+        parts[OTHERS] = sorted(
+            name for name in TYPES if name not in elsewhere and _documented(TYPES[name])
+        )
+    return parts
+
+
+def _documented(of: type[Struct]) -> list[Field]:
+    """The fields that have more to say than their names."""
+    return [field for field in fields(of) if field.unit or field.description]
 
 
 def _tables(names: list[str]) -> str:
@@ -30,7 +48,7 @@ def _tables(names: list[str]) -> str:
 
 
 def _table(name: str) -> str:
-    rows = [_row(field) for field in fields(TYPES[name]) if field.unit or field.description]
+    rows = [_row(field) for field in _documented(TYPES[name])]
     head = [f"`{name}`: {description(TYPES[name])}", "", "| field | unit | definition |"]
     return "\n".join([*head, "| --- | --- | --- |", *rows])
 

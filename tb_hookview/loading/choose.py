@@ -46,6 +46,6 @@ def choose_trace(path: Path, worker: str | None = None) -> Choice:
         raise NotFoundError(f"{path}: no worker {worker!r}; there are {names}")
     left = sum(len(listed.traces) for listed in workers) - 1
     message = f"other traces in {path}, not read; name a file or a worker to see them"
-    warning = TraceWarning("other-traces", message, left)
+    warning = TraceWarning("other-traces", "other-traces", message, left)
     newest = max((listed.traces[0] for listed in wanted), key=lambda trace: trace.modified)
     return Choice(newest.path, (warning,) if left else ())

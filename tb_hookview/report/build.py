@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -102,19 +103,23 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
 
 
 def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
-    warnings = [schema.TraceWarning(*notice) for notice in analysis.trace.notices]
+    warnings: list[tuple[str, str, int]] = list(analysis.trace.notices)
     unlaunched = int(np.count_nonzero(analysis.device_events.launch < 0))
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
-        warnings.append(schema.TraceWarning("no-launch", f"{text}; in no phase", unlaunched))
+        warnings.append(("no-launch", f"{text}; in no phase", unlaunched))
     warnings += [
-        schema.TraceWarning("contradiction", text, times)
-        for text, times in analysis.contradictions.items()
-        if times
+        ("contradiction", text, times) for text, times in analysis.contradictions.items() if times
     ]
     if not analysis.trace.event_count:
-        warnings.append(schema.TraceWarning("empty", "the trace holds no events", 0))
-    return warnings
+        warnings.append(("empty", "the trace holds no events", 0))
+    seen: Counter[str] = Counter()
+    rows = []
+    for code, message, count in warnings:
+        seen[code] += 1
+        number = code if seen[code] == 1 else f"{code}#{seen[code]}"
+        rows.append(schema.TraceWarning(number, code, message, count))
+    return rows
 
 
 def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:

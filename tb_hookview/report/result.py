@@ -21,7 +21,35 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """The analysis of a trace as tables that convert to data frames and JSON."""
+    """What a trace says: tables that convert to data frames, and the whole as JSON.
+
+    Every table of the catalogue is an attribute; those that a type checker should know are below.
+    """
+
+    modules: Table[schema.Module]
+    """Modules, parents before children."""
+    syncs: Table[schema.Sync]
+    """Times the host waited for a device, by start."""
+    allocations: Table[schema.Allocation]
+    """Calls that take or give back memory, by name, most expensive first."""
+    findings: Table[schema.Finding]
+    """What costs time and could be changed, most expensive first."""
+    kernels: Table[schema.Kernel]
+    """Kernels, copies and sets by name, most expensive first."""
+    operators: Table[schema.Operator]
+    """Operators and annotations by name."""
+    breakdown: Table[schema.Breakdown]
+    """Steps by torch_tb_profiler's categories."""
+    devices: Table[schema.DeviceUse]
+    """What each device did with its time."""
+    streams: Table[schema.Stream]
+    """Streams: device events, idle time between them, queue."""
+    threads: Table[schema.Thread]
+    """Threads of the host, busiest first."""
+    nodes: Table[schema.Node]
+    """Autograd nodes by name."""
+    steps: Table[schema.Step]
+    """Steps, by start."""
 
     def __init__(self, data: ReportData, load: Callable[[], Selection] | None = None) -> None:
         """Make a report.
@@ -46,6 +74,16 @@ class Report:
         """
         return self._table(name, self._selection)
 
+    def __getattr__(self, name: str) -> Table[Any]:
+        """Return the table of that name."""
+        if name not in CATALOGUE:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.table(name)
+
+    def __dir__(self) -> list[str]:
+        """Name the tables too."""
+        return sorted({*super().__dir__(), *CATALOGUE})
+
     def _table(self, name: str, selection: Callable[[], Selection]) -> Table[Any]:
         computed = entry(name).computed
         return event_table(name, selection) if computed else report_table(name, self.data)
@@ -54,66 +92,6 @@ class Report:
         if self._load is None:
             raise UsageError("this report was made without its trace; analyze the trace again")
         return self._load()
-
-    @property
-    def modules(self) -> Table[schema.Module]:
-        """Modules, parents before children."""
-        return self.table("modules")
-
-    @property
-    def syncs(self) -> Table[schema.Sync]:
-        """Times the host waited for a device, by start."""
-        return self.table("syncs")
-
-    @property
-    def allocations(self) -> Table[schema.Allocation]:
-        """Calls that take or give back memory, by name, most expensive first."""
-        return self.table("allocations")
-
-    @property
-    def findings(self) -> Table[schema.Finding]:
-        """Findings of the rules, most expensive first."""
-        return self.table("findings")
-
-    @property
-    def kernels(self) -> Table[schema.Kernel]:
-        """Kernels, copies and sets by name, most expensive first."""
-        return self.table("kernels")
-
-    @property
-    def operators(self) -> Table[schema.Operator]:
-        """Operators and annotations by name."""
-        return self.table("operators")
-
-    @property
-    def breakdown(self) -> Table[schema.Breakdown]:
-        """Steps by torch_tb_profiler's categories."""
-        return self.table("breakdown")
-
-    @property
-    def devices(self) -> Table[schema.DeviceUse]:
-        """Devices: busy time by use, and how well their kernels fit."""
-        return self.table("devices")
-
-    @property
-    def streams(self) -> Table[schema.Stream]:
-        """Streams: device events, idle time between them, queue."""
-        return self.table("streams")
-
-    @property
-    def threads(self) -> Table[schema.Thread]:
-        """Threads of the host, busiest first."""
-        return self.table("threads")
-
-    @property
-    def nodes(self) -> Table[schema.Node]:
-        """Autograd nodes by name."""
-        return self.table("nodes")
-
-    @property
-    def steps(self) -> Table[schema.Step]:
-        """Steps, by start."""
-        return self.table("steps")
 
     def with_warnings(self, warnings: Sequence[schema.TraceWarning]) -> Report:
         """The same report with more to say about its source."""

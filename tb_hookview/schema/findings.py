@@ -24,7 +24,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     up, where there is another.
     """
 
-    id: str = ""
+    id: str
     """`rule:where`; the report numbers those that share it."""
     rule: str
     """Id of the rule."""

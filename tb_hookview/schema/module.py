@@ -23,6 +23,8 @@ class Amount(Struct, frozen=True):
 class KernelUse(Struct, frozen=True):
     """Device work of one name and kind that belongs to the module or those below it."""
 
+    id: int
+    """Row of the report's kernels, which are cut to the most expensive names."""
     name: str
     kind: str
     event: str
@@ -47,6 +49,8 @@ class KernelUseOmitted(Struct, frozen=True):
 class NodeUse(Struct, frozen=True):
     """Autograd nodes of one name: including children, and of the module alone."""
 
+    id: int
+    """Row of the report's nodes."""
     name: str
     count: Count
     """Evaluations."""
@@ -109,6 +113,8 @@ class Parameters(Struct, frozen=True):
 class CallRow(Struct, frozen=True):
     """One call of a module, or a bin of consecutive calls."""
 
+    id: int
+    """Event of the call, the row of the trace that shows it; of a bin, of its first call."""
     calls: Count
     """1, or how many calls the bin holds; times are then their sums."""
     start_us: Us

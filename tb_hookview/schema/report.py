@@ -10,7 +10,7 @@ about, the same row has the same id.
 - What the analysis numbers has its index there: steps, modules, syncs, gaps, threads, streams.
 - What sums events of one name up has the least id of these events: kernels, nodes, operators,
   allocations.
-- Devices have their name in the trace ("0"), findings `rule:where`.
+- Devices have their name in the trace ("0"), findings `rule:where`, warnings their code.
 
 `NAME_id` refers to a row of another table, None for no row.
 """

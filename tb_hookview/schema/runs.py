@@ -14,6 +14,7 @@ class ListedTrace(Struct, frozen=True):
     """The digits in the file's name; its name where two files have the same."""
     file: str
     bytes: Bytes
+    """Size of the file, as it lies on the disk."""
     modified: Seconds
     """Since 1970."""
 

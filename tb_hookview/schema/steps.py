@@ -77,10 +77,10 @@ class Step(Struct, frozen=True):
     """Time in which a launch waited for room in a device's full queue: the call lasted over 20
     times the median of its name while at least 900 launches had not begun. The device limits the
     step then, not the host: it is in no `sync_*`. Null without launches."""
-    backward_idle_us: Us | None = None
+    backward_idle_us: Us | None
     """The part of `device_idle_us` during which some thread evaluated a node: a device may still be
     busy with the forward then, or go on with the backward later."""
-    counts: bool = True
+    counts: bool
     """Whether it counts in findings and in means over steps: every selected step; of a whole trace
     all but the first, which warms up, and those that launched nothing."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from tb_hookview.schema.units import UNIT, Bytes, Percent, Us
+from tb_hookview.schema.units import UNIT, Bytes, Count, Percent, Us
 
 Ns = Annotated[int, Meta(extra_json_schema={UNIT: "ns"})]
 """Nanoseconds."""
@@ -22,6 +22,7 @@ class Event(Struct, frozen=True):
     start_ns: Ns
     """Whole nanoseconds: an absolute time in microseconds is more than a float can hold."""
     duration_ns: Ns
+    """Whole nanoseconds, as the file has them."""
     pid: str
     tid: str
     thread: str | None
@@ -65,7 +66,9 @@ class DeviceEvent(Struct, frozen=True):
     device_id: str
     stream_id: int
     start_us: Us
+    """Start on the device, on the trace's own clock."""
     duration_us: Us
+    """Time on the device."""
     launch_id: int | None
     """Call that launched it; None where that is not in the trace."""
     launch_thread_id: int | None
@@ -89,6 +92,7 @@ class DeviceEvent(Struct, frozen=True):
     bytes: Bytes | None
     """What a copy or a set moves."""
     occupancy_pct: Percent | None
+    """`est. achieved occupancy %` of a kernel; null where it has none."""
 
 
 class HostRow(Struct, frozen=True):
@@ -104,7 +108,9 @@ class HostRow(Struct, frozen=True):
     role: str | None
     """What the analysis takes it for: "node", "forward_mark", "optimizer", ..."""
     start_us: Us
+    """Start of the row, on the trace's own clock."""
     duration_us: Us
+    """Time on the host, the rows inside included."""
     step: str | None
     step_id: int | None
     phase: str
@@ -126,7 +132,9 @@ class NodeEvaluation(Struct, frozen=True):
     """Evaluation in which it is nested."""
     thread_id: int
     start_us: Us
+    """Start of the evaluation, on the trace's own clock."""
     duration_us: Us
+    """Time on the host, the evaluations nested in it included."""
     self_host_us: Us
     """Less the evaluations nested in it."""
     forward_op: str | None
@@ -148,7 +156,9 @@ class Gap(Struct, frozen=True):
     id: int
     device_id: str
     start_us: Us
+    """When the device had nothing more to do, on the trace's own clock."""
     duration_us: Us
+    """Until other work began, or the cause changed."""
     cause: str
     """ "sync", "data_loading", "copy", "allocator", "launch", ..., as in `Step.idle`."""
     step: str | None
@@ -178,11 +188,11 @@ class TablePage(Struct, frozen=True):
     table: str
     key: str
     """Column that names a row, as columns that end in `_id` refer to it."""
-    total: int
+    total: Count
     """Rows that the filters leave."""
-    offset: int
+    offset: Count
     """Rows of these before the first one here."""
-    left_out: int
+    left_out: Count
     """Rows of these after the last one here."""
     columns: list[TableColumn]
     rows: list[dict[str, Any]]

@@ -59,7 +59,9 @@ class Minimap(Struct, frozen=True):
     """The phases of all steps, merged to 1500 pixels; equally long lists."""
 
     start: list[Us]
+    """Start of each."""
     duration: list[Us]
+    """Length of each."""
     colour: list[int]
     """Rows of the timeline's colours."""
 
@@ -70,7 +72,9 @@ class TimelineOverview(Struct, frozen=True):
     start_us: Us
     """Start of the trace on its own clock, as in the report."""
     duration_us: Us
+    """From the first start to the last end of the trace's events."""
     events: Count
+    """Complete events of the trace."""
     lanes: list[TimelineLane]
     minimap: Minimap
     colours: list[str]
@@ -82,7 +86,9 @@ class LaneBlocks(Struct, frozen=True):
 
     id: str
     start: list[Us]
+    """Start of each block."""
     duration: list[Us]
+    """Length of each block; of merged events, from the first start to the last end."""
     depth: list[int]
     name: list[int]
     """Rows of the window's names; -1 where events of several names are merged."""
@@ -99,14 +105,18 @@ class LaneCurve(Struct, frozen=True):
 
     id: str
     start: list[Us]
+    """Start of each value."""
     value: list[Count]
+    """Device events that were launched and have not begun."""
 
 
 class TimelineWindow(Struct, frozen=True):
     """The blocks of a window."""
 
     start: Us
+    """Start of the window."""
     end: Us
+    """End of the window."""
     names: list[str]
     lanes: list[LaneBlocks]
     curves: list[LaneCurve]
@@ -124,7 +134,9 @@ class EventSummary(Struct, frozen=True):
     colour: int
     """Row of the timeline's colours."""
     start: Us
+    """Start of the event."""
     duration: Us
+    """Length of the event."""
 
 
 class ChainLink(Struct, frozen=True):
@@ -176,6 +188,7 @@ class SearchResult(Struct, frozen=True):
     """Events with a text in their names."""
 
     total: Count
+    """Events found in the window, those beyond `hits` included."""
     hits: list[EventSummary]
     """The first 500 by start."""
     density: list[Count]

@@ -22,6 +22,8 @@ class Device(Struct, frozen=True):
 class TraceWarning(Struct, frozen=True):
     """Something about the trace that the reader of the report should know."""
 
+    id: str
+    """The code; `code#2` for the second of a code."""
     code: str
     message: str
     count: Count

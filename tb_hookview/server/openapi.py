@@ -206,6 +206,12 @@ ROUTES = (
     ),
 )
 
+ANSWERS = [
+    *(route.answer for route in ROUTES if not isinstance(route.answer, str)),
+    ErrorAnswer,
+]
+"""The types of what is sent as JSON: of the routes in their order, then of errors."""
+
 _MEANS = {
     400: "A parameter is missing or wrong, or the host is not this server's.",
     404: "No run, worker, trace, step, module or event of that name.",
@@ -218,8 +224,7 @@ _MEANS = {
 
 def build() -> dict[str, Any]:
     """Return the description; OpenAPI 3.1."""
-    types = [route.answer for route in ROUTES if not isinstance(route.answer, str)]
-    schemas, components = described([*types, ErrorAnswer], "#/components/schemas/{name}")
+    schemas, components = described(ANSWERS, "#/components/schemas/{name}")
     answers = iter(schemas)
     paths = {
         route.path: {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from tb_hookview.tables.model.values import Arrays
 
 KEY = "id"
+_EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
+    "events": rows.Event,
+    "device_events": rows.DeviceEvent,
+    "host_rows": rows.HostRow,
+    "node_evaluations": rows.NodeEvaluation,
+    "gaps": rows.Gap,
+}
+"""Rows of each table at event level; `events/NAME.py` computes them, in its function NAME."""
 
 
 class Entry(NamedTuple):
@@ -42,16 +51,9 @@ def _catalogue() -> Mapping[str, Entry]:
         for name, hint in get_type_hints(schema.ReportData).items()
         if get_origin(hint) is list and is_struct(get_args(hint)[0])
     }
-    of_events: dict[str, type[msgspec.Struct]] = {
-        "events": rows.Event,
-        "device_events": rows.DeviceEvent,
-        "host_rows": rows.HostRow,
-        "node_evaluations": rows.NodeEvaluation,
-        "gaps": rows.Gap,
-    }
     return {
         **{name: Entry(name, row_type, computed=False) for name, row_type in of_report.items()},
-        **{name: Entry(name, row_type, computed=True) for name, row_type in of_events.items()},
+        **{name: Entry(name, row_type, computed=True) for name, row_type in _EVENT_TABLES.items()},
     }
 
 
@@ -67,6 +69,14 @@ def entry(name: str) -> Entry:
     if name not in CATALOGUE:
         raise NotFoundError(f"no table {name[:100]!r}; there are {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
+
+
+def _source(name: str) -> Callable[[Selection], Arrays]:
+    """What computes a table at event level; imported by name, since it needs numpy."""
+    source: Callable[[Selection], Arrays] = getattr(
+        import_module(f"tb_hookview.tables.events.{name}"), name
+    )
+    return source
 
 
 def report_table(name: str, report: schema.ReportData) -> Table[Any]:
@@ -86,8 +96,6 @@ def event_table(name: str, selection: Callable[[], Selection]) -> Table[Any]:
     """
 
     def compute() -> Arrays:
-        from tb_hookview.tables.events import SOURCES  # needs the analysis, and so numpy
-
-        return SOURCES[name](selection())
+        return _source(name)(selection())
 
     return Table(entry(name).row_type, compute, name)

@@ -266,6 +266,9 @@ def test_many_arrows_and_many_categories(tmp_path: Path) -> None:
     data = report(tmp_path, *arrows, *odd)
     assert sum(w.count for w in data.trace.warnings if w.code == "unknown-category") == 50
     assert len(data.trace.warnings) == 11
+    ids = [w.id for w in data.trace.warnings if w.code == "unknown-category"]
+    assert ids[:3] == ["unknown-category", "unknown-category#2", "unknown-category#3"]
+    assert len({w.id for w in data.trace.warnings}) == 11
 
 
 def test_times_further_apart_than_64_bits_hold() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tb_hookview.schema import fields as of
+from tb_hookview.server import openapi
+from tb_hookview.tables.catalogue import CATALOGUE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _spec = importlib.util.spec_from_file_location("generate_docs", DOCS / "generate.py")
@@ -17,7 +20,7 @@ generate = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(generate)
 
 DEFINITIONS = (DOCS / "definitions.md").read_text(encoding="utf-8")
-NAMED = [name for part in generate.MARKED.finditer(DEFINITIONS) for name in part[2].split()]
+NAMED = [name for part in generate.named(DEFINITIONS).values() for name in part]
 
 
 def test_the_tables_of_fields_are_those_of_the_types() -> None:
@@ -32,11 +35,26 @@ def test_a_changed_definition_changes_the_tables() -> None:
 
 
 def test_each_type_has_one_table() -> None:
-    with_numbers = {
-        name for name, row in generate.TYPES.items() if any(f.unit for f in of.fields(row))
+    defined = {
+        name
+        for name, row in generate.TYPES.items()
+        if any(field.unit or field.description for field in of.fields(row))
     }
-    assert with_numbers <= set(NAMED)
+    assert defined <= set(NAMED)
     assert len(NAMED) == len(set(NAMED))
+
+
+def test_a_type_that_no_part_names_is_among_the_others() -> None:
+    without = DEFINITIONS.replace("fields: Finding -->", "fields: Advice -->")
+    assert "Finding" not in generate.named(DEFINITIONS)[generate.OTHERS]
+    assert "Finding" in generate.named(without)[generate.OTHERS]
+
+
+def test_every_answer_and_every_row_of_a_table_is_among_the_types() -> None:
+    routes = [route.answer for route in openapi.ROUTES if isinstance(route.answer, type)]
+    rows = [entry.row_type for entry in CATALOGUE.values()]
+    sent = {of.__name__ for of in (*routes, *rows) if issubclass(of, msgspec.Struct)}
+    assert {"TimelineOverview", "Runs", "Gap"} <= sent <= set(generate.TYPES)
 
 
 @pytest.mark.parametrize("name", sorted(generate.TYPES))

@@ -8,6 +8,7 @@ import pytest
 from tb_hookview import markers
 from tb_hookview.loading import analyze
 from tb_hookview.report.result import Report
+from tb_hookview.tables.catalogue import CATALOGUE
 
 NAMES = {
     "fc": markers.encode("forward", "fc", "Linear"),
@@ -17,10 +18,7 @@ PICTURE = """
     main ops   [fc                   ]
     main ops     [aten::mm seq=4]       [mm' seq=4 F=1]
     """
-TABLES = (
-    *("kernels", "modules", "syncs", "findings", "nodes", "steps"),
-    *("operators", "breakdown", "devices", "streams"),
-)
+TABLES = [name for name, entry in CATALOGUE.items() if not entry.computed]
 
 
 def made(folder: Path, picture: str) -> Report:
@@ -75,3 +73,12 @@ def test_a_table_is_a_sequence_of_rows(tmp_path: Path) -> None:
     modules = made(tmp_path, PICTURE).modules
     assert [module.path for module in modules] == ["fc"]
     assert modules[0].module_class == "Linear"
+
+
+def test_every_table_is_an_attribute(tmp_path: Path) -> None:
+    report = made(tmp_path, PICTURE)
+    assert set(CATALOGUE) <= set(dir(report))
+    for name in CATALOGUE:
+        assert getattr(report, name).name == name
+    with pytest.raises(AttributeError, match="'Report' object has no attribute 'modles'"):
+        report.modles  # noqa: B018

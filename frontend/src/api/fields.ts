@@ -40,6 +40,9 @@ export const Breakdown = {
 } as const;
 
 export const CallRow = {
+  id: {
+    text: "Event of the call, the row of the trace that shows it; of a bin, of its first call.",
+  },
   calls: { unit: "count", text: "1, or how many calls the bin holds; times are then their sums." },
   start_us: { unit: "us", text: "Start of the first call, on the trace's own clock." },
   duration_us: {
@@ -192,8 +195,8 @@ export const EventDetail = {
   lane: { text: "Id of the lane that shows it." },
   depth: { text: "Its row of the lane, from 0." },
   colour: { text: "Row of the timeline's colours." },
-  start: { unit: "us" },
-  duration: { unit: "us" },
+  start: { unit: "us", text: "Start of the event." },
+  duration: { unit: "us", text: "Length of the event." },
   category: { text: "Category of a row of the trace, or what the analysis made the event of." },
   evidence: { text: "How the module of a node, or of its device work, is known." },
   no_module: { text: "Why the module is not known." },
@@ -211,8 +214,8 @@ export const EventLink = {
   lane: { text: "Id of the lane that shows it." },
   depth: { text: "Its row of the lane, from 0." },
   colour: { text: "Row of the timeline's colours." },
-  start: { unit: "us" },
-  duration: { unit: "us" },
+  start: { unit: "us", text: "Start of the event." },
+  duration: { unit: "us", text: "Length of the event." },
   relation: { text: "Reads from the event to what is linked." },
 } as const;
 
@@ -220,8 +223,8 @@ export const EventSummary = {
   lane: { text: "Id of the lane that shows it." },
   depth: { text: "Its row of the lane, from 0." },
   colour: { text: "Row of the timeline's colours." },
-  start: { unit: "us" },
-  duration: { unit: "us" },
+  start: { unit: "us", text: "Start of the event." },
+  duration: { unit: "us", text: "Length of the event." },
 } as const;
 
 export const Finding = {
@@ -345,6 +348,7 @@ export const KernelSearch = {
 } as const;
 
 export const KernelUse = {
+  id: { text: "Row of the report's kernels, which are cut to the most expensive names." },
   event: { text: '"kernel", "copy" or "set".' },
   recompute: { text: "A part of `backward`." },
 } as const;
@@ -360,15 +364,21 @@ export const KernelsOmitted = {
 } as const;
 
 export const LaneBlocks = {
-  start: { unit: "us" },
-  duration: { unit: "us" },
+  start: { unit: "us", text: "Start of each block." },
+  duration: {
+    unit: "us",
+    text: "Length of each block; of merged events, from the first start to the last end.",
+  },
   name: { text: "Rows of the window's names; -1 where events of several names are merged." },
   colour: { text: "Rows of the timeline's colours." },
   count: { unit: "count", text: "Events in each block; 1 for an event by itself." },
   event: { text: "Id of the event, -1 for a merged block." },
 } as const;
 
-export const LaneCurve = { start: { unit: "us" }, value: { unit: "count" } } as const;
+export const LaneCurve = {
+  start: { unit: "us", text: "Start of each value." },
+  value: { unit: "count", text: "Device events that were launched and have not begun." },
+} as const;
 
 export const LeftOut = {
   links: { unit: "count", text: "Links that lead out of it." },
@@ -381,7 +391,7 @@ export const ListedRun = {
 
 export const ListedTrace = {
   id: { text: "The digits in the file's name; its name where two files have the same." },
-  bytes: { unit: "bytes" },
+  bytes: { unit: "bytes", text: "Size of the file, as it lies on the disk." },
   modified: { unit: "s", text: "Since 1970." },
 } as const;
 
@@ -393,8 +403,8 @@ export const Marks = {
 } as const;
 
 export const Minimap = {
-  start: { unit: "us" },
-  duration: { unit: "us" },
+  start: { unit: "us", text: "Start of each." },
+  duration: { unit: "us", text: "Length of each." },
   colour: { text: "Rows of the timeline's colours." },
 } as const;
 
@@ -453,6 +463,7 @@ export const Node = {
 } as const;
 
 export const NodeUse = {
+  id: { text: "Row of the report's nodes." },
   count: { unit: "count", text: "Evaluations." },
   host_us: { unit: "us", text: "Time of these, each less those nested in it." },
   device_us: {
@@ -560,7 +571,7 @@ export const RuleInfo = {
 } as const;
 
 export const SearchResult = {
-  total: { unit: "count" },
+  total: { unit: "count", text: "Events found in the window, those beyond `hits` included." },
   hits: { text: "The first 500 by start." },
   density: {
     unit: "count",
@@ -671,9 +682,9 @@ export const TableColumn = {
 
 export const TablePage = {
   key: { text: "Column that names a row, as columns that end in `_id` refer to it." },
-  total: { text: "Rows that the filters leave." },
-  offset: { text: "Rows of these before the first one here." },
-  left_out: { text: "Rows of these after the last one here." },
+  total: { unit: "count", text: "Rows that the filters leave." },
+  offset: { unit: "count", text: "Rows of these before the first one here." },
+  left_out: { unit: "count", text: "Rows of these after the last one here." },
   rows: { text: "Values by column; null where the trace does not hold one." },
 } as const;
 
@@ -708,12 +719,15 @@ export const TimelineLane = {
 
 export const TimelineOverview = {
   start_us: { unit: "us", text: "Start of the trace on its own clock, as in the report." },
-  duration_us: { unit: "us" },
-  events: { unit: "count" },
+  duration_us: { unit: "us", text: "From the first start to the last end of the trace's events." },
+  events: { unit: "count", text: "Complete events of the trace." },
   colours: { text: "What the colours of blocks mean." },
 } as const;
 
-export const TimelineWindow = { start: { unit: "us" }, end: { unit: "us" } } as const;
+export const TimelineWindow = {
+  start: { unit: "us", text: "Start of the window." },
+  end: { unit: "us", text: "End of the window." },
+} as const;
 
 export const TopEntry = {
   kind: {
@@ -774,7 +788,10 @@ export const TraceInfo = {
   recorder: { text: "The recorder's manifest (version, markers); null where it left none." },
 } as const;
 
-export const TraceWarning = { count: { unit: "count", text: "How often it was seen." } } as const;
+export const TraceWarning = {
+  id: { text: "The code; `code#2` for the second of a code." },
+  count: { unit: "count", text: "How often it was seen." },
+} as const;
 
 export const Unplaced = {
   forward_host_us: { unit: "us", text: "Part of `forward.host_us` of the module." },

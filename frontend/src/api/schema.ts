@@ -63,6 +63,8 @@ export interface Breakdown {
 
 /** One call of a module, or a bin of consecutive calls. */
 export interface CallRow {
+  /** Event of the call, the row of the trace that shows it; of a bin, of its first call. */
+  id: number;
   /** 1, or how many calls the bin holds; times are then their sums. */
   calls: number;
   /** Start of the first call, on the trace's own clock. */
@@ -248,7 +250,9 @@ export interface EventDetail {
   name: string;
   /** Row of the timeline's colours. */
   colour: number;
+  /** Start of the event. */
   start: number;
+  /** Length of the event. */
   duration: number;
   /** Category of a row of the trace, or what the analysis made the event of. */
   category: string;
@@ -286,7 +290,9 @@ export interface EventLink {
   name: string;
   /** Row of the timeline's colours. */
   colour: number;
+  /** Start of the event. */
   start: number;
+  /** Length of the event. */
   duration: number;
   /** Reads from the event to what is linked. */
   relation:
@@ -311,7 +317,9 @@ export interface EventSummary {
   name: string;
   /** Row of the timeline's colours. */
   colour: number;
+  /** Start of the event. */
   start: number;
+  /** Length of the event. */
   duration: number;
 }
 
@@ -459,6 +467,8 @@ export interface KernelSearch {
 
 /** Device work of one name and kind that belongs to the module or those below it. */
 export interface KernelUse {
+  /** Row of the report's kernels, which are cut to the most expensive names. */
+  id: number;
   name: string;
   kind: string;
   /** "kernel", "copy" or "set". */
@@ -492,7 +502,9 @@ export interface KernelsOmitted {
 /** What to draw of a lane, by depth, then by start; equally long lists. */
 export interface LaneBlocks {
   id: string;
+  /** Start of each block. */
   start: number[];
+  /** Length of each block; of merged events, from the first start to the last end. */
   duration: number[];
   depth: number[];
   /** Rows of the window's names; -1 where events of several names are merged. */
@@ -508,7 +520,9 @@ export interface LaneBlocks {
 /** A number over time; each value holds until the next. */
 export interface LaneCurve {
   id: string;
+  /** Start of each value. */
   start: number[];
+  /** Device events that were launched and have not begun. */
   value: number[];
 }
 
@@ -532,6 +546,7 @@ export interface ListedTrace {
   /** The digits in the file's name; its name where two files have the same. */
   id: string;
   file: string;
+  /** Size of the file, as it lies on the disk. */
   bytes: number;
   /** Since 1970. */
   modified: number;
@@ -557,7 +572,9 @@ export interface Marks {
 
 /** The phases of all steps, merged to 1500 pixels; equally long lists. */
 export interface Minimap {
+  /** Start of each. */
   start: number[];
+  /** Length of each. */
   duration: number[];
   /** Rows of the timeline's colours. */
   colour: number[];
@@ -652,6 +669,8 @@ export interface Node {
 
 /** Autograd nodes of one name: including children, and of the module alone. */
 export interface NodeUse {
+  /** Row of the report's nodes. */
+  id: number;
   name: string;
   /** Evaluations. */
   count: number;
@@ -819,6 +838,7 @@ export interface Runs {
 
 /** Events with a text in their names. */
 export interface SearchResult {
+  /** Events found in the window, those beyond `hits` included. */
   total: number;
   /** The first 500 by start. */
   hits: EventSummary[];
@@ -1028,7 +1048,9 @@ export interface TimelineLane {
 export interface TimelineOverview {
   /** Start of the trace on its own clock, as in the report. */
   start_us: number;
+  /** From the first start to the last end of the trace's events. */
   duration_us: number;
+  /** Complete events of the trace. */
   events: number;
   lanes: TimelineLane[];
   minimap: Minimap;
@@ -1038,7 +1060,9 @@ export interface TimelineOverview {
 
 /** The blocks of a window. */
 export interface TimelineWindow {
+  /** Start of the window. */
   start: number;
+  /** End of the window. */
   end: number;
   names: string[];
   lanes: LaneBlocks[];
@@ -1114,6 +1138,8 @@ export interface TraceInfo {
 
 /** Something about the trace that the reader of the report should know. */
 export interface TraceWarning {
+  /** The code; `code#2` for the second of a code. */
+  id: string;
   code: string;
   message: string;
   /** How often it was seen. */

@@ -21,6 +21,7 @@ from tb_hookview.arrays.nesting import lookup, nearest
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
+    EventRow,
     Int,
     Intervals,
     ModuleIndex,
@@ -44,6 +45,8 @@ MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backwar
 class _Times(Struct, frozen=True):
     """Cost of each of a module's calls, nanoseconds; calls by start, shape (c,)."""
 
+    event: EventRow
+    """Row of the trace."""
     start: Nanoseconds
     end: Nanoseconds
     time: Nanoseconds
@@ -115,6 +118,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     add(BACKWARD_DEVICE, placed.of_backward_events(back), events.duration[back])
     call_tree = analysis.call_tree
     return _Times(
+        event=call_tree.event[placed.calls][chosen],
         start=call_tree.start[placed.calls][chosen],
         end=call_tree.end[placed.calls][chosen],
         time=time[:size][chosen],
@@ -214,6 +218,7 @@ def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
         begun = int(ran[:, 0].min()) if len(ran) else None
         rows.append(
             CallRow(
+                id=int(times.event[a]),
                 calls=b - a,
                 start_us=to_us(start),
                 duration_us=to_us(int(times.end[a:b].max()) - start),

@@ -27,6 +27,7 @@ from tb_hookview.schema.module import (
     Parameters,
     SharedParameter,
 )
+from tb_hookview.tables.events.keys import first_events, numbered_kernels
 from tb_hookview.trace import EventCategory
 
 MOST_KERNELS = 200
@@ -101,6 +102,8 @@ class _Subtree:
 class _Groups(Struct, frozen=True):
     """Device events by name, event and kind; times in nanoseconds."""
 
+    id: Int
+    """Of the kernel in the report, shape (g,)."""
     first: DeviceEventIndex
     """One device event of each group, shape (g,)."""
     amount: Int
@@ -126,11 +129,10 @@ def _kernels(
 
 def _device_events_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
     analysis = selection.analysis
-    attribution, events = analysis.device_attribution, analysis.trace.events
+    attribution = analysis.device_attribution
     mine = np.flatnonzero(selection.device_events & subtree.holds(attribution.module))
-    event, kind = analysis.device_events.event[mine], analysis.kinds.kind[mine]
-    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
-    _, first, group = np.unique(key * len(KINDS) + kind, return_index=True, return_inverse=True)
+    number, ids = numbered_kernels(analysis)
+    distinct, first, group = np.unique(number[mine], return_index=True, return_inverse=True)
     own = attribution.module[mine] == subtree.module
     time = analysis.device_events.duration[mine]
     backward = attribution.node[mine] >= 0
@@ -139,7 +141,7 @@ def _device_events_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
         fields = (inside, time * inside, inside & own, time * (inside & own))
         for field, values in enumerate(fields):
             np.add.at(amount[:, direction, field], group, values.astype(np.int64))
-    return _Groups(mine[first], amount)
+    return _Groups(ids[distinct], mine[first], amount)
 
 
 def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
@@ -147,6 +149,7 @@ def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
     events, event = analysis.trace.events, analysis.device_events.event[example]
     core = int(analysis.kinds.tensor_core[example])
     return KernelUse(
+        int(groups.id[group]),
         analysis.trace.strings[events.name[event]],
         KINDS[analysis.kinds.kind[example]],
         _EVENTS[EventCategory(events.kind[event])],
@@ -165,6 +168,7 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
     analysis = selection.analysis
     nodes, attribution = analysis.nodes, analysis.device_attribution
     strings, group = unique_inverse(analysis.host.string[nodes.row])
+    ids = first_events(group, analysis.call_tree.event[nodes.row])
     sums = np.zeros((len(strings), 6), np.int64)
 
     def add(first_field: int, index: Int, module: ModuleIndex, values: Int) -> None:
@@ -185,7 +189,7 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
     order = order[(sums[order] > 0).any(axis=1)]
     names, known = analysis.trace.strings, analysis.launches_known
     rows = [
-        NodeUse(node_name(names[int(strings[g])]), *_node_fields(sums[g], known))
+        NodeUse(int(ids[g]), node_name(names[int(strings[g])]), *_node_fields(sums[g], known))
         for g in order[:MOST_NODES].tolist()
     ]
     rest = order[MOST_NODES:]

@@ -13,7 +13,7 @@ from tb_hookview import schema
 def finding_rows(
     findings: Sequence[schema.Finding], syncs: Sequence[schema.Sync], paths: Sequence[str]
 ) -> list[schema.Finding]:
-    """Add the ids of findings and of their modules and syncs, in order.
+    """Number findings that share an id, and refer to modules and syncs; order stays as it is.
 
     Args:
         findings: as the rules made them.
@@ -27,7 +27,7 @@ def finding_rows(
     seen: Counter[str] = Counter()
     rows = []
     for finding in findings:
-        key = f"{finding.rule}:{finding.where}"
+        key = finding.id
         seen[key] += 1
         starts = dict.fromkeys(finding.examples)
         places = ((finding.rule, finding.module, start) for start in starts)

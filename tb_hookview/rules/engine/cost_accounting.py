@@ -87,12 +87,14 @@ def _finding(
     cost, idle = charge.idle_us + charge.wasted_us, context.steps.idle_us
     known = idle is not None
     gain = min(charge.idle_us, idle or 0.0) + charge.wasted_us * occurrence.saved
+    where = _where(occurrence)
     return schema.Finding(
+        id=f"{rule.id}:{where}",
         rule=rule.id,
         severity=_severity(cost, context.steps.duration_us),
         title=rule.title,
         module=occurrence.module,
-        where=_where(occurrence),
+        where=where,
         cost_us_per_step=cost if known else None,
         gain_us_per_step=gain if known and occurrence.claims_gain else None,
         evidence="; ".join(_evidence(occurrence, charge, known=known)),

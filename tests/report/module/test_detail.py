@@ -81,6 +81,23 @@ def test_a_step_agrees_with_the_report_of_the_step(analysis: Analysis) -> None:
         assert_agrees(module_detail.module_detail(analysis, module.path, steps), module)
 
 
+def test_ids_are_those_of_the_report_and_of_the_trace(analysis: Analysis) -> None:
+    report = build_report(analysis).data
+    kernels = {(row.name, row.kind, row.event): row.id for row in report.kernels}
+    nodes = {row.name: row.id for row in report.nodes}
+    starts = analysis.trace.events.start
+    for module in report.modules:
+        detail = module_detail.module_detail(analysis, module.path)
+        for kernel in detail.kernels:
+            assert kernels[kernel.name, kernel.kind, kernel.event] == kernel.id
+        for node in detail.nodes:
+            assert nodes[node.name] == node.id
+        for call in [*detail.calls.rows, *detail.calls.slowest.values()]:
+            assert int(starts[call.id]) / 1000 == call.start_us
+        for rows in (detail.kernels, detail.nodes, detail.calls.rows):
+            assert len({row.id for row in rows}) == len(rows)
+
+
 @pytest.mark.parametrize("measure", module_calls.MEASURES)
 def test_bars_are_the_calls_or_the_means_of_some(
     analysis: Analysis, monkeypatch: pytest.MonkeyPatch, measure: str

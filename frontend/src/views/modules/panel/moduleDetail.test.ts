@@ -31,6 +31,7 @@ const kernel = (name: string, forward: number, backward: number, self = backward
 });
 
 const call = (start: number, rest: Partial<WireCall> = {}): WireCall => ({
+  id: start,
   calls: 1,
   start_us: start,
   duration_us: 10,
@@ -77,6 +78,7 @@ test("kernels of a side, most expensive first, their share of all with what is l
 
 test("nodes of the module alone leave out those of the modules below", () => {
   const node = (name: string, host: number, self: number): Parameters<typeof nodeRows>[0][0] => ({
+    id: host,
     name,
     count: 2,
     host_us: host,
