@@ -1,4 +1,4 @@
-"""How long work tells how far it is."""
+"""Callbacks that report how far a long computation is."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Count = Callable[[int], None]
 
 
 def silent(_stage: str, _done: float | None) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 def uncounted(_events: int) -> None:
-    """Tell nobody."""
+    """Report to nobody."""

@@ -27,7 +27,7 @@ HEADER = struct.Struct("<8sQI20s24x")
 """Magic, length, checksum, digest of the name: 64 bytes, so that what follows is aligned."""
 MAGIC = b"HOOKVW\r\n"
 ABANDONED_S = 3600.0
-"""A file still being written after so many seconds was left behind by a process that ended."""
+"""Seconds after which a partial file is taken for one of a process that ended."""
 
 _NAME = re.compile(r"[0-9a-f]{40}\.[a-z]+")
 _PARTIAL = re.compile(r"\.[0-9a-f]{40}\.[a-z]+\.\w+\.part")
@@ -124,7 +124,7 @@ class Cache:
     def _write(self, path: Path, parts: Sequence[bytes | memoryview]) -> None:
         import tempfile  # here, as who only reads does without it
 
-        # Traces tell of the work of whoever recorded them: for the user's own eyes.
+        # Traces show the work of whoever recorded them: for the user's own eyes.
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(".part", f".{path.name}.", self.folder)
         try:

@@ -1,4 +1,4 @@
-"""What tells one state of this program from another, also in a checkout that is worked on."""
+"""The state of this program, also of a checkout that is being edited."""
 
 from __future__ import annotations
 

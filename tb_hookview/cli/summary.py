@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_hookview.cli.text import MISSING, count, duration, plural, printable, share
+from tb_hookview.schema import module_label
 
 if TYPE_CHECKING:
     from tb_hookview.schema import (
@@ -31,8 +32,6 @@ Cell = str | Text
 FINDINGS = 5
 """Findings shown in full, the most expensive first."""
 SEVERITY_STYLE = {"high": "bold red", "medium": "yellow"}
-ROOT = "(root)"
-"""Name of the module with the empty path."""
 
 
 def summarize(report: ReportData, *, rows: int) -> RenderableType:
@@ -55,7 +54,7 @@ def module_name(path: str | None) -> str:
     """Return the name of a module in a table."""
     if path is None:
         return MISSING
-    return printable(path) or ROOT
+    return printable(module_label(path))
 
 
 def table(title: str, *columns: str, text_columns: int = 1) -> Table:

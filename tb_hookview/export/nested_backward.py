@@ -24,13 +24,9 @@ from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup, nearest_above
 from tb_hookview.arrays.types import Int
 from tb_hookview.export.packets import Slice
+from tb_hookview.schema import module_label
 
 MODULE, NODE, RECOMPUTE = "hookview.backward", "hookview.node", "hookview.recompute"
-
-
-def module_label(path: str) -> str:
-    """Name of a module's slices; a root's path is empty."""
-    return path or "(root)"
 
 
 def backward_slices(selection: Selection) -> dict[int, list[Slice]]:

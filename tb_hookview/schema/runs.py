@@ -51,7 +51,7 @@ class Runs(Struct, frozen=True):
     left_out: LeftOut
 
 
-class Progress(Struct, frozen=True):
+class ReadingProgress(Struct, frozen=True):
     """How far the reading of a trace is; what is not known is null."""
 
     stage: str

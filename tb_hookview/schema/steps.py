@@ -26,7 +26,8 @@ class Idle(Struct, frozen=True):
     allocator: Us
     """A thread that launches work was inside a call that allocates or frees memory."""
     launch: Us
-    """The next work was launched too late: its launch began after the gap did (less `floor`), or
+    """The next work was launched too late: its launch began after the gap did (less the launch
+    latency), or
     the launching call of a kernel was still open then. The host had other things to do."""
     communication: Us
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been

@@ -19,7 +19,7 @@ from isal import igzip
 from tb_hookview.cache import program
 from tb_hookview.errors import HookviewError
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList
+from tb_hookview.server.requests import RunList
 
 CACHED_BYTES = 64 << 20
 """Compressed bytes of answers that are cached."""

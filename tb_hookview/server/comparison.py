@@ -9,7 +9,7 @@ from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList
+from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 
 OTHER = "other_"

@@ -18,7 +18,7 @@ from tb_hookview.cache import FileState
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.progress import Count
 from tb_hookview.progress import Progress as Show
-from tb_hookview.schema.runs import Progress
+from tb_hookview.schema.runs import ReadingProgress
 from tb_hookview.server.waiting import UnwantedError, Wanted, always
 from tb_hookview.trace import Trace, TraceFile
 from tb_hookview.workers.count import cores
@@ -39,7 +39,7 @@ ASKED_EVERY_S = 0.2
 Derived = TypeVar("Derived")
 Load = Callable[[TraceFile, Show, Count], Analysis]
 
-WAITING = Progress("waiting", None)
+WAITING = ReadingProgress("waiting", None)
 
 
 class ChangedError(TraceError):
@@ -67,7 +67,7 @@ class _Entry:
 @dataclass
 class _Reading:
     future: Future[_Entry] = field(init=False)
-    progress: Progress = WAITING
+    progress: ReadingProgress = WAITING
     waiting: int = 0
     """Requests that wait for it; at 0 it is given up."""
     given_up: bool = False
@@ -128,7 +128,7 @@ class AnalysisStore:
             made: Derived = entry.derived[make]
         return made
 
-    def progress(self, file: TraceFile) -> Progress:
+    def progress(self, file: TraceFile) -> ReadingProgress:
         """Return how far the reading of a trace file is; "waiting" if nobody asked for it."""
         key = _key(file)
         with self._lock:
@@ -137,7 +137,7 @@ class AnalysisStore:
             entry = self._cached.get(key)
         if entry is None:
             return WAITING
-        return Progress("done", 1.0, key.state.size, entry.analysis.trace.event_count)
+        return ReadingProgress("done", 1.0, key.state.size, entry.analysis.trace.event_count)
 
     def close(self) -> None:
         """Give up all readings, and wait until they have stopped; further ones are refused."""
@@ -207,7 +207,7 @@ class AnalysisStore:
                 raise UnwantedError
             size = key.state.size
             read = round(size * (done or 0.0)) if stage == "decoding" else size
-            reading.progress = Progress(stage, done, read, events)
+            reading.progress = ReadingProgress(stage, done, read, events)
 
         def count(number: int) -> None:
             nonlocal events

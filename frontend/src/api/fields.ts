@@ -275,7 +275,7 @@ export const Idle = {
   },
   launch: {
     unit: "us",
-    text: "The next work was launched too late: its launch began after the gap did (less `floor`), or the launching call of a kernel was still open then. The host had other things to do.",
+    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do.",
   },
   communication: {
     unit: "us",
@@ -506,7 +506,7 @@ export const Parameters = {
   trainable: { text: "Whether a parameter of the module itself requires a gradient." },
 } as const;
 
-export const Progress = {
+export const ReadingProgress = {
   stage: { text: '"waiting", "decoding", "columns", "attribution" or "done".' },
   done: { unit: "fraction", text: "Of the stage." },
   bytes: { unit: "bytes", text: "Bytes of the file that were read, as it lies on the disk." },
@@ -649,7 +649,7 @@ export const Sync = {
   },
   device_idle_us: {
     unit: "us",
-    text: "Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it the host could be no further ahead).",
+    text: "Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead).",
   },
   stack: {
     text: "Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none.",

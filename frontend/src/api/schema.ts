@@ -383,7 +383,7 @@ export interface Idle {
   copy: number;
   /** A thread that launches work was inside a call that allocates or frees memory. */
   allocator: number;
-  /** The next work was launched too late: its launch began after the gap did (less `floor`), or the launching call of a kernel was still open then. The host had other things to do. */
+  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. */
   launch: number;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's. */
   communication: number;
@@ -725,7 +725,7 @@ export interface Parameters {
 }
 
 /** How far the reading of a trace is; what is not known is null. */
-export interface Progress {
+export interface ReadingProgress {
   /** "waiting", "decoding", "columns", "attribution" or "done". */
   stage: string;
   /** Of the stage. */
@@ -932,7 +932,7 @@ export interface Sync {
   module_id: number | null;
   /** Id of the first rule, in their order of priority, that explains the sync; `profiler` for the profiler's own call as it starts or stops. `sync-explicit` is where no operator asked for it, `sync-in-operator` where one did and no other rule fits. */
   cause: string;
-  /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it the host could be no further ahead). */
+  /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead). */
   device_idle_us: number | null;
   /** Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none. */
   stack: string[];

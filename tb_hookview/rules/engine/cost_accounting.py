@@ -119,7 +119,7 @@ def _where(occurrence: Occurrence) -> str:
     if occurrence.everywhere:
         return occurrence.place
     path = occurrence.module
-    module = "outside every module" if path is None else path or "(root)"
+    module = "outside every module" if path is None else schema.module_label(path)
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
 

@@ -16,6 +16,11 @@ from tb_hookview.rules.engine.steps import StepContext
 
 _WITHIN = 0.9
 """Share of a gap from which it lies within some time."""
+_SET_UP_NS = 1_000_000
+"""Where no steps are marked, longer gaps may be of what is done once, before and after."""
+NO_STEPS = (
+    "The trace marks no steps; gaps of more than 1 ms are left out, as they may be of its set-up."
+)
 
 
 class GapContext(Struct, frozen=True, dict=True):
@@ -29,6 +34,13 @@ class GapContext(Struct, frozen=True, dict=True):
         wanted = np.zeros(len(Cause), bool)
         wanted[list(causes)] = True
         return np.flatnonzero(wanted[self.analysis.gaps.cause] & self._counted)
+
+    def in_steps(self, *causes: Cause) -> Int:
+        """Gaps of some causes, without those that may be of the set-up (see `NO_STEPS`)."""
+        gaps = self.of(*causes)
+        if self.steps.marked:
+            return gaps
+        return gaps[self.analysis.gaps.duration[gaps] <= _SET_UP_NS]
 
     @cached_property
     def _counted(self) -> Bool:
