@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import setdiff, union
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
@@ -40,7 +40,7 @@ def _large(context: Context) -> Bool:
     return copies.syncs_for(context, ~copies.small(context))
 
 
-def _long_calls(context: Context) -> Int:
+def _long_calls(context: Context) -> DeviceEventIndex:
     """Copies that no sync is for and whose call was long nevertheless."""
     work, call_tree = context.analysis.device_events, context.call_tree
     counted = _unpinned(context) & context.device_events.counted & ~copies.small(context)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, StringIndex
 from tb_hookview.trace.columns.trace import StringTable
 
 
@@ -18,7 +18,7 @@ class NamedRows(Struct, frozen=True, dict=True):
 
     strings: StringTable
     """Strings of the trace."""
-    name: Int
+    name: StringIndex
     """Index of each row's name in `strings`, shape (n,)."""
 
     def named(self, *names: str) -> Bool:

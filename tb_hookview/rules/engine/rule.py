@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, field
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Nanoseconds
 from tb_hookview.schema.rules import Confidence, Family, RuleInfo
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ class Occurrence(Struct, frozen=True):
     """It is of the step as a whole, or of several modules, and `place` alone says where."""
     count: int = 1
     """How often it was seen."""
-    gaps: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    gaps: GapIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `Analysis.gaps` that it causes. Those that a rule of higher priority was charged for
     are subtracted."""
-    wasted: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    wasted: DeviceEventIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `DeviceEvents`, in steps that count, that could be avoided or shortened. Time that a
     rule of higher priority was charged for is subtracted."""
-    wasted_ns: Int | None = None
+    wasted_ns: Nanoseconds | None = None
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
     """That part of the wasted time which the fix saves."""
@@ -43,7 +43,7 @@ class Occurrence(Struct, frozen=True):
     evidence or a caveat says why."""
     confidence: Confidence | None = None
     """Where it differs from the rule's."""
-    examples: Int | None = None
+    examples: Nanoseconds | None = None
     """Starts of what was seen, nanoseconds; the report shows the first ones."""
     caveats: tuple[str, ...] = ()
     """Sentences about what may make the figures wrong."""

@@ -10,7 +10,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import GapIndex, Int
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -62,7 +62,7 @@ def _depths(context: Context) -> Int:
     return np.concatenate(found)
 
 
-def _in_operators(context: Context, gaps: Int) -> float:
+def _in_operators(context: Context, gaps: GapIndex) -> float:
     """Time of some gaps in which a launching thread was in an operator, microseconds a step."""
     call_tree, idle = context.call_tree, context.analysis.gaps
     rows = np.flatnonzero(context.rows.counted & (context.host.kind == EventCategory.OPERATOR))

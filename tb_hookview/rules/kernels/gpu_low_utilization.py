@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import GapIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -43,7 +43,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _by_cause(context: Context, gaps: Int) -> str:
+def _by_cause(context: Context, gaps: GapIndex) -> str:
     table = context.analysis.gaps
     total = np.bincount(table.cause[gaps], weights=table.duration[gaps], minlength=len(Cause))
     return ", ".join(

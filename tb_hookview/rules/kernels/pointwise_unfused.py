@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_us
@@ -61,7 +61,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _longest(chain: Int, length: Int) -> Bool:
+def _longest(chain: Int, length: Nanoseconds) -> Bool:
     """Which kernel of each chain is its longest: one of each."""
     order = np.lexsort((length, chain))
     last = np.ones(len(chain), bool)
@@ -71,7 +71,7 @@ def _longest(chain: Int, length: Int) -> Bool:
     return found
 
 
-def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
+def _chains(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Int]:
     """Rows of device events in chains of wanted ones, and the number of the chain each is in."""
     work = context.analysis.device_events
     stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
