@@ -16,7 +16,7 @@ _NOT_SOURCES = frozenset({"__pycache__", "static"})
 
 @cache
 def program() -> str:
-    """Return the version, and a hash of size and time of every source file of the package."""
+    """Return the version and a hash of every source file's size and time."""
     return f"{tb_hookview.__version__} {state_of(Path(tb_hookview.__file__).parent)}"
 
 

@@ -35,7 +35,7 @@ SEVERITY_STYLE = {"high": "bold red", "medium": "yellow"}
 
 
 def summarize(report: ReportData, *, rows: int) -> RenderableType:
-    """Return the summary of a report; a table has at most `rows` rows and counts the others."""
+    """Return the summary of a report, with at most `rows` rows a table."""
     parts = [
         _header(report),
         _steps(report.steps, rows),
@@ -227,7 +227,7 @@ def _syncs(syncs: Sequence[Sync], rows: int) -> RenderableType | None:
 
 
 def _threads(threads: Sequence[Thread], rows: int) -> RenderableType | None:
-    """Return the host threads where there are several; one alone is in the table of steps."""
+    """Return the host threads where there are several; the steps cover one alone."""
     if len(threads) < 2:
         return None
     phases = ("forward", "backward", "optimizer", "data", "other")

@@ -170,7 +170,7 @@ class Loader:
             self._workers.prepare(others)
 
     def _others(self, file: TraceFile) -> int:
-        """How many processes besides this one reading a file is worth."""
+        """Return the number of further processes that reading a file is worth."""
         try:
             shares = estimated_size(file) // SMALLEST_SHARE if self._processes > 1 else 1
         except (OSError, TraceError):  # the reader says what is wrong with it
@@ -190,7 +190,7 @@ class Loader:
         return Workers(self._processes - 1, "tb_hookview.trace.shares")
 
     def _source_of_columns(self, file: TraceFile) -> Source | None:
-        """What is cached of a file; None where that is as quickly read itself."""
+        """Return the cache of a file; None for one read as quickly without."""
         try:
             small = file.size < CACHED_FROM
         except (OSError, ValueError):  # the reader says what is wrong with it

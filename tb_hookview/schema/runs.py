@@ -34,7 +34,7 @@ class ListedRun(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """What of the log directory is not listed."""
+    """Parts of the log directory that are not listed."""
 
     links: Count
     """Links that lead out of it."""
@@ -52,7 +52,7 @@ class Runs(Struct, frozen=True):
 
 
 class ReadingProgress(Struct, frozen=True):
-    """How far the reading of a trace is; what is not known is null."""
+    """Progress of the reading of a trace; null where unknown."""
 
     stage: str
     """ "waiting", "decoding", "columns", "attribution" or "done"."""

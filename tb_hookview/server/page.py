@@ -9,7 +9,7 @@ from flask import Flask, Response, send_from_directory
 import tb_hookview
 
 STATIC = Path(tb_hookview.__file__).resolve().parent / "static"
-"""Where the build of frontend/ leaves the page."""
+"""Folder that the build of frontend/ writes the page to."""
 
 _NOT_BUILT = """<!doctype html>
 <html lang="en">

@@ -1,4 +1,4 @@
-"""Analyses in memory, so that a trace is read once however often it is looked at."""
+"""Analyses cached in memory, so that each trace is read once."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ from tb_hookview.trace import Trace, TraceFile
 from tb_hookview.workers.count import cores
 
 CACHED_BYTES = 2 << 30
-"""How much memory analyses may take, with what is derived from them. A larger one is cached alone.
-"""
+"""Bytes that analyses may take, with what is derived from them. A larger one is cached alone."""
 
 PER_COLUMNS = 3
-"""An analysis with its timeline takes 2 to 3 times the memory of the columns (measured)."""
+"""Memory of an analysis with its timeline, in multiples of its columns (measured: 2 to 3)."""
 
 STOPS_WITHIN_S = 5.0
-"""How long the end of the program waits for readings to stop, in seconds."""
+"""Seconds that the end of the program waits for readings to stop."""
 
 ASKED_EVERY_S = 0.2
-"""How often a request looks whether its client still waits for it, in seconds."""
+"""Seconds between two looks of a request whether its client still waits."""
 
 Derived = TypeVar("Derived")
 Load = Callable[[TraceFile, Show, Count], Analysis]
@@ -115,8 +114,7 @@ class AnalysisStore:
         return self._entry(file).analysis
 
     def derived(self, file: TraceFile, make: Callable[[Analysis], Derived]) -> Derived:
-        """Return what `make` makes of the analysis of a trace file; it is made once, and cached
-        as long as the analysis is.
+        """Return `make` of the analysis of a trace file, cached as long as the analysis is.
 
         Raises:
             NotFoundError, TraceError, UnwantedError: as `get`.
@@ -129,7 +127,7 @@ class AnalysisStore:
         return made
 
     def progress(self, file: TraceFile) -> ReadingProgress:
-        """Return how far the reading of a trace file is; "waiting" if nobody asked for it."""
+        """Return the progress of reading a trace file; "waiting" if nobody asked for it."""
         key = _key(file)
         with self._lock:
             if reading := self._readings.get(key):
@@ -224,13 +222,13 @@ class AnalysisStore:
         return analysis
 
     def _forget(self, key: _Key, reading: _Reading) -> None:
-        """Take a reading off the list, unless another is in its place; with the lock held."""
+        """Remove a reading from the list, unless replaced; the caller holds the lock."""
         if self._readings.get(key) is reading:
             del self._readings[key]
 
 
 def memory(trace: Trace) -> int:
-    """Return the bytes that the analysis of a trace takes, about, with what is derived from it."""
+    """Return about how many bytes a trace's analysis takes, with what is derived from it."""
     tables = (trace.events, trace.flows, trace.memory)
     columns: int = sum(column.nbytes for table in tables for column in vars(table).values())
     texts = sum(map(sys.getsizeof, trace.strings.texts + trace.texts.texts))

@@ -100,7 +100,7 @@ def find(timeline: Timeline, query: Mapping[str, str]) -> SearchResult:
 
 
 def selection(timeline: Timeline, query: Mapping[str, str]) -> WindowStatistics:
-    """What happened in a window.
+    """Statistics of a window.
 
     Raises:
         UsageError: the window is not valid.

@@ -60,7 +60,7 @@ def by_place(
 
 
 def _operators(context: Context, found: SyncIndex) -> TreeRow:
-    """Outermost operator of a library around each sync; else the innermost of any; -1 for none."""
+    """Outermost operator of a library around each sync, else the innermost, else -1."""
     outermost, innermost = context.syncs.outermost(_OPERATOR), context.syncs.operator
     return np.where((innermost >= 0) & (outermost >= 0), outermost, innermost)[found]
 

@@ -1,4 +1,4 @@
-"""Device events of a trace, for rules: which count, what launched them, what time they take."""
+"""Queries of rules about device events: counted, launched by, time."""
 
 from __future__ import annotations
 

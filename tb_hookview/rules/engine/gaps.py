@@ -58,7 +58,7 @@ class GapContext(Struct, frozen=True, dict=True):
         return gaps[(row >= 0) & rows[row]] if len(rows) else gaps[:0]
 
     def within(self, spans: TimeSet, *causes: Cause) -> GapIndex:
-        """Gaps of some causes that lie within some time (a normal set) to nine tenths or more."""
+        """Gaps of some causes of which nine tenths or more lie within some time."""
         gaps, found = self.analysis.gaps, self.of(*causes)
         windows = np.stack([gaps.start[found], gaps.end[found]], axis=1)
         inside = intervals.lengths_within(spans, windows)

@@ -14,7 +14,7 @@ from tb_hookview.trace.columns.trace import StringTable
 
 
 class NamedRows(Struct, frozen=True, dict=True):
-    """Rows of a table with names; each method gives a mask over all of them, in any step."""
+    """Rows of a table with names. Each method gives a mask over all of them, in any step."""
 
     strings: StringTable
     """Strings of the trace."""

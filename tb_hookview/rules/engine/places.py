@@ -1,4 +1,4 @@
-"""Rows of the host by the place that asked for them: module, and node or outermost operator."""
+"""Host rows by the module and the node or outermost operator around them."""
 
 from __future__ import annotations
 

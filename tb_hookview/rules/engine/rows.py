@@ -1,4 +1,4 @@
-"""Host rows of a trace, for rules: which count, what lies in what, which module they belong to."""
+"""Queries of rules about host rows: counted, nesting, module."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RowContext(NamedRows, frozen=True):
         return self.analysis.call_tree.inside(wanted)
 
     def inside_matching(self, pattern: str) -> Bool:
-        """Rows that are, or lie in, one whose name a regular expression finds a match in."""
+        """Rows that are, or lie in, one whose name contains a match of a pattern."""
         if pattern not in self._insides:
             self._insides[pattern] = self.inside(self.matching(pattern))
         return self._insides[pattern].copy()  # the caller's to change
@@ -66,7 +66,7 @@ class RowContext(NamedRows, frozen=True):
         return self.module_path(int(rows[0])) if len(modules) == 1 else None
 
     def on_training_thread(self, rows: TreeRow) -> Bool:
-        """Which of some rows (by index) lie on a thread that launches kernels or marks steps."""
+        """Whether each of some rows is on a thread that launches kernels or marks steps."""
         return np.asarray(self._training_threads[self.analysis.call_tree.thread[rows]])
 
     @cached_property

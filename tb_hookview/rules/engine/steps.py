@@ -59,7 +59,7 @@ class StepContext(Struct, frozen=True, dict=True):
         return _mean([step.device_idle_us for step in self.report_rows])
 
     def contain(self, time: Nanoseconds) -> Bool:
-        """Which times lie in a step that counts."""
+        """Whether each of some times lies in a step that counts."""
         counts = np.zeros(len(self._analysis.steps.name) + 1, bool)  # the last is for "in no step"
         counts[list(self.indices)] = True
         return np.asarray(counts[self._analysis.steps.at(time)])

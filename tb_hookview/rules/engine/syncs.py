@@ -1,4 +1,4 @@
-"""Syncs of the host, for rules: what is around each, what it copied, what came before it.
+"""Queries of rules about syncs: rows around and before each, its copy.
 
 Masks are over all syncs of the trace, shape (s,). A sync that no operator asked for lies in none.
 """
@@ -27,7 +27,7 @@ _TO_HOST = re.compile(r"DtoH|DeviceToHost|Device -> Host", re.IGNORECASE)
 
 
 class Direction(IntEnum):
-    """Which way a copy goes."""
+    """Direction of a copy."""
 
     NONE = 0
     """No copy, or none that the trace knows."""
@@ -137,7 +137,7 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def prints(self) -> Bool:
-        """Syncs in the selection of finite values other than 0 by which torch formats a tensor."""
+        """Syncs in the selection of finite nonzero values by which torch formats a tensor."""
         chosen = self.outermost("aten::masked_select")
         both = ("aten::__and__", "aten::bitwise_and")
         compared = self.before(chosen, *both)
@@ -180,7 +180,7 @@ class SyncContext(Struct, frozen=True, dict=True):
     # What the host did before and after
 
     def before(self, row: TreeRow, *skipped: str) -> TreeRow:
-        """Last operator before each row (shape (s,)) in the same operator, or in none; -1 for none.
+        """Last operator before each row (shape (s,)) under the same operator; -1 for none.
 
         Those of a `skipped` name are passed over; torch's annotations of the optimizer count.
         """
@@ -194,7 +194,7 @@ class SyncContext(Struct, frozen=True, dict=True):
         return self._sibling(rows, -call_tree.start[rows], row, -call_tree.start[row] - 1)
 
     def last_before(self, wanted: Bool) -> TreeRow:
-        """Last of some call tree rows to start on the thread before each sync, -1 for none."""
+        """Last of some rows to start on the thread before each sync; -1 for none."""
         call_tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
         thread = call_tree.thread[self.row]
         return lookup(rows, asof(call_tree.thread[rows], call_tree.start[rows], thread, self.start))
@@ -219,7 +219,7 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def _candidates(self) -> TreeRow:
-        """Operators in the same operator as one around any sync, or on its thread in none."""
+        """Operators with the same operator or thread around them as one around any sync."""
         host, key = self.analysis.host, self._siblings
         operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
         rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
@@ -228,7 +228,7 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def _siblings(self) -> Int:
-        """Equal for rows whose innermost operator is the same, or that lie in none of a thread."""
+        """Key of the innermost operator around each row, or of its thread without one."""
         operator = self.analysis.host.operator_around
         return np.where(operator >= 0, operator, -1 - self.analysis.call_tree.thread)
 
@@ -240,7 +240,7 @@ class SyncContext(Struct, frozen=True, dict=True):
         return np.array(known, object)[place]
 
     def named(self, row: TreeRow, *names: str) -> Bool:
-        """Which rows (shape (s,), -1 for none) have one of these names."""
+        """Whether each row (shape (s,), -1 for none) has one of these names."""
         return np.isin(self.names(row), names)
 
 
