@@ -12,7 +12,7 @@ from tb_hookview.errors import UsageError
 VARIABLE = "HOOKVIEW_CACHE"
 """Names the folder, or `OFF`."""
 LIMIT_VARIABLE = "HOOKVIEW_CACHE_LIMIT"
-"""Environment variable: the most bytes cached, a number with K, M, G or T for powers of 1024."""
+"""Environment variable: the most bytes cached. K, M, G and T stand for powers of 1024."""
 OFF = "off"
 LIMIT = 4 << 30
 

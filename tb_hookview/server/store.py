@@ -27,7 +27,7 @@ CACHED_BYTES = 2 << 30
 """Bytes that analyses may take, with what is derived from them. A larger one is cached alone."""
 
 PER_COLUMNS = 3
-"""Memory of an analysis with its timeline, in multiples of its columns (measured: 2 to 3)."""
+"""Memory of an analysis with its timeline, in multiples of its columns; measured: 2 to 3."""
 
 STOPS_WITHIN_S = 5.0
 """Seconds that the end of the program waits for readings to stop."""
@@ -114,7 +114,7 @@ class AnalysisStore:
         return self._entry(file).analysis
 
     def derived(self, file: TraceFile, make: Callable[[Analysis], Derived]) -> Derived:
-        """Return `make` of the analysis of a trace file, cached as long as the analysis is.
+        """Return `make` of a trace file's analysis, cached as long as that is.
 
         Raises:
             NotFoundError, TraceError, UnwantedError: as `get`.

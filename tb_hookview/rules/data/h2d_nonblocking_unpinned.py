@@ -1,4 +1,4 @@
-"""`non_blocking=True` on memory that is not pinned: the call itself takes as long as the copy."""
+"""`non_blocking=True` on memory that is not pinned: the call lasts as long as the copy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tb_hookview.rules.evidence import copies
 
 _LONG_NS = 50_000
 _LONG_SHARE = 0.5
-"""A call is long from this time, or from this part of its copy's time on the device."""
+"""Time, or part of its copy's device time, from which a call is long."""
 
 
 def _explains(context: Context) -> Bool:

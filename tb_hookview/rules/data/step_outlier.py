@@ -56,7 +56,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _unusual_gaps(context: Context, step: int) -> GapIndex:
-    """Gaps with their middle in a step, longer than all gaps of other steps that count."""
+    """Gaps with their middle in a step, longer than all of other counted steps."""
     gaps, known = context.gaps.of(*_HOSTS), context.analysis.gaps
     mine = context.analysis.steps.at((known.start + known.end)[gaps] // 2) == step
     duration = known.duration[gaps]

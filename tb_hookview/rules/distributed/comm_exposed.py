@@ -48,7 +48,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _volume(context: Context) -> str:
-    """A phrase of how much the collectives of a step move, "" where sizes are unknown."""
+    """Phrase of the bytes the collectives of a step move, "" where unknown."""
     rows, size = collectives(context)
     if not len(rows) or (size < 0).any():
         return ""

@@ -17,7 +17,7 @@ from tb_hookview.rules.engine.steps import StepContext
 _WITHIN = 0.9
 """Share of a gap from which it lies within some time."""
 _SET_UP_NS = 1_000_000
-"""Where no steps are marked, longer gaps may be of what is done once, before and after."""
+"""Length from which gaps of a trace without steps may be of its set-up."""
 NO_STEPS = (
     "The trace marks no steps; gaps of more than 1 ms are left out, as they may be of its set-up."
 )

@@ -25,7 +25,7 @@ class Occurrence(Struct, frozen=True):
     module: str | None = None
     """Path of the module; None outside every module and for several modules."""
     everywhere: bool = False
-    """Whether it is of the whole step or several modules, so that `place` alone locates it."""
+    """Whether it is of the whole step or several modules, located by `place` alone."""
     count: int = 1
     """Number of times it was seen."""
     gaps: GapIndex = field(default_factory=lambda: np.zeros(0, np.int64))

@@ -1,4 +1,4 @@
-"""Copies to the device: the memory they come from, and occurrences of the rules about them."""
+"""Copies to the device: memory they come from, occurrences of rules about them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SMALL_NS = 10_000
 _LARGE = 1 << 20
 """Bytes from which on a copy's rate is that of the link."""
 FASTER_PINNED = 0.5
-"""Part of a copy's time saved by pinned memory, which is at least twice as fast."""
+"""Part of a copy's time saved by pinned memory, at least twice as fast."""
 ASSUMES_FASTER = "Assumes that the copy takes half as long from pinned memory."
 NO_STEPS = "The trace marks no steps: copies made once are not separated from those of each step."
 
@@ -47,7 +47,7 @@ def bytes_of(context: Context) -> Int:
 
 
 def small(context: Context) -> Bool:
-    """Device events that move little, by their bytes or, if unknown, by their time, shape (d,)."""
+    """Device events that move few bytes or, if unknown, take little time, shape (d,)."""
     moved, duration = bytes_of(context), context.analysis.device_events.duration
     return np.where(moved >= 0, moved <= _SMALL, duration <= _SMALL_NS)
 
@@ -76,7 +76,7 @@ def syncs_for(context: Context, copies: Bool) -> Bool:
 
 
 def blocking(context: Context) -> Bool:
-    """Syncs for a copy that the program let block: a synchronize after it, or a blocking copy."""
+    """Syncs for a copy that blocks, or that a synchronize follows."""
     syncs, analysis = context.syncs, context.analysis
     launch = lookup(analysis.device_events.launch, syncs.copy)
     synchronized = syncs.end > lookup(context.call_tree.end, launch)
@@ -150,7 +150,7 @@ def by_place_of_copies(
 
 
 def _gaps(context: Context, copies: DeviceEventIndex, syncs: SyncIndex) -> GapIndex:
-    """Gaps of the copies' syncs, and those in which the host was inside the copies' calls.
+    """Gaps of the copies' syncs, and gaps with the host inside their calls.
 
     A call that is (part of) the sync is charged as such: without it the host could be further ahead
     by the length of the sync, and no more.
@@ -180,7 +180,7 @@ def _evidence(context: Context, copies: DeviceEventIndex, syncs: SyncIndex, alon
 
 
 def _size(context: Context, copies: DeviceEventIndex) -> str:
-    """A phrase of the bytes of some copies and their rate, "" where they are unknown."""
+    """Phrase of the bytes and rate of some copies, "" where unknown."""
     moved, time = bytes_of(context)[copies], context.analysis.device_events.duration[copies].sum()
     if (moved < 0).any() or not time:
         return ""

@@ -15,7 +15,7 @@ _BYTES = {
     **dict.fromkeys(("half", "bfloat16", "short"), 2),
     **dict.fromkeys(("bool", "byte", "char"), 1),
 }
-"""Bytes of an element by the type's name in lower case; those of 8 bits begin with float8."""
+"""Bytes of an element by the type's lower-case name. Those of 8 bits begin with float8."""
 
 
 def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:

@@ -71,7 +71,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
 
 
 def _replayed(context: Context) -> Bool:
-    """Device events of a graph, by their launch or by the number of their graph, shape (d,)."""
+    """Device events of a graph, by launch or number of the graph, shape (d,)."""
     numbered = context.analysis.trace.events.graph[context.analysis.device_events.event] > 0
     launched = context.device_events.launched_by(context.rows.beginning(*_LAUNCHES))
     return np.asarray((numbered | launched) & (context.analysis.device_events.launch >= 0))

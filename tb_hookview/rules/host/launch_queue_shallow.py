@@ -63,7 +63,7 @@ def _depths(context: Context) -> Int:
 
 
 def _in_operators(context: Context, gaps: GapIndex) -> float:
-    """Time of some gaps in which a launching thread was in an operator, microseconds a step."""
+    """Time of some gaps with a launching thread in an operator, microseconds a step."""
     call_tree, idle = context.call_tree, context.analysis.gaps
     rows = np.flatnonzero(context.rows.counted & (context.host.kind == EventCategory.OPERATOR))
     rows = rows[context.rows.on_training_thread(rows)]

@@ -95,7 +95,7 @@ def _batched(context: Context) -> Bool:
 
 
 def _reach(place: Int, step: int, product: Bool, between: Bool) -> Int:
-    """The first product on one side of each softmax, with only `between` on the way; or -1."""
+    """First product on one side of each softmax, only `between` on the way; or -1."""
     found = np.full(len(place), -1, np.int64)
     open_ = np.ones(len(place), bool)
     for distance in range(1, _REACH + 1):

@@ -62,7 +62,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _longest(chain: Int, length: Nanoseconds) -> Bool:
-    """Which kernel of each chain is its longest: one of each."""
+    """Whether each kernel is the longest of its chain, one of each."""
     order = np.lexsort((length, chain))
     last = np.ones(len(chain), bool)
     last[:-1] = chain[order][1:] != chain[order][:-1]
@@ -72,7 +72,7 @@ def _longest(chain: Int, length: Nanoseconds) -> Bool:
 
 
 def _chains(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Int]:
-    """Rows of device events in chains of wanted ones, and the number of the chain each is in."""
+    """Device events in chains of wanted ones, and the chain of each."""
     work = context.analysis.device_events
     stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
     counted = np.flatnonzero(context.device_events.counted)

@@ -35,7 +35,7 @@ class _Siblings(NamedTuple):
 
 class _Loop(NamedTuple):
     first: int
-    """Call tree rows of its first operator and of the first one after its last whole turn."""
+    """Rows of its first operator and of the one after its last turn."""
     end: int
     repeats: int
 

@@ -53,7 +53,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _kernels(context: Context) -> tuple[DeviceEventIndex, Nanoseconds]:
-    """Kernels launched one by one, and how long the host took from the launch before to theirs."""
+    """Kernels launched one by one, and the time since the launch before theirs."""
     work, call_tree = context.analysis.device_events, context.call_tree
     events = context.analysis.trace.events
     known = (

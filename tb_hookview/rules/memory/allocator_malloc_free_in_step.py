@@ -70,7 +70,7 @@ def _evidence(context: Context, rows: TreeRow) -> str:
 
 
 def _retries(context: Context, rows: TreeRow) -> int:
-    """How often the call after one that frees memory allocates some, in the same operator."""
+    """Number of calls that free memory before one that allocates, in one operator."""
     if not len(rows):
         return 0
     frees, operator = context.rows.matching(_FREES)[rows], context.rows.operator_of(rows)
