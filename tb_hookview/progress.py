@@ -1,4 +1,4 @@
-"""Callbacks that report how far a task has come."""
+"""Callbacks that report how far a long computation is."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Count = Callable[[int], None]
 
 
 def silent(_stage: str, _done: float | None) -> None:
-    """Report no progress."""
+    """Report to nobody."""
 
 
 def uncounted(_events: int) -> None:
-    """Report no count."""
+    """Report to nobody."""

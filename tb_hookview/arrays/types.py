@@ -48,6 +48,8 @@ ModuleIndex: TypeAlias = NDArray[np.int64]
 """Index into `Modules`."""
 DeviceEventIndex: TypeAlias = NDArray[np.int64]
 """Index into `DeviceEvents`."""
+GapIndex: TypeAlias = NDArray[np.int64]
+"""Index into `Gaps`."""
 SyncIndex: TypeAlias = NDArray[np.int64]
 """Index into `Syncs`."""
 StepIndex: TypeAlias = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""What was computed from a file, cached on disk: bytes by kind, file and version of this program.
+"""Cache on disk of what was computed from a file, by kind, file and version.
 
 Nothing here may fail its caller: whatever cannot be read or written is a miss, and a line in the
 log at debug level.

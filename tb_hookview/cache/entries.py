@@ -1,4 +1,4 @@
-"""Entries of the cache: one file each, written whole or not at all, checked when it is read.
+"""Entries of the cache: one file each, written whole and checked on read.
 
 An entry is a header and its content. The header holds the length and checksum of the content and
 the name that the file should have, so that what is cut, damaged, foreign or misplaced is known,
@@ -28,7 +28,7 @@ HEADER = struct.Struct("<8sQI20s24x")
 """Magic, length, checksum, digest of the name: 64 bytes, so that what follows is aligned."""
 MAGIC = b"HOOKVW\r\n"
 ABANDONED_S = 3600.0
-"""A file still being written after so many seconds was left behind by a process that ended."""
+"""Seconds after which a partial file is taken for one of a process that ended."""
 
 _NAME = re.compile(r"[0-9a-f]{40}\.[a-z]+")
 _PARTIAL = re.compile(r"\.[0-9a-f]{40}\.[a-z]+\.\w+\.part")
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class Usage(NamedTuple):
-    """What a cache holds."""
+    """Content of a cache."""
 
     entries: int
     bytes: int
@@ -49,7 +49,7 @@ class _Entry(NamedTuple):
 
 
 class Cache:
-    """Entries in a folder, up to a number of bytes; the least recently used go first.
+    """Entries in a folder up to a number of bytes, evicted least recently used first.
 
     Safe to use from many threads and processes.
     """
@@ -60,7 +60,7 @@ class Cache:
         self.limit = limit
 
     def get(self, kind: str, *key: str) -> memoryview | None:
-        """Return the content of an entry, read only and aligned to 8 bytes; None for none."""
+        """Return an entry's content, read only and aligned to 8 bytes; None without one."""
         digest = _digest(kind, key)
         path = self._path(kind, digest)
         try:
@@ -123,7 +123,7 @@ class Cache:
         return self.folder / f"{digest.hex()}.{kind}"
 
     def _write(self, path: Path, parts: Sequence[bytes | memoryview]) -> None:
-        # Traces tell of the work of whoever recorded them: for the user's own eyes.
+        # Traces show the work of whoever recorded them: for the user's own eyes.
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(".part", f".{path.name}.", self.folder)
         try:
@@ -171,7 +171,7 @@ def _digest(kind: str, key: Sequence[str]) -> bytes:
 
 
 def _content(whole: bytes, digest: bytes) -> memoryview | None:
-    """What follows the header of an entry; None where it is not as the header says."""
+    """Return the content of an entry after its header; None where the header contradicts it."""
     if len(whole) < HEADER.size:
         return None
     magic, length, checksum, name = HEADER.unpack_from(whole)

@@ -1,4 +1,4 @@
-"""What differs between one content of a file and another."""
+"""A fingerprint of a file's content."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from tb_hookview.cache.state import File, FileState
 from tb_hookview.errors import HookviewError
 
 WHOLE = 16 << 20
-"""Files up to this many bytes are hashed whole: two hundredths of a second at most."""
+"""Largest file that is hashed whole, in bytes: two hundredths of a second at most."""
 STRIPE = 128 << 10
 STRIPES = 64
-"""Of larger ones this many stripes of `STRIPE` bytes are, the head and the tail among them."""
+"""Stripes of `STRIPE` bytes hashed of a larger file, head and tail among them."""
 
 
 def fingerprint(file: File) -> str | None:
-    """Return the hash of a file's content; of a large one that of its size, its time and a sample.
+    """Return the hash of a file's content.
+
+    That of a large file is of its size, its time and a sample.
 
     The hash is computed once for each state of the file.
 

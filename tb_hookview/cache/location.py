@@ -1,4 +1,4 @@
-"""Where the cache is, and how large it may grow: the environment says."""
+"""The folder of the cache and its limit, from the environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_hookview.errors import UsageError
 VARIABLE = "HOOKVIEW_CACHE"
 """Names the folder, or `OFF`."""
 LIMIT_VARIABLE = "HOOKVIEW_CACHE_LIMIT"
-"""Names the most bytes that are cached: a number, with K, M, G or T for powers of 1024."""
+"""Environment variable: the most bytes cached. K, M, G and T stand for powers of 1024."""
 OFF = "off"
 LIMIT = 4 << 30
 
@@ -21,9 +21,7 @@ _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def opened() -> Cache | None:
-    """Return the cache that the environment names; None where caching is off, or its limit is
-    no size.
-    """
+    """Return the environment's cache; None where caching is off or its limit is invalid."""
     try:
         return None if is_off() else Cache(folder(), limit())
     except (UsageError, RuntimeError):  # no such size; no home either

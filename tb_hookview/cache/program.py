@@ -1,4 +1,4 @@
-"""What tells one state of this program from another, also in a checkout that is worked on."""
+"""The state of this program, also of a checkout that is being edited."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_SOURCES = frozenset({"__pycache__", "static"})
 
 @cache
 def program() -> str:
-    """Return the version, and a hash of size and time of every source file of the package."""
+    """Return the version and a hash of every source file's size and time."""
     return f"{__version__} {state_of(Path(__file__).parents[1])}"
 
 

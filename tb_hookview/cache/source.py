@@ -45,6 +45,6 @@ class Source:
 
 
 def source_of(file: File, cache: Cache | None) -> Source | None:
-    """Return what is cached about a file; None where caching is off, or it has no fingerprint."""
+    """Return the cached entries of a file; None where caching is off or impossible."""
     found = fingerprint(file) if cache else None
     return Source(cache, file, found) if cache and found else None

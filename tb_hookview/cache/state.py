@@ -1,4 +1,4 @@
-"""What changes when the content of a file does, without its content being looked at."""
+"""The state of a file, which changes with its content and is cheap to read."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 @click.group("cache", invoke_without_command=True, short_help="What is cached of traces.")
 @click.pass_context
 def cache(context: click.Context) -> None:
-    """Show where columns and reports of traces are cached, how many, and up to which size.
+    """Show the folder of the cache, its entries by kind, and its limit.
 
     HOOKVIEW_CACHE names the folder, or turns caching off with "off"; HOOKVIEW_CACHE_LIMIT is the
     most that is cached, such as 500M (4G if not given). The least recently used go first.
@@ -51,7 +51,7 @@ def clear() -> None:
     help="Traces read at once; as many as there are cores if not given.",
 )
 def fill(paths: tuple[str, ...], workers: int | None) -> None:
-    """Read every trace that a PATH is or holds, so that looking at it later is quick.
+    """Read every trace that a PATH is or holds, so that it opens quickly.
 
     A trace that cannot be read is a line on standard error, and the exit code is 2; the others are
     cached all the same.
@@ -76,8 +76,7 @@ def fill(paths: tuple[str, ...], workers: int | None) -> None:
 
 
 def _traces(paths: tuple[str, ...]) -> tuple[list[Path], list[str]]:
-    """The trace files that some paths are or hold, each once and the largest first; and what is
-    wrong with the other paths."""
+    """Return the trace files of some paths, the largest first; and the other paths' errors."""
     found: dict[Path, int] = {}
     problems = []
     for path in paths:

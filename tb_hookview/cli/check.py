@@ -11,7 +11,7 @@ from tb_hookview.cli.text import duration, printable
 from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
-    from tb_hookview.cli.limits import Outcome
+    from tb_hookview.cli.checks import Outcome
     from tb_hookview.schema import Sync
 
 PLACES_SHOWN = 5
@@ -95,7 +95,7 @@ def check(
     if not asked and not modules:
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
     report = read(path, worker=worker, steps=steps).data
-    from tb_hookview.cli.limits import LIMITS, module_percent
+    from tb_hookview.cli.checks import LIMITS, module_percent
 
     outcomes = [LIMITS[name](report, limit) for name, limit in asked.items()]
     outcomes += [module_percent(report, module, limit) for module, limit in modules]
@@ -117,7 +117,9 @@ def _say(outcome: Outcome) -> None:
 
 
 def _place(sync: Sync) -> str:
-    module = "no module" if sync.module is None else f"module {sync.module or '(root)'}"
+    from tb_hookview.schema import module_label
+
+    module = "no module" if sync.module is None else f"module {module_label(sync.module)}"
     parts = [sync.operator or sync.api, sync.phase, module, *sync.stack[:1]]
     if sync.step:
         parts.insert(1, sync.step)

@@ -1,4 +1,4 @@
-"""Many traces cached at once, each by a process of its own: one core reads one trace."""
+"""Many traces cached at once, each by a process of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tb_hookview.workers.pool import Workers
 
 
 class Outcome(NamedTuple):
-    """What became of a trace."""
+    """Result of caching a trace."""
 
     added: bool
     problem: str | None = None

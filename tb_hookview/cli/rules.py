@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("rule_id", metavar="[ID]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON instead.")
 def rules(rule_id: str | None, as_json: bool) -> None:
-    """List every rule that a trace is checked with, or print the rule ID in full."""
+    """List the rules that traces are checked with, or print the rule ID."""
     from tb_hookview.rules.catalogue import RULES
 
     chosen = [rule for rule in RULES if rule_id in (None, rule.id)]

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_hookview.cli.text import MISSING, count, duration, plural, printable, share
+from tb_hookview.schema import module_label
 
 if TYPE_CHECKING:
     from tb_hookview.schema import (
@@ -31,12 +32,10 @@ Cell = str | Text
 FINDINGS = 5
 """Findings shown in full, the most expensive first."""
 SEVERITY_STYLE = {"high": "bold red", "medium": "yellow"}
-ROOT = "(root)"
-"""Name of the module with the empty path."""
 
 
 def summarize(report: ReportData, *, rows: int) -> RenderableType:
-    """Return the summary of a report; a table has at most `rows` rows and counts the others."""
+    """Return the summary of a report, with at most `rows` rows a table."""
     parts = [
         _header(report),
         _steps(report.steps, rows),
@@ -55,7 +54,7 @@ def module_name(path: str | None) -> str:
     """Return the name of a module in a table."""
     if path is None:
         return MISSING
-    return printable(path) or ROOT
+    return printable(module_label(path))
 
 
 def table(title: str, *columns: str, text_columns: int = 1) -> Table:
@@ -228,7 +227,7 @@ def _syncs(syncs: Sequence[Sync], rows: int) -> RenderableType | None:
 
 
 def _threads(threads: Sequence[Thread], rows: int) -> RenderableType | None:
-    """Return the host threads where there are several; one alone is in the table of steps."""
+    """Return the host threads where there are several; the steps cover one alone."""
     if len(threads) < 2:
         return None
     phases = ("forward", "backward", "optimizer", "data", "other")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, float | None], None]
 
 PIPED_COLUMNS = 140
-"""Width of what is written to a pipe or file, where there is no terminal to ask."""
+"""Width of what is written to a pipe or file, in columns."""
 
 
 def output() -> Console:
@@ -26,7 +26,7 @@ def output() -> Console:
 
 @contextmanager
 def progress() -> Iterator[Progress | None]:
-    """Show how far the reading is while the block runs; None where nobody would see it.
+    """Show the reading's progress while the block runs; None without a terminal.
 
     The function it yields takes the name of the stage and the fraction done in it, or None.
     """

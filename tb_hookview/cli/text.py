@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MISSING = "-"
-"""What is written for a number that the trace does not hold."""
+"""Text for a number that the trace does not hold."""
 
 
 def printable(text: str) -> str:

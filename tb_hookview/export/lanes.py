@@ -14,12 +14,12 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.types import TimeSet
 from tb_hookview.export.idle_lane import idle_slices
-from tb_hookview.export.nested_backward import backward_slices, module_label
+from tb_hookview.export.nested_backward import backward_slices
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice, Value
 from tb_hookview.export.threads import thread_label
 from tb_hookview.report.result import Report
-from tb_hookview.schema import Phase
+from tb_hookview.schema import Phase, module_label
 
 HEADING = "HOOKVIEW"
 STEP, PHASE, FORWARD, SYNC = (f"hookview.{k}" for k in ("step", "phase", "forward", "sync"))

@@ -25,13 +25,9 @@ from tb_hookview.arrays.nesting import lookup, nearest_above
 from tb_hookview.arrays.types import Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.export.packets import Slice
+from tb_hookview.schema import module_label
 
 MODULE, NODE, RECOMPUTE = "hookview.backward", "hookview.node", "hookview.recompute"
-
-
-def module_label(path: str) -> str:
-    """Name of a module's slices; a root's path is empty."""
-    return path or "(root)"
 
 
 def backward_slices(selection: Selection) -> dict[int, list[Slice]]:

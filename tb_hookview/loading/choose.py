@@ -1,4 +1,4 @@
-"""Which trace of a folder is meant."""
+"""The choice of one trace in a folder."""
 
 from __future__ import annotations
 

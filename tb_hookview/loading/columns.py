@@ -1,4 +1,4 @@
-"""The columns of a trace in the cache: a head in JSON, then arrays as they are in memory."""
+"""Columns of a trace in the cache: JSON head, then arrays as in memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def store(source: Source, trace: Trace) -> bool:
 
 
 def load(source: Source, path: str) -> Trace | None:
-    """Return the cached columns of a source, as those of a file of that path; None for none.
+    """Return a source's cached columns as those of a file at a path; None without.
 
     Nothing can write into the arrays.
     """

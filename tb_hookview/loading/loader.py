@@ -113,7 +113,7 @@ class Loader:
             self._workers.prepare(others)
 
     def _others(self, file: TraceFile) -> int:
-        """How many processes besides this one reading a file is worth."""
+        """Return the number of further processes that reading a file is worth."""
         try:
             shares = estimated_size(file) // SMALLEST_SHARE if self._processes > 1 else 1
         except (OSError, TraceError):  # the reader says what is wrong with it

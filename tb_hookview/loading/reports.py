@@ -30,7 +30,7 @@ def store(source: Source, steps: Sequence[str] | None, report: Report) -> bool:
 
 
 def load(source: Source, path: str, steps: Sequence[str] | None) -> Report | None:
-    """Return the cached report of a source, as that of a file of that path; None for none."""
+    """Return a source's cached report as that of a file at a path; None without."""
     content = source.get(KIND, *_key(steps))
     if content is None:
         return None

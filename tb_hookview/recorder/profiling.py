@@ -80,7 +80,7 @@ class Profile(torch.profiler.profile):
         self._then = on_trace_ready
         self._finished: list[ThreadCalls] = []
         self._file: Path | None = None
-        """What was recorded last, once it is written."""
+        """The last recording, once it is written."""
         super().__init__(on_trace_ready=self._save, **kwargs)
 
     def prepare_trace(self) -> None:

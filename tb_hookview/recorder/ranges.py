@@ -29,8 +29,8 @@ next_sequence_number: Callable[[], int] = torch.autograd._get_sequence_nr  # typ
 
 
 Entry = tuple[object, Range, int]
-"""An open range: who opened it, the range, and the sequence number of the first autograd node that
-the call can make (0 where it is not needed)."""
+"""An open range: its opener, the range and a sequence number. That is of the first autograd node
+that the call can make, 0 where it is not needed."""
 
 
 class BackwardNames(NamedTuple):
@@ -41,8 +41,8 @@ class BackwardNames(NamedTuple):
 
 
 FinishedCall = tuple[BackwardNames, int, int]
-"""A call that ended: the names of its marks, the sequence numbers of its first node and of the next
-one."""
+"""A call that ended: names of its marks, and two sequence numbers. They are of its first node and
+of the next one."""
 
 
 class ThreadCalls(NamedTuple):
@@ -53,7 +53,7 @@ class ThreadCalls(NamedTuple):
 
 
 class Recording:
-    """What the threads of one recording share."""
+    """State shared by the threads of one recording."""
 
     __slots__ = ("by_profile", "finished", "stacks")
 

@@ -12,7 +12,7 @@ from torch import nn
 from tb_hookview.recorder.hooks import SLOT
 
 Reach = Literal["hooks", "call", "none"]
-"""How a module's calls can be marked: by hooks, by wrapping the call as a whole, or not at all."""
+"""Way to mark a module's calls: by hooks, by wrapping, or not at all."""
 
 
 class Node(NamedTuple):

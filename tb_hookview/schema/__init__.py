@@ -27,7 +27,7 @@ from tb_hookview.schema.host import (
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
 from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
-from tb_hookview.schema.terms import KINDS, Phase
+from tb_hookview.schema.terms import KINDS, Phase, module_label
 from tb_hookview.schema.trace import Device, Marks, Recorder, TraceInfo, TraceWarning
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
 
@@ -75,5 +75,6 @@ __all__ = [
     "TraceWarning",
     "WaitedFor",
     "Work",
+    "module_label",
     "own_syncs",
 ]

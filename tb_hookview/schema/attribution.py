@@ -51,7 +51,7 @@ class InputShapes(Struct, frozen=True):
 
     operator: str
     dims: list[Any]
-    """Shapes of the operator's inputs, as the trace writes them; `[]` for one without a shape."""
+    """Shapes of the operator's inputs as the trace writes them; `[]` without a shape."""
     calls: Count
     """Calls with these inputs."""
 
@@ -112,7 +112,7 @@ class Node(Struct, frozen=True):
 
 
 class Coverage(Struct, frozen=True):
-    """How much of the backward pass could be attributed, and by what."""
+    """The part of the backward pass that was attributed, by evidence."""
 
     backward_device_us: Us | None
     """All device work launched inside a node, whatever launched it. Equals
@@ -126,7 +126,7 @@ class Coverage(Struct, frozen=True):
     unattributed_host_us: Us
     """The part of it that belongs to no module."""
     by_evidence: dict[str, Us]
-    """Attributed backward time by evidence: device time where there is any, else host time;
+    """Attributed backward time by evidence. It is device time where there is any, else host time;
     `measure` says which."""
     measure: str
     """ "device" or "host"."""

@@ -59,12 +59,12 @@ class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}
 
     @property
     def effect_us(self) -> float:
-        """How much the module's own forward and backward changed together, in microseconds."""
+        """Change of the module's own forward and backward together, in microseconds."""
         return abs((self.forward_us.change or 0.0) + (self.backward_us.change or 0.0))
 
 
 class Site(msgspec.Struct, frozen=True):
-    """Where syncs were made."""
+    """The call site of syncs."""
 
     module: str | None
     module_id: int | None
@@ -75,7 +75,7 @@ class Site(msgspec.Struct, frozen=True):
 
 
 class SyncChange(msgspec.Struct, frozen=True):
-    """The syncs of one cause and call site: module, node, operator and frame, whatever its line."""
+    """Syncs of one cause and call site: module, node, operator and frame without its line."""
 
     id: str
     base_id: int | None
@@ -135,7 +135,7 @@ class FindingChange(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """Which trace a side of the comparison is."""
+    """The trace of one side of the comparison."""
 
     path: str
     steps: Count
@@ -179,7 +179,7 @@ class Comparison(msgspec.Struct, frozen=True):
     device_us_by_kind: dict[str, UsPair] = {}
     """All device work by its kind."""
     sync_sites: list[SyncChange] = []
-    """By cause and call site; they sum to `syncs` and `sync_blocked_us`, which leave out the
+    """By cause and call site. They sum to `syncs` and `sync_blocked_us`, which leave out the
     profiler's own call."""
     kernels: list[KernelChange] = []
     """Device work by name; with `kernels_omitted_us` it sums to `device_us_by_kind`."""
@@ -189,7 +189,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """What changed between two traces, with the names of all steps of each."""
+    """Changes between two traces, with the names of all steps of each."""
 
     comparison: Comparison
     base_steps: list[str]

@@ -8,7 +8,7 @@ from tb_hookview.schema.units import Count, MeanCount, Percent, Share, TimeByPha
 
 
 class DeviceUse(Struct, frozen=True):
-    """What one device did with its time."""
+    """Use of the time of one device."""
 
     id: str
     """As `device`."""
@@ -41,7 +41,7 @@ class DeviceUse(Struct, frozen=True):
 
 
 class Stream(Struct, frozen=True):
-    """One stream of a device: its events, the gaps between them, and its queue of launched events.
+    """One stream of a device: events, gaps between them, queue of launched events.
 
     A gap lies between the latest end so far and the next start. Another stream may have worked
     meanwhile: why the device as a whole idled is in `steps[].idle`.
@@ -56,8 +56,7 @@ class Stream(Struct, frozen=True):
     busy_us: Us
     """Time in which any work ran."""
     host_us: Us | None
-    """Gaps before events that were launched after the gap began; null, as all below, without any
-    launch."""
+    """Gaps before events launched after the gap began. Null, as all below, without any launch."""
     kernel_us: Us | None
     """Gaps shorter than 30 us before events that were launched before the gap began."""
     other_us: Us | None
@@ -70,18 +69,18 @@ class Stream(Struct, frozen=True):
 
 
 class Kernel(Struct, frozen=True):
-    """Device events of one name and kind: a kernel, a way to copy, or a set."""
+    """Device events of one name and kind: a kernel, copy or set."""
 
     id: int
     name: str
     kind: str
     """Kind of device work."""
     event: str
-    """What the device was asked for: "kernel", "copy" or "set"."""
+    """The request to the device: "kernel", "copy" or "set"."""
     count: Count
     """Device events."""
     graph_count: Count
-    """Those that are of a graph: a `*GraphLaunch` call launched them, or they have a `graph id`."""
+    """Those of a graph: launched by a `*GraphLaunch` call, or with a `graph id`."""
     total_us: Us
     """Sum of their durations."""
     mean_us: Us
@@ -89,10 +88,10 @@ class Kernel(Struct, frozen=True):
     max_us: Us
     """The longest of them."""
     by_phase: TimeByPhase
-    """`total_us` by the phase of the launch; work without a launch in the trace is in none."""
+    """`total_us` by the phase of the launch. Work without a launch in the trace is in none."""
     tensor_core: bool | None
-    """Whether it ran on tensor (matrix) cores, known by its name; null where the name does not say.
-    Only `matrix`, `convolution` and `attention` can."""
+    """Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`,
+    `convolution` and `attention` can."""
     blocks_per_sm: MeanCount | None
     """Mean of `blocks per SM`, weighted by duration; events without it do not count."""
     occupancy_pct: Percent | None
@@ -100,7 +99,7 @@ class Kernel(Struct, frozen=True):
 
 
 class KernelsOmitted(Struct, frozen=True):
-    """What the kernel table leaves out: the cheapest names beyond its length."""
+    """Sum of the rows left out of the kernel table: the cheapest names."""
 
     names: Count
     """Names left out."""

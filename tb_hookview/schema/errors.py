@@ -10,7 +10,7 @@ ErrorKind = Literal["usage", "not_found", "trace", "internal", "unwanted"]
 
 
 class ErrorDetail(Struct, frozen=True):
-    """Why there is no answer."""
+    """Reason for the lack of an answer."""
 
     kind: ErrorKind
     message: str

@@ -24,7 +24,7 @@ class Field(NamedTuple):
     type: Any
     """Its type, the annotation without units: `float | None`, `list[str]`, ..."""
     unit: str | None
-    """Of the number, or of the numbers in a list or under the keys of a mapping."""
+    """Of the number, or of those in a list or mapping."""
     description: str
     """Its definition, one paragraph; empty where it has none."""
 

@@ -17,7 +17,7 @@ class Advice(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that costs time and could be changed: a rule, and the place where it holds.
+    """One thing that costs time and could be changed: a rule at a place.
 
     "A step" is the mean over the steps that count: those chosen; of a whole trace all in which the
     host launched work (ran anything, where the trace has no launches), less the first, which warms
@@ -44,25 +44,25 @@ class Finding(Struct, frozen=True, kw_only=True):
     avoided; `evidence` says how much of it was charged to others. Null where the trace does not say
     what the device did."""
     gain_us_per_step: Us | None
-    """What the fix saves at most: the charged idle time, no more than the devices idled in a step,
+    """Most that the fix saves: the charged idle time, no more than the devices idled in a step,
     plus the part of the avoidable work that goes. Null where the trace does not allow to know it;
     `evidence` then says so. Gains of several findings do not add up beyond the idle time."""
     evidence: str
-    """What was seen, with its figures."""
+    """The observation, with its figures."""
     fix: str
     confidence: str
-    """How surely the events prove the cause, "high", "medium" or "low": the rule's, or less where
-    an occurrence rests on weaker evidence."""
+    """Certainty that the events prove the cause, "high", "medium" or "low": the rule's, or less
+    where an occurrence rests on weaker evidence."""
     reference: str
-    """Where to read on."""
+    """Source to read on."""
     advice: list[Advice]
-    """Rules that no trace shows and that belong to this one: what else to look at."""
+    """Related rules that no trace shows, to look at as well."""
     count: Count
-    """How often the rule holds in the steps that count."""
+    """Number of times the rule holds in the steps that count."""
     examples: list[Us]
     """Starts of the first 20 of these; of syncs: `syncs[].start_us`."""
     sync_ids: list[int] = []
     """Those of the examples that are syncs which it explains."""
     caveats: list[str]
-    """What may make the figures wrong: stacks and shapes recorded, which slow the host (given where
-    idle time is charged); a gain that holds under conditions."""
+    """Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host
+    (given where idle time is charged); a gain that holds under conditions."""

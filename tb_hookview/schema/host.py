@@ -113,8 +113,8 @@ class Sync(Struct, frozen=True):
     device_idle_us: Us | None
     """Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the
     device's first work whose launch began at or after e, and g0 the end of the device's work before
-    g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it
-    the host could be no further ahead)."""
+    g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long
+    (without it the host could be no further ahead)."""
     stack: list[str]
     """Python frames around the call, innermost first; in the backward pass those around the forward
     operator. Empty where the trace holds none."""

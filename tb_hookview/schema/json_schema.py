@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 def described(types: Types, ref_template: str) -> tuple[list[Schema], dict[str, Schema]]:
-    """The schemas of some types, and those of all structs they are made of, by name."""
+    """The schemas of some types and of all structs in them, by name."""
     types = list(types)
     schemas, components = msgspec.json.schema_components(types, ref_template=ref_template)
     structs = structs_of(types)

@@ -21,7 +21,7 @@ class Amount(Struct, frozen=True):
 
 
 class KernelUse(Struct, frozen=True):
-    """Device work of one name and kind that belongs to the module or those below it."""
+    """Device work of one name and kind in the module or those below it."""
 
     id: int
     """Row of the report's kernels, which are cut to the most expensive names."""
@@ -37,7 +37,7 @@ class KernelUse(Struct, frozen=True):
 
 
 class KernelUseOmitted(Struct, frozen=True):
-    """What the list of kernels leaves out: the cheapest names beyond its length."""
+    """Sum of the rows left out of the list of kernels: the cheapest names."""
 
     names: Count
     """Names of kernels, copies and sets."""
@@ -68,7 +68,7 @@ class NodeUse(Struct, frozen=True):
 
 
 class NodeUseOmitted(Struct, frozen=True):
-    """What the list of nodes leaves out."""
+    """Sum of the rows left out of the list of nodes."""
 
     names: Count
     """Names of nodes."""
@@ -120,7 +120,7 @@ class CallRow(Struct, frozen=True):
     start_us: Us
     """Start of the first call, on the trace's own clock."""
     duration_us: Us
-    """Length of the call on the host; of a bin from its first start to its last end."""
+    """Length of the call on the host. That of a bin is from its first start to its last end."""
     forward_host_us: Us
     """As `forward.host_us` of the module."""
     forward_device_us: Us | None

@@ -1,4 +1,4 @@
-"""The report as it is sent and stored: one typed row per table of the public contract.
+"""The report as sent and stored: a typed row per table of the contract.
 
 Times are microseconds (float) on the trace's own clock, sizes bytes. A number that the trace does
 not hold is None. docs/definitions.md has the definitions of all fields, and how they are found.
@@ -28,7 +28,7 @@ from tb_hookview.schema.trace import Recorder, TraceInfo
 
 SCHEMA_VERSION = 1
 OPERATORS = 1000
-"""Most rows of the table of operators: somebody may put a number into an annotation's name."""
+"""Most rows of the table of operators; names of annotations may hold a number."""
 
 
 class ReportData(Struct, frozen=True):
@@ -53,9 +53,9 @@ class ReportData(Struct, frozen=True):
     """Device work by name and kind, most expensive first; copies and sets are rows too. At most 500
     rows."""
     kernels_omitted: KernelsOmitted | None = None
-    """What `kernels` leaves out; null where the table is complete."""
+    """Sum of the rows that `kernels` leaves out; null where the table is complete."""
     operators: list[Operator] = []
-    """`cpu_op` and `user_annotation` rows by name, most expensive first; steps and our recorder's
+    """`cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's
     marks are left out. At most 1000 rows."""
     breakdown: list[Breakdown] = []
     """Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 %

@@ -27,13 +27,13 @@ class RuleInfo(Struct, frozen=True):
     id: str
     family: Family
     title: str
-    """What is wrong, a phrase that stands by itself."""
+    """The problem, as a phrase that stands by itself."""
     visible: bool
     """Whether a trace can show it; if not, it appears as advice under other findings."""
     matches: str
-    """What in a trace makes it hold, in words."""
+    """Condition on a trace under which it holds, in words."""
     fix: str
-    """What to do about it, in whole sentences."""
+    """The fix, in whole sentences."""
     reference: str
     confidence: Confidence
     advice: list[str]

@@ -35,7 +35,7 @@ class ListedRun(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """What of the log directory is not listed."""
+    """Parts of the log directory that are not listed."""
 
     links: Count
     """Links that lead out of it."""
@@ -52,8 +52,8 @@ class Runs(Struct, frozen=True):
     left_out: LeftOut
 
 
-class Progress(Struct, frozen=True):
-    """How far the reading of a trace is; what is not known is null."""
+class ReadingProgress(Struct, frozen=True):
+    """Progress of the reading of a trace; null where unknown."""
 
     stage: str
     """ "waiting", "decoding", "columns", "attribution" or "done"."""

@@ -8,7 +8,7 @@ from tb_hookview.schema.units import Count, TimeByKind, Us
 
 
 class Idle(Struct, frozen=True):
-    """Idle time of the devices by its cause; the parts sum to `device_idle_us`, to the nanosecond.
+    """Idle time of the devices by cause. The parts sum to `device_idle_us`, to the nanosecond.
 
     A moment of idle time has the first of these causes that holds.
     """
@@ -26,7 +26,8 @@ class Idle(Struct, frozen=True):
     allocator: Us
     """A thread that launches work was inside a call that allocates or frees memory."""
     launch: Us
-    """The next work was launched too late: its launch began after the gap did (less `floor`), or
+    """The next work was launched too late: its launch began after the gap did (less the launch
+    latency), or
     the launching call of a kernel was still open then. The host had other things to do."""
     communication: Us
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
@@ -111,13 +112,13 @@ class Totals(Struct, frozen=True):
     queue_full_us: Us | None
     """Sum of their durations."""
     device_us_by_kind: TimeByKind = {}
-    """Time of all device work, in whatever phase, by kind; kinds without any are left out."""
+    """Time of all device work of every phase by kind; kinds without any are left out."""
     communication_device_us: Us | None = None
     """The part of it that is communication; null, as the next two, without device work."""
     tensor_core_us: Us | None = None
     """The part of it that is known to have run on tensor cores."""
     tensor_core_unknown_us: Us | None = None
-    """The part of it that may have run on tensor cores: its names do not say."""
+    """The part of it that may have run on tensor cores: unknown from names."""
 
 
 class Breakdown(Struct, frozen=True):

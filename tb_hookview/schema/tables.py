@@ -1,4 +1,4 @@
-"""Rows of the tables at event level, and a part of a table as it is sent."""
+"""Rows of the tables at event level, and a page of a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ns = Annotated[int, Meta(extra_json_schema={UNIT: "ns"})]
 
 
 class Event(Struct, frozen=True):
-    """A row of the trace, in the order of the file, and what the analysis found about it."""
+    """A row of the trace in file order, with what the analysis found about it."""
 
     id: int
     name: str
@@ -60,7 +60,7 @@ class DeviceEvent(Struct, frozen=True):
     category: str
     """ "kernel", "copy" or "set"."""
     kind: str
-    """What it does: "matrix", "convolution", ..."""
+    """Its kernel class: "matrix", "convolution", ..."""
     kernel_id: int
     """Row of the table of kernels, which is cut to the most expensive names."""
     device_id: str
@@ -90,7 +90,7 @@ class DeviceEvent(Struct, frozen=True):
     tensor_core: bool | None
     """Whether it ran on tensor cores; None where its name does not show it."""
     bytes: Bytes | None
-    """What a copy or a set moves."""
+    """Bytes that a copy or a set moves."""
     occupancy_pct: Percent | None
     """`est. achieved occupancy %` of a kernel; null where it has none."""
 
@@ -106,7 +106,7 @@ class HostRow(Struct, frozen=True):
     category: str
     """ "operator", "annotation", "runtime" or "python"."""
     role: str | None
-    """What the analysis takes it for: "node", "forward_mark", "optimizer", ..."""
+    """Its role in the analysis: "node", "forward_mark", "optimizer", ..."""
     start_us: Us
     """Start of the row, on the trace's own clock."""
     duration_us: Us
@@ -145,9 +145,9 @@ class NodeEvaluation(Struct, frozen=True):
     module: str | None
     module_id: int | None
     evidence: str | None
-    """How the module is known."""
+    """Evidence for the module."""
     no_module: str | None
-    """Why it has no module."""
+    """Reason for the lack of a module."""
 
 
 class Gap(Struct, frozen=True):

@@ -28,3 +28,8 @@ class Phase(IntEnum):
     DATA = 2
     FORWARD = 3
     OTHER = 4
+
+
+def module_label(path: str) -> str:
+    """Return a module's path as it is shown; that of the root is empty."""
+    return path or "(root)"

@@ -9,11 +9,11 @@ from msgspec import Struct
 from tb_hookview.schema.units import Count, Us
 
 LaneKind = Literal["steps", "forward", "backward", "host", "device", "idle", "queue", "annotations"]
-"""What a lane shows, in the order in which lanes come."""
+"""Content of a lane, in the order in which lanes come."""
 
 
 ChainKind = Literal["call", "operator", "annotation", "node", "module", "line"]
-"""What a link of a chain is; a call is one of the device's runtime, a line one of Python."""
+"""Type of a link of a chain. A call is one of the device's runtime, a line one of Python."""
 
 Relation = Literal[
     "launches",
@@ -48,7 +48,7 @@ class TimelineLane(Struct, frozen=True):
     thread_id: int | None
     """Id of that thread, as in the report's rows."""
     device: str | None
-    """Id of the device, as in the report's rows; null where the lane is of none."""
+    """Id of the device as in the report's rows; null for a lane without."""
     stream: str | None
     """Stream of the device; null where the lane is of none."""
     stream_id: int | None
@@ -78,11 +78,11 @@ class TimelineOverview(Struct, frozen=True):
     lanes: list[TimelineLane]
     minimap: Minimap
     colours: list[str]
-    """What the colours of blocks mean."""
+    """Meaning of the colours of blocks."""
 
 
 class LaneBlocks(Struct, frozen=True):
-    """What to draw of a lane, by depth, then by start; equally long lists."""
+    """Blocks to draw of a lane, by depth, then by start; equally long lists."""
 
     id: str
     start: list[Us]
@@ -140,7 +140,7 @@ class EventSummary(Struct, frozen=True):
 
 
 class ChainLink(Struct, frozen=True):
-    """What is around an event."""
+    """A row around an event."""
 
     kind: ChainKind
     text: str
@@ -168,9 +168,9 @@ class EventDetail(EventSummary, frozen=True):
     module: str | None
     node: str | None
     evidence: str | None
-    """How the module of a node, or of its device work, is known."""
+    """Evidence for the module of a node, or of its device work."""
     no_module: str | None
-    """Why the module is not known."""
+    """Reason for which the module is unknown."""
     self_us: Us | None
     """Of a host row: less the host rows inside. Of a phase: without the gaps."""
     device_us: Us | None
@@ -181,7 +181,7 @@ class EventDetail(EventSummary, frozen=True):
     links_omitted: Count
     """Links beyond the first 200."""
     args: dict[str, str] | None
-    """Arguments as the file has them, as text; null where it cannot be read any more."""
+    """Arguments in the file as text; null where it cannot be read any more."""
 
 
 class SearchResult(Struct, frozen=True):
@@ -196,7 +196,7 @@ class SearchResult(Struct, frozen=True):
 
 
 class DeviceStatistics(Struct, frozen=True):
-    """What one device did in a window."""
+    """Work and idle time of one device in a window."""
 
     id: str
     name: str
@@ -214,7 +214,7 @@ class TopEntry(Struct, frozen=True):
     kind: TopKind
     """Kind of the lanes that show it: device work, operators, modules forward or backward."""
     measure: Measure
-    """Whose time it is."""
+    """Whether it is host or device time."""
     name: str
     count: Count
     """Device events, calls, or (modules) device events or host rows."""
@@ -225,7 +225,7 @@ class TopEntry(Struct, frozen=True):
 
 
 class WindowStatistics(Struct, frozen=True):
-    """What host and devices did in a window, clipped to it."""
+    """Activity of host and devices in a window, clipped to it."""
 
     start: Us
     """Start of the window."""

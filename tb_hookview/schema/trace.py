@@ -1,4 +1,4 @@
-"""What a report says of the trace itself, and of its recording."""
+"""Rows of a report about the trace itself and its recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TraceWarning(Struct, frozen=True):
     code: str
     message: str
     count: Count
-    """How often it was seen."""
+    """Number of times it was seen."""
 
 
 class TraceInfo(Struct, frozen=True):
@@ -35,7 +35,7 @@ class TraceInfo(Struct, frozen=True):
 
     path: str
     format: str
-    """What the root of the file is: "chrome-object" or "chrome-list"."""
+    """Form of the file's root: "chrome-object" or "chrome-list"."""
     events: Count
     """Complete events of the trace."""
     start_us: Us
@@ -65,7 +65,7 @@ class Marks(Struct, frozen=True):
 
 
 class Recorder(Struct, frozen=True):
-    """What the recorder left in the selected steps, and what that cost."""
+    """Marks of the recorder in the selected steps, and their cost."""
 
     version: int | None
     """Version of the marks' format; the latest of those in the trace."""

@@ -16,7 +16,7 @@ Us = Annotated[float, Meta(extra_json_schema={UNIT: "us"})]
 Seconds = Annotated[float, Meta(extra_json_schema={UNIT: "s"})]
 Bytes = Annotated[int, Meta(extra_json_schema={UNIT: "bytes"})]
 Count = Annotated[int, Meta(extra_json_schema={UNIT: "count"})]
-"""How many of something."""
+"""A number of things."""
 MeanCount = Annotated[float, Meta(extra_json_schema={UNIT: "count"})]
 """A mean of counts."""
 Share = Annotated[float, Meta(extra_json_schema={UNIT: "fraction"})]

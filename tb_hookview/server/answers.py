@@ -1,4 +1,4 @@
-"""What all answers have in common: form, headers, errors."""
+"""Form, headers and errors common to all answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def json(value: Any, status: int = 200) -> Response:
 
 
 def as_text(name: str) -> str:
-    """Return a name as JSON can carry it: bytes of a file's name that are no UTF-8 become "?"."""
+    """Return a name as JSON can carry it. Bytes of a file's name that are no UTF-8 become "?"."""
     return name.encode("utf-8", "replace").decode()
 
 

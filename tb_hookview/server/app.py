@@ -13,7 +13,7 @@ from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.runs import LeftOut, Runs
 from tb_hookview.server import answers, cache, comparison, modules, page, tables, timeline
-from tb_hookview.server.selection import RunList, describe_runs, select
+from tb_hookview.server.requests import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
 from tb_hookview.trace import TraceFile

@@ -19,7 +19,7 @@ from isal import igzip
 from tb_hookview.cache import program
 from tb_hookview.errors import HookviewError
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList
+from tb_hookview.server.requests import RunList
 
 CACHED_BYTES = 64 << 20
 """Compressed bytes of answers that are cached."""
@@ -37,7 +37,7 @@ TAGGED = (
     | {f"/api/timeline/{of}" for of in ("window", "event", "search", "statistics")}
 )
 OTHER = "other_"
-"""What the names of a second trace begin with."""
+"""Prefix of the parameters of a second trace."""
 
 
 class Answer(NamedTuple):
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 def install(app: Flask, listed: RunList) -> None:
-    """Tag and cache an application's answers about traces; call it after `answers.install`, whose
+    """Tag and cache an application's answers about traces. Call it after `answers.install`, whose
     compression then leaves alone what is compressed here."""
     cached: LRUCache[str, Answer] = LRUCache(CACHED_BYTES, lambda answer: len(answer.body))
     lock = Lock()
@@ -107,7 +107,7 @@ def _tagged(response: Response, tag: str) -> Response:
 
 
 def _tag(listed: RunList) -> str | None:
-    """The tag of the question; None where it names no traces, or none that are there."""
+    """Return the tag of the query; None where it names no trace that is there."""
     query = request.args
     sides = [prefix for prefix in ("", OTHER) if f"{prefix}run" in query]
     try:

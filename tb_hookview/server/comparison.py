@@ -1,4 +1,4 @@
-"""What changed between two traces, over HTTP."""
+"""Comparison of two traces over HTTP."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList
+from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 
 OTHER = "other_"
-"""What the parameters of the second trace begin with."""
+"""Prefix of the parameters of the second trace."""
 
 
 def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
@@ -31,7 +31,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
 
 
 def _side(store: AnalysisStore, listed: RunList, prefix: str) -> tuple[ReportData, list[str]]:
-    """The report that the query asks for, and the names of all steps of its trace."""
+    """Return the report the query asks for, and the names of its trace's steps."""
     analysis = store.get(listed.choose(request.args, prefix).file)
     report = build_report(analysis, request.args.getlist(f"{prefix}step") or None)
     return report.data, list(analysis.steps.name)

@@ -9,7 +9,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.report.module.detail import module_bars, module_detail
 from tb_hookview.report.module.search import search_kernels
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList
+from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 
 

@@ -19,7 +19,7 @@ from tb_hookview.schema.errors import ErrorAnswer
 from tb_hookview.schema.json_schema import described
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
-from tb_hookview.schema.runs import Progress, Runs
+from tb_hookview.schema.runs import ReadingProgress, Runs
 from tb_hookview.schema.tables import TablePage
 from tb_hookview.schema.timeline import (
     EventDetail,
@@ -99,7 +99,9 @@ ROUTES = (
     Route("/api/runs", "The runs of the log directory; parses nothing.", Runs, (), (422,)),
     Route("/api/report", "The report of one trace.", ReportData, (*_trace(), _STEP), _OF_TRACE),
     Route("/api/rules", "The rules that traces are checked against.", list[RuleInfo]),
-    Route("/api/progress", "How far the reading of a trace is.", Progress, _trace(), (404, 422)),
+    Route(
+        "/api/progress", "How far the reading of a trace is.", ReadingProgress, _trace(), (404, 422)
+    ),
     Route(
         "/api/table/{table}",
         f"Some rows of a table; as {ARROW} where that is accepted.",

@@ -46,7 +46,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where the pages are."""
+        """Address of the pages."""
         return f"http://{ADDRESS}:{self._socket.getsockname()[1]}/"
 
     def run(self) -> None:

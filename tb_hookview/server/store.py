@@ -1,4 +1,4 @@
-"""Analyses in memory, so that a trace is read once however often it is looked at."""
+"""Analyses cached in memory, so that each trace is read once."""
 
 from __future__ import annotations
 
@@ -18,28 +18,27 @@ from tb_hookview.cache import FileState
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.progress import Count
 from tb_hookview.progress import Progress as Show
-from tb_hookview.schema.runs import Progress
+from tb_hookview.schema.runs import ReadingProgress
 from tb_hookview.server.waiting import UnwantedError, Wanted, always
 from tb_hookview.trace import Trace, TraceFile
 from tb_hookview.workers.count import cores
 
 CACHED_BYTES = 2 << 30
-"""How much memory analyses may take, with what is derived from them. A larger one is cached alone.
-"""
+"""Bytes that analyses may take, with what is derived from them. A larger one is cached alone."""
 
 PER_COLUMNS = 3
-"""An analysis with its timeline takes 2 to 3 times the memory of the columns (measured)."""
+"""Memory of an analysis with its timeline, in multiples of its columns; measured: 2 to 3."""
 
 STOPS_WITHIN_S = 5.0
-"""How long the end of the program waits for readings to stop, in seconds."""
+"""Seconds that the end of the program waits for readings to stop."""
 
 ASKED_EVERY_S = 0.2
-"""How often a request looks whether its client still waits for it, in seconds."""
+"""Seconds between two looks of a request whether its client still waits."""
 
 Derived = TypeVar("Derived")
 Load = Callable[[TraceFile, Show, Count], Analysis]
 
-WAITING = Progress("waiting", None)
+WAITING = ReadingProgress("waiting", None)
 
 
 class ChangedError(TraceError):
@@ -67,7 +66,7 @@ class _Entry:
 @dataclass
 class _Reading:
     future: Future[_Entry] = field(init=False)
-    progress: Progress = WAITING
+    progress: ReadingProgress = WAITING
     waiting: int = 0
     """Requests that wait for it; at 0 it is given up."""
     given_up: bool = False
@@ -115,8 +114,7 @@ class AnalysisStore:
         return self._entry(file).analysis
 
     def derived(self, file: TraceFile, make: Callable[[Analysis], Derived]) -> Derived:
-        """Return what `make` makes of the analysis of a trace file; it is made once, and cached
-        as long as the analysis is.
+        """Return `make` of a trace file's analysis, cached as long as that is.
 
         Raises:
             NotFoundError, TraceError, UnwantedError: as `get`.
@@ -128,8 +126,8 @@ class AnalysisStore:
             made: Derived = entry.derived[make]
         return made
 
-    def progress(self, file: TraceFile) -> Progress:
-        """Return how far the reading of a trace file is; "waiting" if nobody asked for it."""
+    def progress(self, file: TraceFile) -> ReadingProgress:
+        """Return the progress of reading a trace file; "waiting" if nobody asked for it."""
         key = _key(file)
         with self._lock:
             if reading := self._readings.get(key):
@@ -137,7 +135,7 @@ class AnalysisStore:
             entry = self._cached.get(key)
         if entry is None:
             return WAITING
-        return Progress("done", 1.0, key.state.size, entry.analysis.trace.event_count)
+        return ReadingProgress("done", 1.0, key.state.size, entry.analysis.trace.event_count)
 
     def close(self) -> None:
         """Give up all readings, and wait until they have stopped; further ones are refused."""
@@ -207,7 +205,7 @@ class AnalysisStore:
                 raise UnwantedError
             size = key.state.size
             read = round(size * (done or 0.0)) if stage == "decoding" else size
-            reading.progress = Progress(stage, done, read, events)
+            reading.progress = ReadingProgress(stage, done, read, events)
 
         def count(number: int) -> None:
             nonlocal events
@@ -224,13 +222,13 @@ class AnalysisStore:
         return analysis
 
     def _forget(self, key: _Key, reading: _Reading) -> None:
-        """Take a reading off the list, unless another is in its place; with the lock held."""
+        """Remove a reading from the list, unless replaced; the caller holds the lock."""
         if self._readings.get(key) is reading:
             del self._readings[key]
 
 
 def memory(trace: Trace) -> int:
-    """Return the bytes that the analysis of a trace takes, about, with what is derived from it."""
+    """Return about how many bytes a trace's analysis takes, with what is derived from it."""
     tables = (trace.events, trace.flows, trace.memory)
     columns: int = sum(column.nbytes for table in tables for column in vars(table).values())
     texts = sum(map(sys.getsizeof, trace.strings.texts + trace.texts.texts))

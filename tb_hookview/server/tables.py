@@ -16,7 +16,7 @@ from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
 from tb_hookview.schema.fields import description
 from tb_hookview.schema.tables import TableColumn, TablePage
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList
+from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.tables.catalogue import entry, event_table
 from tb_hookview.tables.outlets.files import ArrowWriter, records

@@ -17,7 +17,7 @@ from tb_hookview.schema.timeline import (
     WindowStatistics,
 )
 from tb_hookview.server import answers
-from tb_hookview.server.selection import RunList
+from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.timeline import Timeline, wire
 from tb_hookview.timeline.event.detail import detail
@@ -100,7 +100,7 @@ def find(timeline: Timeline, query: Mapping[str, str]) -> SearchResult:
 
 
 def selection(timeline: Timeline, query: Mapping[str, str]) -> WindowStatistics:
-    """What happened in a window.
+    """Statistics of a window.
 
     Raises:
         UsageError: the window is not valid.

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tb_hookview.schema import Finding, Module, ReportData, Sync
+from tb_hookview.schema import Finding, Module, ReportData, Sync, module_label
 
 ROWS = 10
 """Rows of each table of a report."""
@@ -22,7 +22,6 @@ TABLE_ROWS = 20
 LONGEST = 120
 """Characters of a text."""
 NOTHING = "\N{EN DASH}"
-ROOT = "(root)"
 
 _CELL = "padding:2px 8px;text-align:{};white-space:nowrap;font-variant-numeric:tabular-nums"
 _Column = tuple[str, Callable[[Any], Any]]
@@ -70,7 +69,7 @@ def _modules(report: ReportData) -> str:
         return (work.self_device_us if device else work.self_host_us) or 0.0
 
     columns: list[_Column] = [
-        ("module", lambda row: row.path or ROOT),
+        ("module", lambda row: module_label(row.path)),
         ("class", lambda row: row.module_class),
         ("calls", lambda row: row.calls),
         ("backward, self", lambda row: _Time(own(row))),
@@ -96,7 +95,7 @@ def _syncs(report: ReportData) -> str:
         ("device idle caused", lambda row: _Time(row.device_idle_us)),
         ("cause", lambda row: row.cause),
         ("phase", lambda row: row.phase),
-        ("module", lambda row: ROOT if row.module == "" else row.module),
+        ("module", lambda row: None if row.module is None else module_label(row.module)),
         ("operator", lambda row: row.operator),
     ]
     longest: list[Sync] = sorted(report.syncs, key=lambda row: row.duration_us, reverse=True)

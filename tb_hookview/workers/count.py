@@ -1,4 +1,4 @@
-"""How many processes may work at once."""
+"""The number of processes that may run at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value through a pipe: pickled, its arrays next to it so that they are not copied twice."""
+"""Messages through a pipe: pickled values, their arrays apart to save a copy."""
 
 from __future__ import annotations
 

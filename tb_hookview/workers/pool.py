@@ -31,7 +31,7 @@ _PROGRAM = (
 # Our own search path before anything is imported, and never the current directory.
 _PIPE_BYTES = 1 << 20
 _ENDS_WITHIN_S = 0.5
-"""How long a process that closed its output may take to end."""
+"""Seconds that a process may take to end after it closed its output."""
 
 _Result = TypeVar("_Result")
 

@@ -1,4 +1,4 @@
-"""What a worker does: calls the functions that come on its standard input, until that is closed."""
+"""A worker's main loop: calls functions read from standard input until it closes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_hookview.workers.messages import read, write
 
 
 def work() -> None:
-    """Say that it is ready, then answer each call; end with the process that started this one."""
+    """Report ready, then answer each call until the starting process ends."""
     calls: SimpleQueue[Any] = SimpleQueue()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a function prints is not an answer

@@ -16,7 +16,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.loading import Loader
 from tb_hookview.progress import silent, uncounted
 from tb_hookview.server import store as stores
-from tb_hookview.server.store import AnalysisStore, Count, Progress, Show, memory
+from tb_hookview.server.store import AnalysisStore, Count, ReadingProgress, Show, memory
 from tb_hookview.server.waiting import UnwantedError
 from tb_hookview.trace import LocalFile, TraceFile
 
@@ -94,7 +94,7 @@ def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
         for answer in asked:
             with pytest.raises(TraceError):
                 answer.result()
-    assert store.progress(traces[0]) == Progress("waiting", None)
+    assert store.progress(traces[0]) == ReadingProgress("waiting", None)
     shutil.copy(training, traces[0].path)
     assert store.get(traces[0]).trace
 
@@ -144,16 +144,16 @@ def test_progress_is_that_of_the_reading_under_way(traces: list[LocalFile]) -> N
         return load_file(file, both, count)
 
     store = AnalysisStore(watched)
-    assert store.progress(traces[0]) == Progress("waiting", None)
+    assert store.progress(traces[0]) == ReadingProgress("waiting", None)
     store.get(traces[0])
     stages = list(dict.fromkeys(progress.stage for progress in seen))
     assert stages == ["decoding", "columns", "attribution"]
     assert all(progress.done is None or 0 <= progress.done <= 1 for progress in seen)
     size = traces[0].path.stat().st_size
-    assert store.progress(traces[0]) == Progress("done", 1.0, size, 220)
+    assert store.progress(traces[0]) == ReadingProgress("done", 1.0, size, 220)
     assert [progress.events for progress in seen][-1] == 220
     assert [progress.bytes for progress in seen][-1] == size
-    assert store.progress(traces[1]) == Progress("waiting", None)
+    assert store.progress(traces[1]) == ReadingProgress("waiting", None)
 
 
 def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_reading_stops_when_the_last_who_waited_has_gone(traces: list[LocalFil
         for answer in asked:
             with pytest.raises(UnwantedError):
                 answer.result(60)
-    assert store.progress(traces[0]) == Progress("waiting", None)
+    assert store.progress(traces[0]) == ReadingProgress("waiting", None)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -251,7 +251,7 @@ def test_one_more_than_may_be_read_at_once_waits_its_turn(traces: list[LocalFile
         second = pool.submit(store.get, traces[1])
         assert not reading.acquire(timeout=0.3)
         assert store.progress(traces[0]).stage == "decoding"
-        assert store.progress(traces[1]) == Progress("waiting", None)
+        assert store.progress(traces[1]) == ReadingProgress("waiting", None)
         go_on.set()
         assert first.result(60) is not second.result(60)
 

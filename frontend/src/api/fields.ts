@@ -47,7 +47,7 @@ export const CallRow = {
   start_us: { unit: "us", text: "Start of the first call, on the trace's own clock." },
   duration_us: {
     unit: "us",
-    text: "Length of the call on the host; of a bin from its first start to its last end.",
+    text: "Length of the call on the host. That of a bin is from its first start to its last end.",
   },
   forward_host_us: { unit: "us", text: "As `forward.host_us` of the module." },
   forward_device_us: { unit: "us", text: "As `forward.device_us` of the module." },
@@ -106,7 +106,7 @@ export const Comparison = {
   },
   device_us_by_kind: { unit: "us", text: "All device work by its kind." },
   sync_sites: {
-    text: "By cause and call site; they sum to `syncs` and `sync_blocked_us`, which leave out the profiler's own call.",
+    text: "By cause and call site. They sum to `syncs` and `sync_blocked_us`, which leave out the profiler's own call.",
   },
   kernels: {
     text: "Device work by name; with `kernels_omitted_us` it sums to `device_us_by_kind`.",
@@ -130,7 +130,7 @@ export const Coverage = {
   unattributed_host_us: { unit: "us", text: "The part of it that belongs to no module." },
   by_evidence: {
     unit: "us",
-    text: "Attributed backward time by evidence: device time where there is any, else host time; `measure` says which.",
+    text: "Attributed backward time by evidence. It is device time where there is any, else host time; `measure` says which.",
   },
   measure: { text: '"device" or "host".' },
   by_evidence_host: { unit: "us", text: "Attributed backward host time by evidence." },
@@ -198,8 +198,8 @@ export const EventDetail = {
   start: { unit: "us", text: "Start of the event." },
   duration: { unit: "us", text: "Length of the event." },
   category: { text: "Category of a row of the trace, or what the analysis made the event of." },
-  evidence: { text: "How the module of a node, or of its device work, is known." },
-  no_module: { text: "Why the module is not known." },
+  evidence: { text: "Evidence for the module of a node, or of its device work." },
+  no_module: { text: "Reason for which the module is unknown." },
   self_us: {
     unit: "us",
     text: "Of a host row: less the host rows inside. Of a phase: without the gaps.",
@@ -207,7 +207,7 @@ export const EventDetail = {
   device_us: { unit: "us", text: "Device work launched inside a host row or a module." },
   chain: { text: "From what is around the event outwards." },
   links_omitted: { unit: "count", text: "Links beyond the first 200." },
-  args: { text: "Arguments as the file has them, as text; null where it cannot be read any more." },
+  args: { text: "Arguments in the file as text; null where it cannot be read any more." },
 } as const;
 
 export const EventLink = {
@@ -241,19 +241,19 @@ export const Finding = {
   },
   gain_us_per_step: {
     unit: "us",
-    text: "What the fix saves at most: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time.",
+    text: "Most that the fix saves: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time.",
   },
-  evidence: { text: "What was seen, with its figures." },
+  evidence: { text: "The observation, with its figures." },
   confidence: {
-    text: 'How surely the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',
+    text: 'Certainty that the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',
   },
-  reference: { text: "Where to read on." },
-  advice: { text: "Rules that no trace shows and that belong to this one: what else to look at." },
-  count: { unit: "count", text: "How often the rule holds in the steps that count." },
+  reference: { text: "Source to read on." },
+  advice: { text: "Related rules that no trace shows, to look at as well." },
+  count: { unit: "count", text: "Number of times the rule holds in the steps that count." },
   examples: { unit: "us", text: "Starts of the first 20 of these; of syncs: `syncs[].start_us`." },
   sync_ids: { text: "Those of the examples that are syncs which it explains." },
   caveats: {
-    text: "What may make the figures wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions.",
+    text: "Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions.",
   },
 } as const;
 
@@ -278,7 +278,7 @@ export const Idle = {
   },
   launch: {
     unit: "us",
-    text: "The next work was launched too late: its launch began after the gap did (less `floor`), or the launching call of a kernel was still open then. The host had other things to do.",
+    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do.",
   },
   communication: {
     unit: "us",
@@ -299,29 +299,27 @@ export const Idle = {
 } as const;
 
 export const InputShapes = {
-  dims: {
-    text: "Shapes of the operator's inputs, as the trace writes them; `[]` for one without a shape.",
-  },
+  dims: { text: "Shapes of the operator's inputs as the trace writes them; `[]` without a shape." },
   calls: { unit: "count", text: "Calls with these inputs." },
 } as const;
 
 export const Kernel = {
   kind: { text: "Kind of device work." },
-  event: { text: 'What the device was asked for: "kernel", "copy" or "set".' },
+  event: { text: 'The request to the device: "kernel", "copy" or "set".' },
   count: { unit: "count", text: "Device events." },
   graph_count: {
     unit: "count",
-    text: "Those that are of a graph: a `*GraphLaunch` call launched them, or they have a `graph id`.",
+    text: "Those of a graph: launched by a `*GraphLaunch` call, or with a `graph id`.",
   },
   total_us: { unit: "us", text: "Sum of their durations." },
   mean_us: { unit: "us", text: "Mean of their durations." },
   max_us: { unit: "us", text: "The longest of them." },
   by_phase: {
     unit: "us",
-    text: "`total_us` by the phase of the launch; work without a launch in the trace is in none.",
+    text: "`total_us` by the phase of the launch. Work without a launch in the trace is in none.",
   },
   tensor_core: {
-    text: "Whether it ran on tensor (matrix) cores, known by its name; null where the name does not say. Only `matrix`, `convolution` and `attention` can.",
+    text: "Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`, `convolution` and `attention` can.",
   },
   blocks_per_sm: {
     unit: "count",
@@ -517,7 +515,7 @@ export const Parameters = {
   trainable: { text: "Whether a parameter of the module itself requires a gradient." },
 } as const;
 
-export const Progress = {
+export const ReadingProgress = {
   stage: { text: '"waiting", "decoding", "columns", "attribution" or "done".' },
   done: { unit: "fraction", text: "Of the stage." },
   bytes: { unit: "bytes", text: "Bytes of the file that were read, as it lies on the disk." },
@@ -547,9 +545,11 @@ export const ReportData = {
   kernels: {
     text: "Device work by name and kind, most expensive first; copies and sets are rows too. At most 500 rows.",
   },
-  kernels_omitted: { text: "What `kernels` leaves out; null where the table is complete." },
+  kernels_omitted: {
+    text: "Sum of the rows that `kernels` leaves out; null where the table is complete.",
+  },
   operators: {
-    text: "`cpu_op` and `user_annotation` rows by name, most expensive first; steps and our recorder's marks are left out. At most 1000 rows.",
+    text: "`cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's marks are left out. At most 1000 rows.",
   },
   breakdown: {
     text: "Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 % as many device events as of the step before, are left out.",
@@ -561,12 +561,12 @@ export const ReportData = {
 } as const;
 
 export const RuleInfo = {
-  title: { text: "What is wrong, a phrase that stands by itself." },
+  title: { text: "The problem, as a phrase that stands by itself." },
   visible: {
     text: "Whether a trace can show it; if not, it appears as advice under other findings.",
   },
-  matches: { text: "What in a trace makes it hold, in words." },
-  fix: { text: "What to do about it, in whole sentences." },
+  matches: { text: "Condition on a trace under which it holds, in words." },
+  fix: { text: "The fix, in whole sentences." },
   advice: { text: "Ids of rules that no trace shows and that belong under this one's findings." },
 } as const;
 
@@ -630,7 +630,7 @@ export const Stream = {
   busy_us: { unit: "us", text: "Time in which any work ran." },
   host_us: {
     unit: "us",
-    text: "Gaps before events that were launched after the gap began; null, as all below, without any launch.",
+    text: "Gaps before events launched after the gap began. Null, as all below, without any launch.",
   },
   kernel_us: {
     unit: "us",
@@ -660,7 +660,7 @@ export const Sync = {
   },
   device_idle_us: {
     unit: "us",
-    text: "Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it the host could be no further ahead).",
+    text: "Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead).",
   },
   stack: {
     text: "Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none.",
@@ -712,7 +712,7 @@ export const TimelineLane = {
     text: "Name of the thread of the host, as in the report's rows; null where the lane is of none.",
   },
   thread_id: { text: "Id of that thread, as in the report's rows." },
-  device: { text: "Id of the device, as in the report's rows; null where the lane is of none." },
+  device: { text: "Id of the device as in the report's rows; null for a lane without." },
   stream: { text: "Stream of the device; null where the lane is of none." },
   stream_id: { text: "Id of that stream, as in the report's rows." },
 } as const;
@@ -721,7 +721,7 @@ export const TimelineOverview = {
   start_us: { unit: "us", text: "Start of the trace on its own clock, as in the report." },
   duration_us: { unit: "us", text: "From the first start to the last end of the trace's events." },
   events: { unit: "count", text: "Complete events of the trace." },
-  colours: { text: "What the colours of blocks mean." },
+  colours: { text: "Meaning of the colours of blocks." },
 } as const;
 
 export const TimelineWindow = {
@@ -733,7 +733,7 @@ export const TopEntry = {
   kind: {
     text: "Kind of the lanes that show it: device work, operators, modules forward or backward.",
   },
-  measure: { text: "Whose time it is." },
+  measure: { text: "Whether it is host or device time." },
   count: { unit: "count", text: "Device events, calls, or (modules) device events or host rows." },
   total_us: {
     unit: "us",
@@ -764,7 +764,7 @@ export const Totals = {
   queue_full_us: { unit: "us", text: "Sum of their durations." },
   device_us_by_kind: {
     unit: "us",
-    text: "Time of all device work, in whatever phase, by kind; kinds without any are left out.",
+    text: "Time of all device work of every phase by kind; kinds without any are left out.",
   },
   communication_device_us: {
     unit: "us",
@@ -773,12 +773,12 @@ export const Totals = {
   tensor_core_us: { unit: "us", text: "The part of it that is known to have run on tensor cores." },
   tensor_core_unknown_us: {
     unit: "us",
-    text: "The part of it that may have run on tensor cores: its names do not say.",
+    text: "The part of it that may have run on tensor cores: unknown from names.",
   },
 } as const;
 
 export const TraceInfo = {
-  format: { text: 'What the root of the file is: "chrome-object" or "chrome-list".' },
+  format: { text: 'Form of the file\'s root: "chrome-object" or "chrome-list".' },
   events: { unit: "count", text: "Complete events of the trace." },
   start_us: { unit: "us", text: "On the trace's own clock." },
   duration_us: {
@@ -790,7 +790,7 @@ export const TraceInfo = {
 
 export const TraceWarning = {
   id: { text: "The code; `code#2` for the second of a code." },
-  count: { unit: "count", text: "How often it was seen." },
+  count: { unit: "count", text: "Number of times it was seen." },
 } as const;
 
 export const Unplaced = {

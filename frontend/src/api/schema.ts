@@ -69,7 +69,7 @@ export interface CallRow {
   calls: number;
   /** Start of the first call, on the trace's own clock. */
   start_us: number;
-  /** Length of the call on the host; of a bin from its first start to its last end. */
+  /** Length of the call on the host. That of a bin is from its first start to its last end. */
   duration_us: number;
   /** As `forward.host_us` of the module. */
   forward_host_us: number;
@@ -97,7 +97,7 @@ export interface CallsOverTime {
   slowest: Record<string, CallRow>;
 }
 
-/** What is around an event. */
+/** A row around an event. */
 export interface ChainLink {
   kind: "annotation" | "call" | "line" | "module" | "node" | "operator";
   text: string;
@@ -105,7 +105,7 @@ export interface ChainLink {
   id: number | null;
 }
 
-/** What changed between two traces, with the names of all steps of each. */
+/** Changes between two traces, with the names of all steps of each. */
 export interface Compared {
   comparison: Comparison;
   base_steps: string[];
@@ -145,7 +145,7 @@ export interface Comparison {
   idle_us: Record<string, Pair>;
   /** All device work by its kind. */
   device_us_by_kind: Record<string, Pair>;
-  /** By cause and call site; they sum to `syncs` and `sync_blocked_us`, which leave out the profiler's own call. */
+  /** By cause and call site. They sum to `syncs` and `sync_blocked_us`, which leave out the profiler's own call. */
   sync_sites: SyncChange[];
   /** Device work by name; with `kernels_omitted_us` it sums to `device_us_by_kind`. */
   kernels: KernelChange[];
@@ -154,7 +154,7 @@ export interface Comparison {
   findings: FindingChange[];
 }
 
-/** How much of the backward pass could be attributed, and by what. */
+/** The part of the backward pass that was attributed, by evidence. */
 export interface Coverage {
   /** All device work launched inside a node, whatever launched it. Equals `totals.backward_device_us` and the sum over modules of `backward.self_device_us` plus `unattributed_us`. */
   backward_device_us: number | null;
@@ -164,7 +164,7 @@ export interface Coverage {
   backward_host_us: number;
   /** The part of it that belongs to no module. */
   unattributed_host_us: number;
-  /** Attributed backward time by evidence: device time where there is any, else host time; `measure` says which. */
+  /** Attributed backward time by evidence. It is device time where there is any, else host time; `measure` says which. */
   by_evidence: Record<string, number>;
   /** "device" or "host". */
   measure: string;
@@ -187,7 +187,7 @@ export interface Device {
   kind: string;
 }
 
-/** What one device did in a window. */
+/** Work and idle time of one device in a window. */
 export interface DeviceStatistics {
   id: string;
   name: string;
@@ -199,7 +199,7 @@ export interface DeviceStatistics {
   idle_by_cause: Record<string, number>;
 }
 
-/** What one device did with its time. */
+/** Use of the time of one device. */
 export interface DeviceUse {
   /** As `device`. */
   id: string;
@@ -233,7 +233,7 @@ export interface ErrorAnswer {
   error: ErrorDetail;
 }
 
-/** Why there is no answer. */
+/** Reason for the lack of an answer. */
 export interface ErrorDetail {
   kind: "internal" | "not_found" | "trace" | "unwanted" | "usage";
   /** One line for a person. */
@@ -263,9 +263,9 @@ export interface EventDetail {
   phase: string | null;
   module: string | null;
   node: string | null;
-  /** How the module of a node, or of its device work, is known. */
+  /** Evidence for the module of a node, or of its device work. */
   evidence: string | null;
-  /** Why the module is not known. */
+  /** Reason for which the module is unknown. */
   no_module: string | null;
   /** Of a host row: less the host rows inside. Of a phase: without the gaps. */
   self_us: number | null;
@@ -276,7 +276,7 @@ export interface EventDetail {
   links: EventLink[];
   /** Links beyond the first 200. */
   links_omitted: number;
-  /** Arguments as the file has them, as text; null where it cannot be read any more. */
+  /** Arguments in the file as text; null where it cannot be read any more. */
   args: Record<string, string> | null;
 }
 
@@ -323,7 +323,7 @@ export interface EventSummary {
   duration: number;
 }
 
-/** One thing that costs time and could be changed: a rule, and the place where it holds. "A step" is the mean over the steps that count: those chosen; of a whole trace all in which the host launched work (ran anything, where the trace has no launches), less the first, which warms up, where there is another. */
+/** One thing that costs time and could be changed: a rule at a place. "A step" is the mean over the steps that count: those chosen; of a whole trace all in which the host launched work (ran anything, where the trace has no launches), less the first, which warms up, where there is another. */
 export interface Finding {
   /** `rule:where`; the report numbers those that share it. */
   id: string;
@@ -339,24 +339,24 @@ export interface Finding {
   module_id: number | null;
   /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
-  /** What the fix saves at most: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time. */
+  /** Most that the fix saves: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time. */
   gain_us_per_step: number | null;
-  /** What was seen, with its figures. */
+  /** The observation, with its figures. */
   evidence: string;
   fix: string;
-  /** How surely the events prove the cause, "high", "medium" or "low": the rule's, or less where an occurrence rests on weaker evidence. */
+  /** Certainty that the events prove the cause, "high", "medium" or "low": the rule's, or less where an occurrence rests on weaker evidence. */
   confidence: string;
-  /** Where to read on. */
+  /** Source to read on. */
   reference: string;
-  /** Rules that no trace shows and that belong to this one: what else to look at. */
+  /** Related rules that no trace shows, to look at as well. */
   advice: Advice[];
-  /** How often the rule holds in the steps that count. */
+  /** Number of times the rule holds in the steps that count. */
   count: number;
   /** Starts of the first 20 of these; of syncs: `syncs[].start_us`. */
   examples: number[];
   /** Those of the examples that are syncs which it explains. */
   sync_ids: number[];
-  /** What may make the figures wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions. */
+  /** Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions. */
   caveats: string[];
 }
 
@@ -381,7 +381,7 @@ export interface FindingChange {
   gain_us: Pair;
 }
 
-/** Idle time of the devices by its cause; the parts sum to `device_idle_us`, to the nanosecond. A moment of idle time has the first of these causes that holds. */
+/** Idle time of the devices by cause. The parts sum to `device_idle_us`, to the nanosecond. A moment of idle time has the first of these causes that holds. */
 export interface Idle {
   /** The host was in a sync, or after one, as in `syncs[].device_idle_us`. After a sync only where none of `data_loading`, `copy`, `allocator` and `profiler` holds. The sum over syncs equals the sum over steps, but for syncs before, after or across steps: the part is counted where the idle time lies, the sync where it began. */
   sync: number;
@@ -391,7 +391,7 @@ export interface Idle {
   copy: number;
   /** A thread that launches work was inside a call that allocates or frees memory. */
   allocator: number;
-  /** The next work was launched too late: its launch began after the gap did (less `floor`), or the launching call of a kernel was still open then. The host had other things to do. */
+  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. */
   launch: number;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's. */
   communication: number;
@@ -406,23 +406,23 @@ export interface Idle {
 /** Inputs of some calls of a module, as far as their first operator shows them. */
 export interface InputShapes {
   operator: string;
-  /** Shapes of the operator's inputs, as the trace writes them; `[]` for one without a shape. */
+  /** Shapes of the operator's inputs as the trace writes them; `[]` without a shape. */
   dims: unknown[];
   /** Calls with these inputs. */
   calls: number;
 }
 
-/** Device events of one name and kind: a kernel, a way to copy, or a set. */
+/** Device events of one name and kind: a kernel, copy or set. */
 export interface Kernel {
   id: number;
   name: string;
   /** Kind of device work. */
   kind: string;
-  /** What the device was asked for: "kernel", "copy" or "set". */
+  /** The request to the device: "kernel", "copy" or "set". */
   event: string;
   /** Device events. */
   count: number;
-  /** Those that are of a graph: a `*GraphLaunch` call launched them, or they have a `graph id`. */
+  /** Those of a graph: launched by a `*GraphLaunch` call, or with a `graph id`. */
   graph_count: number;
   /** Sum of their durations. */
   total_us: number;
@@ -430,9 +430,9 @@ export interface Kernel {
   mean_us: number;
   /** The longest of them. */
   max_us: number;
-  /** `total_us` by the phase of the launch; work without a launch in the trace is in none. */
+  /** `total_us` by the phase of the launch. Work without a launch in the trace is in none. */
   by_phase: Record<string, number>;
-  /** Whether it ran on tensor (matrix) cores, known by its name; null where the name does not say. Only `matrix`, `convolution` and `attention` can. */
+  /** Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`, `convolution` and `attention` can. */
   tensor_core: boolean | null;
   /** Mean of `blocks per SM`, weighted by duration; events without it do not count. */
   blocks_per_sm: number | null;
@@ -465,7 +465,7 @@ export interface KernelSearch {
   omitted: number;
 }
 
-/** Device work of one name and kind that belongs to the module or those below it. */
+/** Device work of one name and kind in the module or those below it. */
 export interface KernelUse {
   /** Row of the report's kernels, which are cut to the most expensive names. */
   id: number;
@@ -480,7 +480,7 @@ export interface KernelUse {
   recompute: Amount;
 }
 
-/** What the list of kernels leaves out: the cheapest names beyond its length. */
+/** Sum of the rows left out of the list of kernels: the cheapest names. */
 export interface KernelUseOmitted {
   /** Names of kernels, copies and sets. */
   names: number;
@@ -489,7 +489,7 @@ export interface KernelUseOmitted {
   recompute: Amount;
 }
 
-/** What the kernel table leaves out: the cheapest names beyond its length. */
+/** Sum of the rows left out of the kernel table: the cheapest names. */
 export interface KernelsOmitted {
   /** Names left out. */
   names: number;
@@ -499,7 +499,7 @@ export interface KernelsOmitted {
   total_us: number;
 }
 
-/** What to draw of a lane, by depth, then by start; equally long lists. */
+/** Blocks to draw of a lane, by depth, then by start; equally long lists. */
 export interface LaneBlocks {
   id: string;
   /** Start of each block. */
@@ -526,7 +526,7 @@ export interface LaneCurve {
   value: number[];
 }
 
-/** What of the log directory is not listed. */
+/** Parts of the log directory that are not listed. */
 export interface LeftOut {
   /** Links that lead out of it. */
   links: number;
@@ -686,7 +686,7 @@ export interface NodeUse {
   self_device_us: number | null;
 }
 
-/** What the list of nodes leaves out. */
+/** Sum of the rows left out of the list of nodes. */
 export interface NodeUseOmitted {
   /** Names of nodes. */
   names: number;
@@ -743,8 +743,8 @@ export interface Parameters {
   shared: SharedParameter[];
 }
 
-/** How far the reading of a trace is; what is not known is null. */
-export interface Progress {
+/** Progress of the reading of a trace; null where unknown. */
+export interface ReadingProgress {
   /** "waiting", "decoding", "columns", "attribution" or "done". */
   stage: string;
   /** Of the stage. */
@@ -755,7 +755,7 @@ export interface Progress {
   events: number | null;
 }
 
-/** What the recorder left in the selected steps, and what that cost. */
+/** Marks of the recorder in the selected steps, and their cost. */
 export interface Recorder {
   /** Version of the marks' format; the latest of those in the trace. */
   version: number | null;
@@ -787,9 +787,9 @@ export interface ReportData {
   recorder: Recorder | null;
   /** Device work by name and kind, most expensive first; copies and sets are rows too. At most 500 rows. */
   kernels: Kernel[];
-  /** What `kernels` leaves out; null where the table is complete. */
+  /** Sum of the rows that `kernels` leaves out; null where the table is complete. */
   kernels_omitted: KernelsOmitted | null;
-  /** `cpu_op` and `user_annotation` rows by name, most expensive first; steps and our recorder's marks are left out. At most 1000 rows. */
+  /** `cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's marks are left out. At most 1000 rows. */
   operators: Operator[];
   /** Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 % as many device events as of the step before, are left out. */
   breakdown: Breakdown[];
@@ -814,13 +814,13 @@ export interface RuleInfo {
     | "optimizer"
     | "precision"
     | "sync";
-  /** What is wrong, a phrase that stands by itself. */
+  /** The problem, as a phrase that stands by itself. */
   title: string;
   /** Whether a trace can show it; if not, it appears as advice under other findings. */
   visible: boolean;
-  /** What in a trace makes it hold, in words. */
+  /** Condition on a trace under which it holds, in words. */
   matches: string;
-  /** What to do about it, in whole sentences. */
+  /** The fix, in whole sentences. */
   fix: string;
   reference: string;
   confidence: "high" | "low" | "medium";
@@ -853,7 +853,7 @@ export interface SharedParameter {
   owner_parameter: string;
 }
 
-/** Which trace a side of the comparison is. */
+/** The trace of one side of the comparison. */
 export interface Side {
   path: string;
   /** Steps that count. */
@@ -861,7 +861,7 @@ export interface Side {
   step_names: string[];
 }
 
-/** Where syncs were made. */
+/** The call site of syncs. */
 export interface Site {
   module: string | null;
   module_id: number | null;
@@ -905,7 +905,7 @@ export interface Step {
   counts: boolean;
 }
 
-/** One stream of a device: its events, the gaps between them, and its queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
+/** One stream of a device: events, gaps between them, queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
 export interface Stream {
   id: number;
   device: string;
@@ -915,7 +915,7 @@ export interface Stream {
   count: number;
   /** Time in which any work ran. */
   busy_us: number;
-  /** Gaps before events that were launched after the gap began; null, as all below, without any launch. */
+  /** Gaps before events launched after the gap began. Null, as all below, without any launch. */
   host_us: number | null;
   /** Gaps shorter than 30 us before events that were launched before the gap began. */
   kernel_us: number | null;
@@ -952,7 +952,7 @@ export interface Sync {
   module_id: number | null;
   /** Id of the first rule, in their order of priority, that explains the sync; `profiler` for the profiler's own call as it starts or stops. `sync-explicit` is where no operator asked for it, `sync-in-operator` where one did and no other rule fits. */
   cause: string;
-  /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less `floor`, and no more than the sync was long (without it the host could be no further ahead). */
+  /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead). */
   device_idle_us: number | null;
   /** Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none. */
   stack: string[];
@@ -962,7 +962,7 @@ export interface Sync {
   waited_for: WaitedFor | null;
 }
 
-/** The syncs of one cause and call site: module, node, operator and frame, whatever its line. */
+/** Syncs of one cause and call site: module, node, operator and frame without its line. */
 export interface SyncChange {
   id: string;
   base_id: number | null;
@@ -1036,7 +1036,7 @@ export interface TimelineLane {
   thread: string | null;
   /** Id of that thread, as in the report's rows. */
   thread_id: number | null;
-  /** Id of the device, as in the report's rows; null where the lane is of none. */
+  /** Id of the device as in the report's rows; null for a lane without. */
   device: string | null;
   /** Stream of the device; null where the lane is of none. */
   stream: string | null;
@@ -1054,7 +1054,7 @@ export interface TimelineOverview {
   events: number;
   lanes: TimelineLane[];
   minimap: Minimap;
-  /** What the colours of blocks mean. */
+  /** Meaning of the colours of blocks. */
   colours: string[];
 }
 
@@ -1073,7 +1073,7 @@ export interface TimelineWindow {
 export interface TopEntry {
   /** Kind of the lanes that show it: device work, operators, modules forward or backward. */
   kind: "backward" | "device" | "forward" | "host";
-  /** Whose time it is. */
+  /** Whether it is host or device time. */
   measure: "device" | "host";
   name: string;
   /** Device events, calls, or (modules) device events or host rows. */
@@ -1106,20 +1106,20 @@ export interface Totals {
   queue_full_count: number | null;
   /** Sum of their durations. */
   queue_full_us: number | null;
-  /** Time of all device work, in whatever phase, by kind; kinds without any are left out. */
+  /** Time of all device work of every phase by kind; kinds without any are left out. */
   device_us_by_kind: Record<string, number>;
   /** The part of it that is communication; null, as the next two, without device work. */
   communication_device_us: number | null;
   /** The part of it that is known to have run on tensor cores. */
   tensor_core_us: number | null;
-  /** The part of it that may have run on tensor cores: its names do not say. */
+  /** The part of it that may have run on tensor cores: unknown from names. */
   tensor_core_unknown_us: number | null;
 }
 
 /** The file, and what it was recorded on. */
 export interface TraceInfo {
   path: string;
-  /** What the root of the file is: "chrome-object" or "chrome-list". */
+  /** Form of the file's root: "chrome-object" or "chrome-list". */
   format: string;
   /** Complete events of the trace. */
   events: number;
@@ -1142,7 +1142,7 @@ export interface TraceWarning {
   id: string;
   code: string;
   message: string;
-  /** How often it was seen. */
+  /** Number of times it was seen. */
   count: number;
 }
 
@@ -1170,7 +1170,7 @@ export interface WaitedFor {
   duration_us: number;
 }
 
-/** What host and devices did in a window, clipped to it. */
+/** Activity of host and devices in a window, clipped to it. */
 export interface WindowStatistics {
   /** Start of the window. */
   start: number;

@@ -7,7 +7,7 @@ export type {
   ListedRun as WireRun,
   ListedWorker as WireWorker,
   ListedTrace as WireTrace,
-  Progress as WireProgress,
+  ReadingProgress as WireProgress,
   RuleInfo as WireRule,
   ReportData as WireReport,
   Idle as WireIdle,

@@ -10,7 +10,7 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_count, format_us
@@ -91,7 +91,7 @@ def _breaks(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _in_one_step(context: Context, order: Int) -> Bool:
+def _in_one_step(context: Context, order: TreeRow) -> Bool:
     step = context.analysis.steps.at(context.call_tree.start[order])
     return np.asarray(step[1:] == step[:-1])
 

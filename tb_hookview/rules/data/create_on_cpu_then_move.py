@@ -1,4 +1,4 @@
-"""Tensors that are created on the CPU and copied at once, where the device could create them."""
+"""Tensors created on the CPU and copied at once to the device."""
 
 from __future__ import annotations
 

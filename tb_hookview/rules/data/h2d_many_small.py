@@ -29,7 +29,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _many_small(context: Context) -> Bool:
-    """Small copies from pageable memory, of a trace that has enough of them in a step."""
+    """Small copies from pageable memory, in a trace with enough of them a step."""
     small = copies.uploads(context, copies.PAGEABLE) & copies.small(context)
     enough = context.steps.marked and (
         small & context.device_events.counted

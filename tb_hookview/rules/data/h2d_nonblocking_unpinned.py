@@ -1,4 +1,4 @@
-"""`non_blocking=True` on memory that is not pinned: the call itself takes as long as the copy."""
+"""`non_blocking=True` on memory that is not pinned: the call lasts as long as the copy."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import setdiff, union
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
 
 _LONG_NS = 50_000
 _LONG_SHARE = 0.5
-"""A call is long from this time, or from this part of its copy's time on the device."""
+"""Time, or part of its copy's device time, from which a call is long."""
 
 
 def _explains(context: Context) -> Bool:
@@ -40,7 +40,7 @@ def _large(context: Context) -> Bool:
     return copies.syncs_for(context, ~copies.small(context))
 
 
-def _long_calls(context: Context) -> Int:
+def _long_calls(context: Context) -> DeviceEventIndex:
     """Copies that no sync is for and whose call was long nevertheless."""
     work, call_tree = context.analysis.device_events, context.call_tree
     counted = _unpinned(context) & context.device_events.counted & ~copies.small(context)

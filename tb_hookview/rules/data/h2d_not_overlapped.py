@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import isin, setdiff, unique
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import DeviceEventIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import copies
@@ -29,7 +29,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 _BOUND = "The gain is at most the time that other device events of a step can hide."
 
 
-def _on_stream_of_kernels(context: Context) -> Int:
+def _on_stream_of_kernels(context: Context) -> DeviceEventIndex:
     """Copies from pinned memory, in steps that count, on a stream that runs kernels too."""
     work, events = context.analysis.device_events, context.analysis.trace.events
     stream, kind = events.thread[work.event], events.kind[work.event]

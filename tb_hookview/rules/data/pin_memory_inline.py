@@ -10,7 +10,7 @@ from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import union
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -46,7 +46,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         )
 
 
-def _under(context: Context, rows: Int) -> Bool:
+def _under(context: Context, rows: TreeRow) -> Bool:
     wanted = np.zeros(len(context.call_tree), bool)
     wanted[rows] = True
     return context.rows.inside(wanted)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import GapIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_us
@@ -54,8 +54,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
             )
 
 
-def _unusual_gaps(context: Context, step: int) -> Int:
-    """Gaps with their middle in a step, longer than all gaps of other steps that count."""
+def _unusual_gaps(context: Context, step: int) -> GapIndex:
+    """Gaps with their middle in a step, longer than all of other counted steps."""
     gaps, known = context.gaps.of(*_HOSTS), context.analysis.gaps
     mine = context.analysis.steps.at((known.start + known.end)[gaps] // 2) == step
     duration = known.duration[gaps]

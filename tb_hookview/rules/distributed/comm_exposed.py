@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -48,7 +48,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _volume(context: Context) -> str:
-    """A phrase of how much the collectives of a step move, "" where sizes are unknown."""
+    """Phrase of the bytes the collectives of a step move, "" where unknown."""
     rows, size = collectives(context)
     if not len(rows) or (size < 0).any():
         return ""
@@ -62,7 +62,7 @@ def _is_graph_launch(name: str) -> bool:
     return name in ("cudaGraphLaunch", "hipGraphLaunch")
 
 
-def _exposed(context: Context, transfers: Bool) -> tuple[Int, Int]:
+def _exposed(context: Context, transfers: Bool) -> tuple[DeviceEventIndex, Nanoseconds]:
     """Transfers, and the time of each in which its device did nothing else, nanoseconds.
 
     Where two transfers overlap, the one that began first has their common time.

@@ -1,4 +1,4 @@
-"""What DistributedDataParallel does around its collectives."""
+"""Work of DistributedDataParallel around its collectives."""
 
 from __future__ import annotations
 

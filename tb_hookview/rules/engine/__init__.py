@@ -1,1 +1,1 @@
-"""What a rule is, what it may ask of a trace, and how costs are charged."""
+"""The engine of the rules: their type, their queries of a trace, their costs."""

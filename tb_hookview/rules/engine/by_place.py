@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
@@ -59,13 +59,13 @@ def by_place(
         )
 
 
-def _operators(context: Context, found: Int) -> Int:
-    """Outermost operator of a library around each sync; else the innermost of any; -1 for none."""
+def _operators(context: Context, found: SyncIndex) -> TreeRow:
+    """Outermost operator of a library around each sync, else the innermost, else -1."""
     outermost, innermost = context.syncs.outermost(_OPERATOR), context.syncs.operator
     return np.where((innermost >= 0) & (outermost >= 0), outermost, innermost)[found]
 
 
-def _evidence(context: Context, group: Int) -> str:
+def _evidence(context: Context, group: SyncIndex) -> str:
     blocked = context.steps.us_per_step((context.syncs.end - context.syncs.start)[group].sum())
     syncs, steps = format_count(len(group), "sync"), format_count(len(context.steps), "step")
     return f"{syncs} in {steps}, the host blocked for {format_us(blocked)} a step"

@@ -1,4 +1,4 @@
-"""What rules ask a trace, answered once for all of them.
+"""Queries of rules about a trace, each answered once for all of them.
 
 Each part answers questions about one table: `steps`, `rows` (of the call tree), `device_events`,
 `syncs` and `gaps`. What a part calls `counted` lies in the steps that count. Times inside are
@@ -81,7 +81,7 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def explained(self) -> Int:
-        """Which rule explains each sync: index into `rules`, -1 for the profiler's own."""
+        """Index into `rules` of the first that explains each sync; -1 for the profiler's own."""
         explained = np.full(len(self.syncs), -1, np.int64)
         left = ~self.analysis.syncs.by_profiler
         for number, rule in enumerate(self.rules):

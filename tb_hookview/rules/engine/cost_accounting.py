@@ -41,14 +41,14 @@ def findings(context: Context) -> list[schema.Finding]:
 
 
 def occurrences(rule: Rule, context: Context) -> Iterable[Occurrence]:
-    """Where a rule holds."""
+    """Return the occurrences of a rule."""
     if rule.find is not None:
         return rule.find(context)
     return by_place(context, context.explained_by(rule)) if rule.explains is not None else ()
 
 
 class _Charge(NamedTuple):
-    """What an occurrence is charged for, microseconds a step."""
+    """Cost charged to an occurrence, microseconds a step."""
 
     idle_us: float
     wasted_us: float
@@ -57,7 +57,7 @@ class _Charge(NamedTuple):
 
 
 class _Account:
-    """What is charged already."""
+    """Idle and device time charged so far."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -109,7 +109,7 @@ def _finding(
 
 
 def _distortion(context: Context) -> Iterator[str]:
-    """What of the recording made the host slower than it is."""
+    """Yield caveats about what in the recording slowed the host."""
     if recorded := [
         *(["Python stacks"] if context.with_stacks else []),
         *(["shapes of inputs"] if context.with_shapes else []),
@@ -121,7 +121,7 @@ def _where(occurrence: Occurrence) -> str:
     if occurrence.everywhere:
         return occurrence.place
     path = occurrence.module
-    module = "outside every module" if path is None else path or "(root)"
+    module = "outside every module" if path is None else schema.module_label(path)
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
 

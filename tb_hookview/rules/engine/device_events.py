@@ -1,4 +1,4 @@
-"""Device events of a trace, for rules: which count, what launched them, what time they take."""
+"""Queries of rules about device events: counted, launched by, time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
 from tb_hookview.rules.engine.names import NamedRows
 from tb_hookview.rules.engine.steps import StepContext
 from tb_hookview.schema import KINDS
@@ -42,7 +42,7 @@ class DeviceEventContext(NamedRows, frozen=True):
         return found
 
     @cached_property
-    def _copies(self) -> tuple[Int, NamedRows]:
+    def _copies(self) -> tuple[DeviceEventIndex, NamedRows]:
         kind = self.analysis.trace.events.kind[self.analysis.device_events.event]
         rows = np.flatnonzero(kind == EventCategory.COPY)
         return rows, NamedRows(self.strings, self.name[rows])
@@ -69,6 +69,6 @@ class DeviceEventContext(NamedRows, frozen=True):
         """The same, as a share of the busy time of the devices."""
         return self.us_per_step(chosen) / self.steps.busy_us if self.steps.busy_us else 0.0
 
-    def starts(self, chosen: Bool) -> Int:
+    def starts(self, chosen: Bool) -> Nanoseconds:
         """Starts of those of some device events that count, nanoseconds."""
         return self.analysis.device_events.start[chosen & self.counted]

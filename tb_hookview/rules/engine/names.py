@@ -9,16 +9,16 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, StringIndex
 from tb_hookview.trace.columns.trace import StringTable
 
 
 class NamedRows(Struct, frozen=True, dict=True):
-    """Rows of a table with names; each method gives a mask over all of them, in any step."""
+    """Rows of a table with names. Each method gives a mask over all of them, in any step."""
 
     strings: StringTable
     """Strings of the trace."""
-    name: Int
+    name: StringIndex
     """Index of each row's name in `strings`, shape (n,)."""
 
     def named(self, *names: str) -> Bool:

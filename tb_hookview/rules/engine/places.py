@@ -1,4 +1,4 @@
-"""Rows of the host by the place that asked for them: module, and node or outermost operator."""
+"""Host rows by the module and the node or outermost operator around them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 
 
 def places_of(
-    context: Context, rows: Int, operator: Int | None = None
+    context: Context, rows: TreeRow, operator: TreeRow | None = None
 ) -> dict[tuple[str | None, str], Int]:
     """Indices into `rows` (of the call tree) by module path and by node or operator.
 

@@ -1,4 +1,4 @@
-"""Host rows of a trace, for rules: which count, what lies in what, which module they belong to."""
+"""Queries of rules about host rows: counted, nesting, module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.rules.engine.names import NamedRows
 from tb_hookview.rules.engine.steps import StepContext
 from tb_hookview.trace import EventCategory
@@ -32,7 +32,7 @@ class RowContext(NamedRows, frozen=True):
         return self.analysis.call_tree.inside(wanted)
 
     def inside_matching(self, pattern: str) -> Bool:
-        """Rows that are, or lie in, one whose name a regular expression finds a match in."""
+        """Rows that are, or lie in, one whose name contains a match of a pattern."""
         if pattern not in self._insides:
             self._insides[pattern] = self.inside(self.matching(pattern))
         return self._insides[pattern].copy()  # the caller's to change
@@ -41,11 +41,11 @@ class RowContext(NamedRows, frozen=True):
     def _insides(self) -> dict[str, Bool]:
         return {}
 
-    def operator_of(self, rows: Int) -> Int:
+    def operator_of(self, rows: TreeRow) -> TreeRow:
         """Innermost operator around each of some rows (-1 for none); -1 for none."""
         return lookup(self.analysis.host.operator_around, rows)
 
-    def outermost_operator_of(self, rows: Int) -> Int:
+    def outermost_operator_of(self, rows: TreeRow) -> TreeRow:
         """Outermost operator that is, or is around, each of some rows; -1 for none."""
         kind, role = self.analysis.host.kind, self.analysis.host.role
         found, at = np.full(len(rows), -1, np.int64), rows
@@ -60,13 +60,13 @@ class RowContext(NamedRows, frozen=True):
         module = int(self.analysis.attribution.row_module[row])
         return self.analysis.modules.path[module] if module >= 0 else None
 
-    def common_module(self, rows: Int) -> str | None:
+    def common_module(self, rows: TreeRow) -> str | None:
         """Path of the module that all of these rows launch for, or None."""
         modules = unique(self.analysis.attribution.row_module[rows])
         return self.module_path(int(rows[0])) if len(modules) == 1 else None
 
-    def on_training_thread(self, rows: Int) -> Bool:
-        """Which of some rows (by index) lie on a thread that launches kernels or marks steps."""
+    def on_training_thread(self, rows: TreeRow) -> Bool:
+        """Whether each of some rows is on a thread that launches kernels or marks steps."""
         return np.asarray(self._training_threads[self.analysis.call_tree.thread[rows]])
 
     @cached_property

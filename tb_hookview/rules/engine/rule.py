@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds in a trace."""
+"""The types of a rule and of its occurrences in a trace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, field
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Nanoseconds
 from tb_hookview.schema.rules import Confidence, Family, RuleInfo
 
 if TYPE_CHECKING:
@@ -21,39 +21,39 @@ class Occurrence(Struct, frozen=True):
     place: str
     """Operator, node or call, as a person reads it."""
     evidence: str
-    """What was seen, with its figures; a phrase without a full stop."""
+    """Phrase of the observation with its figures, without a full stop."""
     module: str | None = None
-    """Path of the module; None outside every module, or where it is of no one module."""
+    """Path of the module; None outside every module and for several modules."""
     everywhere: bool = False
-    """It is of the step as a whole, or of several modules, and `place` alone says where."""
+    """Whether it is of the whole step or several modules, located by `place` alone."""
     count: int = 1
-    """How often it was seen."""
-    gaps: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Number of times it was seen."""
+    gaps: GapIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `Analysis.gaps` that it causes. Those that a rule of higher priority was charged for
     are subtracted."""
-    wasted: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    wasted: DeviceEventIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `DeviceEvents`, in steps that count, that could be avoided or shortened. Time that a
     rule of higher priority was charged for is subtracted."""
-    wasted_ns: Int | None = None
+    wasted_ns: Nanoseconds | None = None
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
     """That part of the wasted time which the fix saves."""
     claims_gain: bool = True
-    """False where the trace does not show what the fix gains; the gain is then null, and the
-    evidence or a caveat says why."""
+    """Whether the trace shows what the fix gains. Otherwise the gain is null, and the evidence or a
+    caveat says why."""
     confidence: Confidence | None = None
-    """Where it differs from the rule's."""
-    examples: Int | None = None
+    """Overrides the rule's confidence."""
+    examples: Nanoseconds | None = None
     """Starts of what was seen, nanoseconds; the report shows the first ones."""
     caveats: tuple[str, ...] = ()
     """Sentences about what may make the figures wrong."""
     latent: str = ""
-    """Why it matters although it costs nothing in this trace; without, such an occurrence is not a
-    finding."""
+    """Reason to report it where it costs nothing in this trace. Without one, such an occurrence is
+    not a finding."""
 
 
 class Rule(Struct, frozen=True):
-    """One cause of lost time: how it is seen, what it costs, what to do about it.
+    """One cause of lost time: how it is found, its cost and its fix.
 
     A rule with neither `explains` nor `find` cannot be seen in a trace. It is never a finding, and
     appears as advice under the findings of rules that name it.
@@ -62,18 +62,18 @@ class Rule(Struct, frozen=True):
     id: str
     family: Family
     title: str
-    """What is wrong, a phrase that stands by itself."""
+    """The problem, as a phrase that stands by itself."""
     description: str
-    """What in a trace makes it hold, in words; `matches` in JSON."""
+    """Condition on a trace under which it holds, in words; `matches` in JSON."""
     fix: str
-    """What to do about it, in whole sentences."""
+    """The fix, in whole sentences."""
     reference: str
     confidence: Confidence = "high"
     explains: Callable[[Context], Bool] | None = None
-    """Which syncs it explains, shape (s,) over `Context.syncs`. Each sync is explained by the first
-    rule of `RULES` that claims it; that rule's id is its `cause`."""
+    """Mask of the syncs it explains, shape (s,) over `Context.syncs`. Each sync is explained by the
+    first rule of `RULES` that claims it; that rule's id is its `cause`."""
     find: Callable[[Context], Iterable[Occurrence]] | None = None
-    """Where it holds. None: one occurrence per module and place of the syncs it explains."""
+    """Finds its occurrences. None: one per module and place of the syncs it explains."""
     advice: tuple[str, ...] = ()
     """Ids of rules that no trace shows and that belong under this one's findings."""
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Nanoseconds
 
 
 class StepContext(Struct, frozen=True, dict=True):
@@ -58,8 +58,8 @@ class StepContext(Struct, frozen=True, dict=True):
         """Mean idle time of the devices in a step; None without device events."""
         return _mean([step.device_idle_us for step in self.report_rows])
 
-    def contain(self, time: Int) -> Bool:
-        """Which times lie in a step that counts."""
+    def contain(self, time: Nanoseconds) -> Bool:
+        """Whether each of some times lies in a step that counts."""
         counts = np.zeros(len(self._analysis.steps.name) + 1, bool)  # the last is for "in no step"
         counts[list(self.indices)] = True
         return np.asarray(counts[self._analysis.steps.at(time)])

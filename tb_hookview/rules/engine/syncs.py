@@ -1,4 +1,4 @@
-"""Syncs of the host, for rules: what is around each, what it copied, what came before it.
+"""Queries of rules about syncs: rows around and before each, its copy.
 
 Masks are over all syncs of the trace, shape (s,). A sync that no operator asked for lies in none.
 """
@@ -18,7 +18,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays.joins import asof, isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.rules.engine.rows import RowContext
 from tb_hookview.trace import EventCategory
 
@@ -27,7 +27,7 @@ _TO_HOST = re.compile(r"DtoH|DeviceToHost|Device -> Host", re.IGNORECASE)
 
 
 class Direction(IntEnum):
-    """Which way a copy goes."""
+    """Direction of a copy."""
 
     NONE = 0
     """No copy, or none that the trace knows."""
@@ -46,12 +46,12 @@ class SyncContext(Struct, frozen=True, dict=True):
         return len(self.analysis.syncs)
 
     @property
-    def start(self) -> Int:
+    def start(self) -> Nanoseconds:
         """Start of each, nanoseconds."""
         return self.analysis.syncs.start
 
     @property
-    def end(self) -> Int:
+    def end(self) -> Nanoseconds:
         """End of each, nanoseconds."""
         return self.analysis.syncs.end
 
@@ -68,17 +68,17 @@ class SyncContext(Struct, frozen=True, dict=True):
         return np.asarray(counted & self.rows.on_training_thread(self.row))
 
     @property
-    def row(self) -> Int:
+    def row(self) -> TreeRow:
         """Call tree row of the call that blocked."""
         return self.analysis.syncs.row
 
     @property
-    def operator(self) -> Int:
+    def operator(self) -> TreeRow:
         """Call tree row of the innermost operator around it, -1 for none."""
         return self.analysis.syncs.operator
 
     @cached_property
-    def around(self) -> Int:
+    def around(self) -> TreeRow:
         """Call tree rows around each sync, shape (s, depth): innermost first, then -1.
 
         They begin with the operator; a sync without one has what is around its call.
@@ -99,11 +99,11 @@ class SyncContext(Struct, frozen=True, dict=True):
         """Syncs in a row whose whole name a regular expression matches, at any depth."""
         return np.asarray(self.outermost(pattern) >= 0)
 
-    def outermost(self, pattern: str) -> Int:
+    def outermost(self, pattern: str) -> TreeRow:
         """Outermost row around each sync whose whole name matches, -1 for none."""
         return self._outermost(re.compile(pattern).fullmatch)
 
-    def _outermost(self, test: Callable[[str], object]) -> Int:
+    def _outermost(self, test: Callable[[str], object]) -> TreeRow:
         wanted = [string for string, text in self._texts_around.items() if test(text)]
         found = np.full(len(self), -1, np.int64)
         if not wanted:
@@ -116,7 +116,7 @@ class SyncContext(Struct, frozen=True, dict=True):
         return found
 
     @cached_property
-    def _strings_around(self) -> Int:
+    def _strings_around(self) -> StringIndex:
         return lookup(self.analysis.host.string, self.around.ravel()).reshape(self.around.shape)
 
     @cached_property
@@ -137,7 +137,7 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def prints(self) -> Bool:
-        """Syncs in the selection of finite values other than 0 by which torch formats a tensor."""
+        """Syncs in the selection of finite nonzero values by which torch formats a tensor."""
         chosen = self.outermost("aten::masked_select")
         both = ("aten::__and__", "aten::bitwise_and")
         compared = self.before(chosen, *both)
@@ -158,7 +158,7 @@ class SyncContext(Struct, frozen=True, dict=True):
         return found
 
     @cached_property
-    def copy(self) -> Int:
+    def copy(self) -> DeviceEventIndex:
         """Row of `DeviceEvents` of the copy that each sync is for, -1 for none known.
 
         A copy that blocks is the sync's own call; any other is the call before the sync, in the
@@ -179,27 +179,29 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     # What the host did before and after
 
-    def before(self, row: Int, *skipped: str) -> Int:
-        """Last operator before each row (shape (s,)) in the same operator, or in none; -1 for none.
+    def before(self, row: TreeRow, *skipped: str) -> TreeRow:
+        """Last operator before each row (shape (s,)) under the same operator; -1 for none.
 
         Those of a `skipped` name are passed over; torch's annotations of the optimizer count.
         """
         call_tree, rows = self.analysis.call_tree, self._without(skipped)
         return self._sibling(rows, call_tree.start[rows], row, call_tree.start[row] - 1)
 
-    def after(self, row: Int, *skipped: str) -> Int:
+    def after(self, row: TreeRow, *skipped: str) -> TreeRow:
         """The same, of the first operator after each row."""
         call_tree, rows = self.analysis.call_tree, self._without(skipped)
         # From its start on: clocks of whole microseconds may let it end after the next one begins.
         return self._sibling(rows, -call_tree.start[rows], row, -call_tree.start[row] - 1)
 
-    def last_before(self, wanted: Bool) -> Int:
-        """Last of some call tree rows to start on the thread before each sync, -1 for none."""
+    def last_before(self, wanted: Bool) -> TreeRow:
+        """Last of some rows to start on the thread before each sync; -1 for none."""
         call_tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
         thread = call_tree.thread[self.row]
         return lookup(rows, asof(call_tree.thread[rows], call_tree.start[rows], thread, self.start))
 
-    def _sibling(self, rows: Int, start: Int, row: Int, time: Int) -> Int:
+    def _sibling(
+        self, rows: TreeRow, start: Nanoseconds, row: TreeRow, time: Nanoseconds
+    ) -> TreeRow:
         key, found = self._siblings, np.full(len(self), -1, np.int64)
         asked = np.flatnonzero(row >= 0)
         if len(asked):
@@ -207,7 +209,7 @@ class SyncContext(Struct, frozen=True, dict=True):
             found[asked] = lookup(rows, last)
         return found
 
-    def _without(self, skipped: tuple[str, ...]) -> Int:
+    def _without(self, skipped: tuple[str, ...]) -> TreeRow:
         rows, texts = self._candidates, self.analysis.trace.strings
         if not skipped:
             return rows
@@ -216,8 +218,8 @@ class SyncContext(Struct, frozen=True, dict=True):
         return np.asarray(rows[~isin(strings, unwanted)]) if unwanted else rows
 
     @cached_property
-    def _candidates(self) -> Int:
-        """Operators in the same operator as one around any sync, or on its thread in none."""
+    def _candidates(self) -> TreeRow:
+        """Operators with the same operator or thread around them as one around any sync."""
         host, key = self.analysis.host, self._siblings
         operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
         rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
@@ -226,19 +228,19 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def _siblings(self) -> Int:
-        """Equal for rows whose innermost operator is the same, or that lie in none of a thread."""
+        """Key of the innermost operator around each row, or of its thread without one."""
         operator = self.analysis.host.operator_around
         return np.where(operator >= 0, operator, -1 - self.analysis.call_tree.thread)
 
-    def names(self, row: Int) -> NDArray[np.object_]:
+    def names(self, row: TreeRow) -> NDArray[np.object_]:
         """Name of each row, "" for -1."""
         strings, place = unique_inverse(lookup(self.analysis.host.string, row))
         texts = self.analysis.trace.strings
         known = [texts[string] if string >= 0 else "" for string in strings.tolist()]
         return np.array(known, object)[place]
 
-    def named(self, row: Int, *names: str) -> Bool:
-        """Which rows (shape (s,), -1 for none) have one of these names."""
+    def named(self, row: TreeRow, *names: str) -> Bool:
+        """Whether each row (shape (s,), -1 for none) has one of these names."""
         return np.isin(self.names(row), names)
 
 

@@ -1,4 +1,4 @@
-"""Copies to the device: the memory they come from, and occurrences of the rules about them."""
+"""Copies to the device: memory they come from, occurrences of rules about them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Int, Nanoseconds, SyncIndex
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
@@ -31,7 +31,7 @@ _SMALL_NS = 10_000
 _LARGE = 1 << 20
 """Bytes from which on a copy's rate is that of the link."""
 FASTER_PINNED = 0.5
-"""Part of a copy's time saved by pinned memory, which is at least twice as fast."""
+"""Part of a copy's time saved by pinned memory, at least twice as fast."""
 ASSUMES_FASTER = "Assumes that the copy takes half as long from pinned memory."
 NO_STEPS = "The trace marks no steps: copies made once are not separated from those of each step."
 
@@ -47,12 +47,12 @@ def bytes_of(context: Context) -> Int:
 
 
 def small(context: Context) -> Bool:
-    """Device events that move little, by their bytes or, if unknown, by their time, shape (d,)."""
+    """Device events that move few bytes or, if unknown, take little time, shape (d,)."""
     moved, duration = bytes_of(context), context.analysis.device_events.duration
     return np.where(moved >= 0, moved <= _SMALL, duration <= _SMALL_NS)
 
 
-def saved_by_pinning(context: Context, copies: Int) -> tuple[float, str]:
+def saved_by_pinning(context: Context, copies: DeviceEventIndex) -> tuple[float, str]:
     """Part of the time of some copies that pinned memory saves, and what this assumes.
 
     It follows from the rate of the trace's copies from pinned memory, but not for small ones: those
@@ -76,7 +76,7 @@ def syncs_for(context: Context, copies: Bool) -> Bool:
 
 
 def blocking(context: Context) -> Bool:
-    """Syncs for a copy that the program let block: a synchronize after it, or a blocking copy."""
+    """Syncs for a copy that blocks, or that a synchronize follows."""
     syncs, analysis = context.syncs, context.analysis
     launch = lookup(analysis.device_events.launch, syncs.copy)
     synchronized = syncs.end > lookup(context.call_tree.end, launch)
@@ -85,7 +85,7 @@ def blocking(context: Context) -> Bool:
     )
 
 
-def exposed(context: Context, copies: Int) -> Int:
+def exposed(context: Context, copies: DeviceEventIndex) -> Nanoseconds:
     """Time of some device events (rows) in which their device ran no kernel, nanoseconds."""
     work, alone = context.analysis.device_events, np.zeros(len(copies), np.int64)
     kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
@@ -100,7 +100,7 @@ def exposed(context: Context, copies: Int) -> Int:
 
 def by_place_of_copies(
     context: Context,
-    copies: Int,
+    copies: DeviceEventIndex,
     *,
     saved: float = 0.0,
     pinning: bool = False,
@@ -149,8 +149,8 @@ def by_place_of_copies(
         )
 
 
-def _gaps(context: Context, copies: Int, syncs: Int) -> Int:
-    """Gaps of the copies' syncs, and those in which the host was inside the copies' calls.
+def _gaps(context: Context, copies: DeviceEventIndex, syncs: SyncIndex) -> GapIndex:
+    """Gaps of the copies' syncs, and gaps with the host inside their calls.
 
     A call that is (part of) the sync is charged as such: without it the host could be further ahead
     by the length of the sync, and no more.
@@ -163,7 +163,7 @@ def _gaps(context: Context, copies: Int, syncs: Int) -> Int:
     return union(context.gaps.of_syncs(syncs), context.gaps.at(calls, Cause.COPY))
 
 
-def _evidence(context: Context, copies: Int, syncs: Int, alone: float) -> str:
+def _evidence(context: Context, copies: DeviceEventIndex, syncs: SyncIndex, alone: float) -> str:
     work, call_tree, of_syncs = context.analysis.device_events, context.call_tree, context.syncs
     launch = work.launch[copies]
     start = np.concatenate([of_syncs.start[syncs], call_tree.start[launch]])
@@ -179,8 +179,8 @@ def _evidence(context: Context, copies: Int, syncs: Int, alone: float) -> str:
     )
 
 
-def _size(context: Context, copies: Int) -> str:
-    """A phrase of the bytes of some copies and their rate, "" where they are unknown."""
+def _size(context: Context, copies: DeviceEventIndex) -> str:
+    """Phrase of the bytes and rate of some copies, "" where unknown."""
     moved, time = bytes_of(context)[copies], context.analysis.device_events.duration[copies].sum()
     if (moved < 0).any() or not time:
         return ""

@@ -1,4 +1,4 @@
-"""What the devices of a trace can do, by their compute capability or else by their names."""
+"""Abilities of the devices, by their compute capability or else their names."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Inputs = list[tuple[list[Any], str]]
 
 
 def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) -> Bool:
-    """Which of some call tree rows have inputs that pass a test, run once for equal inputs.
+    """Whether the inputs of each of some rows pass a test. It is run once for equal inputs.
 
     Rows without recorded shapes and types do not pass.
     """

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 
 _BYTES = {
@@ -15,10 +15,10 @@ _BYTES = {
     **dict.fromkeys(("half", "bfloat16", "short"), 2),
     **dict.fromkeys(("bool", "byte", "char"), 1),
 }
-"""Bytes of an element by the type's name in lower case; those of 8 bits begin with float8."""
+"""Bytes of an element by the type's lower-case name. Those of 8 bits begin with float8."""
 
 
-def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
+def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
     """Collectives of several ranks whose name fits, in steps that count.
 
     Returns:
@@ -40,7 +40,7 @@ def collectives(context: Context, pattern: str = "") -> tuple[Int, Int]:
     return row[counted], size[counted]
 
 
-def transfers_of(context: Context, rows: Int) -> Bool:
+def transfers_of(context: Context, rows: TreeRow) -> Bool:
     """Communication that some collectives (call tree rows) launched, shape (d,)."""
     asked = np.zeros(len(context.call_tree), bool)
     asked[rows] = True

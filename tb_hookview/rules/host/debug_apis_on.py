@@ -22,7 +22,7 @@ _NODES = 0.5
 """Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
 _LAUNCHES = 0.98
 _KERNELS = 50
-"""At least this number of kernels, and this part of them, must end before their launch returns."""
+"""Number and part of the kernels that must end before their launch returns."""
 
 
 def _explains(context: Context) -> Bool:

@@ -16,8 +16,6 @@ from tb_hookview.rules.engine.text import format_count, format_us
 
 _LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 _SHARE = 0.02
-_SET_UP_NS = 1_000_000
-"""Where no steps are marked, longer gaps may be of what is done once, before and after."""
 _UNLISTED = (
     "Profilers do not list all kernels of every graph: where they are missing, a device looks idle "
     "that is not."
@@ -34,9 +32,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Gaps that end with a graph launched too late."""
-    gaps = context.gaps.of(Cause.LAUNCH)
-    if not context.steps.marked:
-        gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
+    gaps = context.gaps.in_steps(Cause.LAUNCH)
     gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.device_event[gaps]) == 1]
     time = context.gaps.us_per_step(gaps)
     if time > _SHARE * context.steps.duration_us > 0:
@@ -75,7 +71,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
 
 
 def _replayed(context: Context) -> Bool:
-    """Device events of a graph, by their launch or by the number of their graph, shape (d,)."""
+    """Device events of a graph, by launch or number of the graph, shape (d,)."""
     numbered = context.analysis.trace.events.graph[context.analysis.device_events.event] > 0
     launched = context.device_events.launched_by(context.rows.beginning(*_LAUNCHES))
     return np.asarray((numbered | launched) & (context.analysis.device_events.launch >= 0))

@@ -10,8 +10,9 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import GapIndex, Int
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
@@ -22,17 +23,10 @@ _SHALLOW = 2
 """Device events launched and not done, up to which a queue is shallow."""
 _GAPS = 10
 """Gaps a step; with fewer they are single delays, not the pace of the host."""
-_SET_UP_NS = 1_000_000
-"""Where no steps are marked, longer gaps may be of what is done once, before and after."""
-_NO_STEPS = (
-    "The trace marks no steps; gaps of more than 1 ms are left out, as they may be of its set-up."
-)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    gaps = context.gaps.of(Cause.LAUNCH)
-    if not context.steps.marked:
-        gaps = gaps[context.analysis.gaps.duration[gaps] <= _SET_UP_NS]
+    gaps = context.gaps.in_steps(Cause.LAUNCH)
     idle = context.gaps.us_per_step(gaps)
     if idle <= _SHARE * context.steps.duration_us or len(gaps) < _GAPS * len(context.steps):
         return
@@ -51,7 +45,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         count=len(gaps),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
-        caveats=() if context.steps.marked else (_NO_STEPS,),
+        caveats=() if context.steps.marked else (NO_STEPS,),
     )
 
 
@@ -68,8 +62,8 @@ def _depths(context: Context) -> Int:
     return np.concatenate(found)
 
 
-def _in_operators(context: Context, gaps: Int) -> float:
-    """Time of some gaps in which a launching thread was in an operator, microseconds a step."""
+def _in_operators(context: Context, gaps: GapIndex) -> float:
+    """Time of some gaps with a launching thread in an operator, microseconds a step."""
     call_tree, idle = context.call_tree, context.analysis.gaps
     rows = np.flatnonzero(context.rows.counted & (context.host.kind == EventCategory.OPERATOR))
     rows = rows[context.rows.on_training_thread(rows)]

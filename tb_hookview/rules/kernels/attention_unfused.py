@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_count, format_us
@@ -53,7 +53,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _chains(context: Context) -> Iterator[Int]:
+def _chains(context: Context) -> Iterator[TreeRow]:
     """Call tree rows of each chain, from the first product to the last."""
     row = _outermost(context) if context.rows.named(*_SOFTMAX).any() else np.zeros(0, np.int64)
     if not len(row):
@@ -69,7 +69,7 @@ def _chains(context: Context) -> Iterator[Int]:
         yield row[first[i] : last[i] + 1]
 
 
-def _outermost(context: Context) -> Int:
+def _outermost(context: Context) -> TreeRow:
     """Operators of torch that lie in no other, in the steps that count."""
     operator = (
         context.rows.beginning("aten::")
@@ -95,7 +95,7 @@ def _batched(context: Context) -> Bool:
 
 
 def _reach(place: Int, step: int, product: Bool, between: Bool) -> Int:
-    """The first product on one side of each softmax, with only `between` on the way; or -1."""
+    """First product on one side of each softmax, only `between` on the way; or -1."""
     found = np.full(len(place), -1, np.int64)
     open_ = np.ones(len(place), bool)
     for distance in range(1, _REACH + 1):

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_count, format_us
@@ -52,7 +52,7 @@ def _biases(context: Context) -> Bool:
     return np.asarray(adds & context.rows.named("aten::_convolution")[parent])
 
 
-def _following(context: Context, rows: Int) -> Int:
+def _following(context: Context, rows: TreeRow) -> TreeRow:
     """First operator after each row on its thread, the outermost one of that start.
 
     The counter of batches that a batch norm raises before all else is passed over. A row that

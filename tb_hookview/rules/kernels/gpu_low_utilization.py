@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import GapIndex
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_us
 
@@ -18,17 +19,11 @@ _NOT_COUNTED = (Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)
 kernels are missing from a trace, those of a CUDA graph for instance."""
 _LITTLE = 10
 """Device events a step; a trace with no more is a snippet."""
-_LONG_NS = 1_000_000
-_NO_STEPS = (
-    "The trace marks no steps; gaps of more than 1 ms are left out, as they may be of its set-up.",
-)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
     length = context.analysis.gaps.duration
-    gaps = context.gaps.of(*(cause for cause in Cause if cause not in _NOT_COUNTED))
-    if not context.steps.marked:
-        gaps = gaps[length[gaps] <= _LONG_NS]
+    gaps = context.gaps.in_steps(*(cause for cause in Cause if cause not in _NOT_COUNTED))
     busy, idle = context.steps.busy_us or 0.0, context.steps.us_per_step(length[gaps].sum())
     little = np.count_nonzero(context.device_events.counted) <= _LITTLE * len(context.steps)
     if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):
@@ -43,12 +38,12 @@ def _find(context: Context) -> Iterator[Occurrence]:
         count=len(context.steps),
         gaps=gaps,
         claims_gain=False,
-        caveats=() if context.steps.marked else _NO_STEPS,
+        caveats=() if context.steps.marked else (NO_STEPS,),
         latent="all of that idle time is in the cost of other findings",
     )
 
 
-def _by_cause(context: Context, gaps: Int) -> str:
+def _by_cause(context: Context, gaps: GapIndex) -> str:
     table = context.analysis.gaps
     total = np.bincount(table.cause[gaps], weights=table.duration[gaps], minlength=len(Cause))
     return ", ".join(

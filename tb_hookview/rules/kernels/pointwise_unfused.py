@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_us
@@ -61,8 +61,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _longest(chain: Int, length: Int) -> Bool:
-    """Which kernel of each chain is its longest: one of each."""
+def _longest(chain: Int, length: Nanoseconds) -> Bool:
+    """Whether each kernel is the longest of its chain, one of each."""
     order = np.lexsort((length, chain))
     last = np.ones(len(chain), bool)
     last[:-1] = chain[order][1:] != chain[order][:-1]
@@ -71,8 +71,8 @@ def _longest(chain: Int, length: Int) -> Bool:
     return found
 
 
-def _chains(context: Context, wanted: Bool) -> tuple[Int, Int]:
-    """Rows of device events in chains of wanted ones, and the number of the chain each is in."""
+def _chains(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Int]:
+    """Device events in chains of wanted ones, and the chain of each."""
     work = context.analysis.device_events
     stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
     counted = np.flatnonzero(context.device_events.counted)

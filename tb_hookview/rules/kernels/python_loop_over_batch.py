@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, StringIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_us
@@ -27,15 +27,15 @@ _SOON = 3
 class _Siblings(NamedTuple):
     """Operators and annotations, ordered by what is around them and by start."""
 
-    row: Int
+    row: TreeRow
     around: Int
     """Equal for rows of the same parent, or of the same thread without one."""
-    name: Int
+    name: StringIndex
 
 
 class _Loop(NamedTuple):
     first: int
-    """Call tree rows of its first operator and of the first one after its last whole turn."""
+    """Rows of its first operator and of the one after its last turn."""
     end: int
     repeats: int
 

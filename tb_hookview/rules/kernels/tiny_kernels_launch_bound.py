@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import asof, median
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import DeviceEventIndex, Nanoseconds
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_us
@@ -52,8 +52,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _kernels(context: Context) -> tuple[Int, Int]:
-    """Kernels launched one by one, and how long the host took from the launch before to theirs."""
+def _kernels(context: Context) -> tuple[DeviceEventIndex, Nanoseconds]:
+    """Kernels launched one by one, and the time since the launch before theirs."""
     work, call_tree = context.analysis.device_events, context.call_tree
     events = context.analysis.trace.events
     known = (

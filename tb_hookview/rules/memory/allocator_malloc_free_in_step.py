@@ -10,7 +10,7 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -47,7 +47,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         )
 
 
-def _evidence(context: Context, rows: Int) -> str:
+def _evidence(context: Context, rows: TreeRow) -> str:
     call_tree = context.call_tree
     freeing = int(context.rows.matching(_FREES)[rows].sum())
     steps = unique(context.analysis.steps.at(call_tree.start[rows]))
@@ -69,8 +69,8 @@ def _evidence(context: Context, rows: Int) -> str:
     return calls
 
 
-def _retries(context: Context, rows: Int) -> int:
-    """How often the call after one that frees memory allocates some, in the same operator."""
+def _retries(context: Context, rows: TreeRow) -> int:
+    """Number of calls that free memory before one that allocates, in one operator."""
     if not len(rows):
         return 0
     frees, operator = context.rows.matching(_FREES)[rows], context.rows.operator_of(rows)

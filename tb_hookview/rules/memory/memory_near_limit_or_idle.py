@@ -1,4 +1,4 @@
-"""How much of a device's memory torch's allocator holds."""
+"""Part of a device's memory that torch's allocator holds."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import unique_inverse
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool, DeviceEventIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_us
@@ -63,7 +63,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _operators(context: Context, found: Int) -> str:
+def _operators(context: Context, found: DeviceEventIndex) -> str:
     """The operators of some kernels (rows of device events), most expensive first."""
     work = context.analysis.device_events
     operator = context.rows.operator_of(work.launch[found])

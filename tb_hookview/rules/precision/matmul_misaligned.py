@@ -1,4 +1,4 @@
-"""Matrix products on tensor cores whose sizes are no multiples of what these load at once."""
+"""Matrix products on tensor cores whose sizes do not fit their loads."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _by_shape(context: Context) -> Bool:
-    """Kernels of products in half precision whose result has rows of an odd length, shape (d,)."""
+    """Kernels of half-precision products whose result has rows of odd length, shape (d,)."""
     if not all_have_tensor_cores(context):
         return np.zeros(len(context.device_events.counted), bool)
     odd = np.zeros(len(context.call_tree), bool)

@@ -1,4 +1,4 @@
-"""Clipping gradients by norm reads the norm: the caller does, or the check that it is finite."""
+"""Gradient clipping that reads the norm, in the caller or a check for finiteness."""
 
 from __future__ import annotations
 

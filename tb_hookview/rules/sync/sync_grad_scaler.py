@@ -16,7 +16,7 @@ _MOVES = ("aten::to", "aten::_to_copy")
 
 
 def _explains(context: Context) -> Bool:
-    """The last read before a step that followed a check, or before the update where it was skipped.
+    """The last read between a check and its step, or the update if skipped.
 
     A read after the update is left to others: it may be of the scale, and is as often of the loss.
     """

@@ -1,4 +1,4 @@
-"""Indices that come from the host, and bounds of a slice that come from the device."""
+"""Indices from the host, and bounds of slices from the device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INDEXING = ("aten::index", "aten::index_put_", "aten::index_put", "aten::_index
 _SLICES = ("aten::slice", "aten::select", "aten::narrow")
 _READS = ("aten::item", "aten::_local_scalar_dense")
 _AT_ONCE_NS = 10_000
-"""torch slices within this time after it read the bound; a next line of Python takes longer."""
+"""Time after a read of a bound within which torch slices; Python takes longer."""
 
 
 def _explains(context: Context) -> Bool:
@@ -32,7 +32,7 @@ def _uploads(context: Context) -> Bool:
 
 
 def _bounds(context: Context) -> Bool:
-    """Values read in a module's call (in any place, without modules), and sliced by at once."""
+    """Values read in a module's call, if any, and sliced by at once."""
     syncs, call_tree = context.syncs, context.call_tree
     read = syncs.outermost("|".join(_READS))
     following = syncs.after(read, *_READS)

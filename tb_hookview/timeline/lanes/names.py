@@ -8,11 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.schema import Phase
-
-ROOT = "(root)"
-"""Name of the root module, whose path is empty."""
-
+from tb_hookview.schema import Phase, module_label
 
 LONGEST_LABEL = 256
 """Most characters of a name in a list; the event's detail has all of them."""
@@ -31,7 +27,7 @@ class LaneNames:
     """
 
     def __init__(self, analysis: Analysis) -> None:
-        paths = [path or ROOT for path in analysis.modules.path]
+        paths = [module_label(path) for path in analysis.modules.path]
         groups = (
             analysis.trace.strings.texts,
             analysis.steps.name,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tb_hookview.errors import UsageError
-from tb_hookview.schema import Coverage, ReportData, Sync, own_syncs
+from tb_hookview.schema import Coverage, ReportData, Sync, module_label, own_syncs
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
     part = work.device_us if report.coverage.measure == "device" else work.host_us
     counted = [sync for sync in own_syncs(report.syncs) if _is_below(sync.module, path)]
     counted = [sync for sync in counted if sync.phase == "backward"]
-    name = f"backward of {path or '(root)'}"
+    name = f"backward of {module_label(path)}"
     return _outcome(name, 100 * (part or 0.0) / whole, limit, " %", counted)
 
 

@@ -1,4 +1,4 @@
-"""Which trace a query names. Names are looked up in the list of runs; none becomes a path."""
+"""The trace that a query names. Names are looked up in the list of runs; none becomes a path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Named = TypeVar("Named")
 
 
 class RunList:
-    """The runs of a log directory, a run folder or a single trace file; None has no runs."""
+    """Runs of a log directory, run folder or trace file; none for None."""
 
     def __init__(self, logdir: Path | None) -> None:
         self._logdir = logdir

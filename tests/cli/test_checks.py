@@ -8,7 +8,7 @@ import grid
 import pytest
 
 from tb_hookview import markers
-from tb_hookview.cli import limits
+from tb_hookview.cli import checks
 from tb_hookview.loading import analyze
 from tb_hookview.schema import ReportData
 
@@ -31,7 +31,7 @@ def test_idle_time_is_a_share_of_all_devices(tmp_path: Path, limit: float, holds
         gpu kernel [k device=0                        ]
         gpu kernel                                     [k device=1]
         """
-    found = limits.idle_percent(report(tmp_path, picture), limit)
+    found = checks.idle_percent(report(tmp_path, picture), limit)
     assert (found.value, found.holds) == (50, holds)
 
 
@@ -43,6 +43,6 @@ def test_a_number_that_begins_alike_is_another_module(tmp_path: Path) -> None:
         auto ops                              [mm' seq=2 F=1    ][mm' seq=1 F=1    ]
         auto calls                               [wait ]            [wait]
         """
-    found = limits.module_percent(report(tmp_path, picture), "blocks.1", 100)
+    found = checks.module_percent(report(tmp_path, picture), "blocks.1", 100)
     assert [sync.module for sync in found.syncs] == ["blocks.1"]
     assert found.value == 50
