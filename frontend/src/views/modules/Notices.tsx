@@ -9,7 +9,7 @@ export function HostNotice({ report }: { report: WireReport }): ReactElement {
   const why =
     report.trace.devices.length === 0
       ? "This trace holds no device"
-      : "This trace holds no device work in its backward";
+      : "This trace holds no device events in its backward";
   return <p className="notice">{why}: times are the host&rsquo;s.</p>;
 }
 

@@ -16,7 +16,7 @@ interface KernelListProps {
   by: number;
 }
 
-/** The device work of one direction by name, most expensive first. */
+/** The device events of one direction by name, most expensive first. */
 export function KernelList({ detail, side, scope, by }: KernelListProps): ReactElement {
   const rows = kernelRows(detail, side, scope);
   const [shown, more] = useMore(rows);
