@@ -1,12 +1,11 @@
 import { gzipSync } from "node:zlib";
-import { AxeBuilder } from "@axe-core/playwright";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { VIEWS } from "../src/address/place";
 import { PALETTES } from "../src/theme/colours";
 import { open, type Watched } from "./browser";
-import { browser, server, serving } from "./scene";
+import { browser, seriousFaults, server, serving } from "./scene";
 
 /** The first page's script, compressed. */
 const MOST_SCRIPT_BYTES = 300_000;
@@ -29,14 +28,6 @@ const PAGES: [name: string, hash: string, ready: string][] = [
   ["an error", "#/backward?run=broken", "[role=alert]"],
 ];
 
-/** Every serious fault that axe finds, with the elements concerned. */
-async function violations(page: Page): Promise<string[]> {
-  const { violations: found } = await new AxeBuilder({ page }).analyze();
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
-}
-
 describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
   test.each(PAGES)(
     "%s: the mode's colours, no serious fault found by axe",
@@ -50,7 +41,7 @@ describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
       const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       const [r, g, b] = [1, 3, 5].map((at) => parseInt(PALETTES[mode].page.slice(at, at + 2), 16));
       expect(background).toBe(`rgb(${String(r)}, ${String(g)}, ${String(b)})`);
-      expect(await violations(page)).toEqual([]);
+      expect(await seriousFaults(page)).toEqual([]);
       expect(faults).toEqual([]);
       await page.context().close();
     },
@@ -71,7 +62,7 @@ describe.each(VIEWS)("the view %s", (view) => {
     async (colorScheme) => {
       const { page, faults } = await openView(view, { colorScheme });
       expect(await page.locator(".navigation .current").count()).toBe(1);
-      expect(await violations(page)).toEqual([]);
+      expect(await seriousFaults(page)).toEqual([]);
       expect(faults).toEqual([]);
       await page.context().close();
     },
@@ -129,7 +120,7 @@ test("the note on coverage opens, without a serious fault", async () => {
   const { page } = await open(browser, `${server.url}#/backward?run=device`);
   await page.getByRole("button", { name: /attributed .* of .* backward/ }).click();
   await page.getByRole("dialog", { name: "Coverage and data quality" }).waitFor();
-  expect(await violations(page)).toEqual([]);
+  expect(await seriousFaults(page)).toEqual([]);
 });
 
 test("the mode follows the system while the page is open", async () => {

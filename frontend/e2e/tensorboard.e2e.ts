@@ -30,7 +30,7 @@ test("inside TensorBoard the page shows, and follows its dark mode", async () =>
   const inside = frame(page);
   await inside.getByRole("region", { name: "Steps" }).waitFor();
   await inside.getByRole("link", { name: "Syncs" }).click();
-  await inside.getByText("The trace holds no device work in these steps").waitFor();
+  await inside.getByText("The trace holds no device events in these steps").waitFor();
   const address = await inside.locator("html").evaluate(() => window.location.href);
   expect(address).toContain("/data/plugin_entry.html?name=hookview#/syncs");
   const mode = (): Promise<string | null> => inside.locator("html").getAttribute("data-mode");

@@ -1,42 +1,18 @@
 import { useEffect, useMemo, type ReactElement } from "react";
 
 import { chooseTrace, type Choice } from "../address/chooseTrace";
-import type { View } from "../address/place";
 import type { Target } from "../api/request";
-import type { WireReport, WireRuns } from "../api/types";
+import type { WireRuns } from "../api/types";
 import { readStored, store } from "../components/browser";
 import { usePlace } from "../parts/services";
 import { ErrorCard } from "../parts/states";
-import { modulesTitle } from "../report/measures";
 import { clip } from "../text/formats";
-import { CompareView } from "../views/compare/CompareView";
-import { FindingsView } from "../views/findings/FindingsView";
-import { ModulesView } from "../views/modules/ModulesView";
-import { SummaryView } from "../views/summary/SummaryView";
-import { SyncsView } from "../views/syncs/SyncsView";
-import { TimelineView } from "../views/timeline/TimelineView";
 import { Navigation } from "./Navigation";
 import { Empty, LeftOut, Missing } from "./NoTrace";
 import { Refresh, useRuns, type Runs } from "./Refresh";
 import { TopBar } from "./TopBar";
 import { TraceContent, useReports } from "./TraceContent";
-
-interface PageProps {
-  report: WireReport;
-  target: Target;
-  /** Of all steps, whatever step is shown. */
-  whole: WireReport;
-  listed: WireRuns;
-}
-
-const PAGES: Readonly<Record<View, (props: PageProps) => ReactElement>> = {
-  summary: SummaryView,
-  backward: ModulesView,
-  syncs: SyncsView,
-  timeline: TimelineView,
-  findings: FindingsView,
-  compare: CompareView,
-};
+import { VIEW_ENTRIES } from "./views";
 
 export function App(): ReactElement {
   const [place] = usePlace();
@@ -71,20 +47,19 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
   }, [run]);
   const reports = useReports(target, `${modified} ${bytes}`);
   const { whole, shown } = reports;
-  const title = modulesTitle(whole);
-  usePageTitle(pageTitle(place.view === "backward" ? title : place.view, run));
-  const Page = PAGES[place.view];
+  const { title, component: View } = VIEW_ENTRIES[place.view];
+  usePageTitle(pageTitle(title(whole), run));
   return (
     <div className="page">
       <TopBar listed={listed} choice={choice} whole={whole} shown={shown}>
         <Refresh runs={runs} shown={{ run, worker, trace }} />
         <LeftOut listed={listed} />
       </TopBar>
-      <Navigation report={shown} title={title} />
+      <Navigation report={shown} whole={whole} />
       <main className="content">
         <TraceContent reports={reports} target={target} trace={choice.trace}>
           {(report) => (
-            <Page
+            <View
               key={`${run}\n${worker}\n${trace}\n${place.view}`}
               report={report}
               target={target}
@@ -109,9 +84,8 @@ const MOST = 80;
 
 /** The page's title, for tabs and history: which view of which run. */
 function pageTitle(view: string, run: string): string {
-  const name = view.charAt(0).toUpperCase() + view.slice(1);
   // A run's writing direction is isolated.
-  return `${name} · \u2068${clip(run, MOST)}\u2069 · HookView`;
+  return `${view} · \u2068${clip(run, MOST)}\u2069 · HookView`;
 }
 
 const RUN = "run";

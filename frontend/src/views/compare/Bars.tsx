@@ -41,7 +41,9 @@ export function Bars({ comparison }: { comparison: WireComparison }): ReactEleme
             What the device does <span className="muted">busy, and idle by cause</span>
           </h2>
           {parts === null ? (
-            <p className="muted">A side holds no device work, so there is no device to compare.</p>
+            <p className="muted">
+              A side holds no device events, so there is no device to compare.
+            </p>
           ) : (
             <Legend
               entries={worthAWord(parts, longest).map((part) => ({

@@ -14,7 +14,7 @@ interface TableChoiceProps {
 const TITLES = {
   modules: "Modules",
   syncs: "Syncs",
-  kernels: "Device work",
+  kernels: "Device events",
   findings: "Findings",
 } as const;
 

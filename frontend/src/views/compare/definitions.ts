@@ -35,7 +35,7 @@ export const COMPARE_DEFINITIONS = {
     "A module of either side: found again by path, else by class and place.",
   ),
   sync: define("cause and call site", "Syncs of one cause at one call site."),
-  kernel: define("kernel", "Device work of one name."),
+  kernel: define("kernel", "Device events of one name."),
   finding: define("finding", "What costs time, and where."),
   status: define("status", "Appeared, vanished, moved to another place, changed, or the same."),
   before: define("before", "A step's mean on the side before.", "us"),

@@ -1,8 +1,9 @@
-import { useState, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
 import { inTimeline } from "../../address/links";
 import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
+import { useMore } from "../../components/more";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { SyncRow } from "../../report/syncs";
 import { counted, duration, instant, NOTHING } from "../../text/formats";
@@ -18,9 +19,8 @@ interface ExamplesProps {
 
 /** Where it was seen: each leads to the timeline, a sync to its chain as well. */
 export function Examples({ report, row }: ExamplesProps): ReactElement {
-  const [all, setAll] = useState(false);
   const { finding, examples } = row;
-  const shown = all ? examples : examples.slice(0, FIRST);
+  const [shown, more] = useMore(examples, FIRST);
   return (
     <section aria-label="Examples">
       <h3>
@@ -72,18 +72,7 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
           </tbody>
         </table>
       )}
-      {examples.length > FIRST && (
-        <button
-          type="button"
-          className="quiet"
-          aria-expanded={all}
-          onClick={() => {
-            setAll(!all);
-          }}
-        >
-          {all ? `Show ${FIRST}` : `Show all ${examples.length}`}
-        </button>
-      )}
+      {more}
     </section>
   );
 }

@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { WireReport, WireRule } from "../../api/types";
 import { Figure } from "../../components/Figure";
-import { countedStep } from "../../report/findings";
+import { countedNote, countedStep } from "../../report/findings";
 import { tallyOf } from "../../report/syncs";
 import { count, durationParts, percent } from "../../text/formats";
 import { FINDING_DEFINITIONS as D } from "./definitions";
@@ -39,12 +39,7 @@ export function FindingFigures({ report, rows, rules }: FindingFiguresProps): Re
           mostExpensive?.costShare == null ? "" : `${percent(mostExpensive.costShare)} of the step`
         }
       />
-      <Figure
-        definition={D.step}
-        number={step}
-        unit={stepUnit}
-        note={report.steps.length > 1 ? "mean without the first" : ""}
-      />
+      <Figure definition={D.step} number={step} unit={stepUnit} note={countedNote(report)} />
     </dl>
   );
 }

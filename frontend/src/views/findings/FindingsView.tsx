@@ -103,7 +103,7 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
       </p>
       {!busy && (
         <p>
-          The trace holds no device work, which most rules are about. Record on a device, with{" "}
+          The trace holds no device events, which most rules are about. Record on a device, with{" "}
           <code>ProfilerActivity.CUDA</code> or the one of your device among the activities.
         </p>
       )}

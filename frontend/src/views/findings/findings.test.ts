@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { WireFinding, WireReport, WireRule } from "../../api/types";
 import {
+  countedNote,
   countedStep,
   findingsOfModule,
   findingsOfSync,
@@ -98,6 +99,8 @@ test("costs are shares of the steps that count", () => {
   expect(countedStep(several())).toBe(200);
   expect(countedStep(report())).toBe(100);
   expect(countedStep(report({ steps: [] }))).toBeNull();
+  expect(countedNote(several())).toBe("mean of 2 of 3 steps");
+  expect(countedNote(report())).toBe("");
   const [, b, c] = findingRows(several()) as [FindingRow, FindingRow, FindingRow];
   expect([b.costShare, b.gainShare]).toEqual([0.02, 0.015]);
   expect([c.costShare, c.gainShare]).toEqual([0.1, null]);

@@ -1,10 +1,9 @@
 import type { ReactElement } from "react";
 
 import { Name } from "../../components/Name";
+import { TreeCell } from "../../components/table/TreeCell";
 import type { ModuleNumbers } from "./moduleNumbers";
 import { classText, type ModuleNode } from "./moduleTree";
-
-const INDENT = 16;
 
 interface ModuleCellProps {
   row: ModuleRow;
@@ -14,25 +13,20 @@ interface ModuleCellProps {
   onFold: (index: number, open: boolean) => void;
 }
 
-/** Fold mark, tail of the path, class. The keyboard folds with the arrows, so the mark is no stop. */
+/** Fold mark, tail of the path, class. */
 export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps): ReactElement {
   const { node, open } = row;
   return (
-    <span className="module-cell" style={{ paddingInlineStart: node.depth * INDENT }}>
-      <span
-        className={`fold ${open === null ? "none" : ""}`}
-        aria-hidden="true"
-        onClick={(event) => {
-          if (open === null) return;
-          event.stopPropagation();
-          onFold(node.index, !open);
-        }}
-      >
-        {open === null ? "" : open ? "▼" : "▶"}
-      </span>
+    <TreeCell
+      depth={node.depth}
+      open={open}
+      onFold={(unfold) => {
+        onFold(node.index, unfold);
+      }}
+    >
       <Name text={node.label} className="code" mark={search} />
       {!classless && <Name text={classText(node)} className="muted" mark={search} />}
-    </span>
+    </TreeCell>
   );
 }
 

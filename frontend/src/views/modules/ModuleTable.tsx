@@ -152,7 +152,7 @@ function cellsOf({
   const reasons = whyNot(report, chosen, by);
   return {
     module: (
-      <span className="module-cell" title={reasons}>
+      <span className="tree-cell" title={reasons}>
         <span className="fold none" />
         <span className="code">not attributed</span>
         <span className="muted name">{reasons}</span>

@@ -55,7 +55,7 @@ export function ModulesView({ report, target }: ModulesViewProps): ReactElement 
           report={report}
           target={target}
           modules={modules}
-          kernels={kernels.state}
+          kernels={kernels}
         />
       </div>
       {selected === null && picked !== null && (
@@ -76,7 +76,7 @@ export function ModulesView({ report, target }: ModulesViewProps): ReactElement 
 
 interface RowsProps extends ModulesViewProps {
   modules: Modules;
-  kernels: KernelSearch["state"];
+  kernels: KernelSearch;
 }
 
 /** Picture and table, bound together; folds are of one tree. */

@@ -1,16 +1,15 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { Name } from "../../components/Name";
 import { RecordSnippet } from "../../parts/states";
-import { count, duration } from "../../text/formats";
+import { NodeTable } from "./NodeTable";
 
 /** Said wherever host time stands in for device time. */
 export function HostNotice({ report }: { report: WireReport }): ReactElement {
   const why =
     report.trace.devices.length === 0
       ? "This trace holds no device"
-      : "This trace holds no device work in its backward";
+      : "This trace holds no device events in its backward";
   return <p className="notice">{why}: times are the host&rsquo;s.</p>;
 }
 
@@ -24,13 +23,11 @@ export function NoBackward(): ReactElement {
   );
 }
 
-const MOST_NODES = 8;
-
 /** A trace without module names still has its autograd nodes. */
 export function NoModules({ report }: { report: WireReport }): ReactElement {
-  const mostExpensive = [...report.nodes]
-    .sort((a, b) => (b.device_us ?? b.host_us) - (a.device_us ?? a.host_us))
-    .slice(0, MOST_NODES);
+  const mostExpensive = report.nodes
+    .map(({ name, count, host_us: host, device_us: device }) => ({ name, count, host, device }))
+    .sort((a, b) => (b.device ?? b.host) - (a.device ?? a.host));
   return (
     <section className="no-modules" aria-label="No modules">
       <div>
@@ -46,28 +43,7 @@ export function NoModules({ report }: { report: WireReport }): ReactElement {
       {mostExpensive.length > 0 && (
         <div>
           <h2>Most expensive autograd nodes</h2>
-          <table className="small-table">
-            <thead>
-              <tr>
-                <th scope="col">node</th>
-                <th scope="col">count</th>
-                <th scope="col">device</th>
-                <th scope="col">host</th>
-              </tr>
-            </thead>
-            <tbody>
-              {mostExpensive.map((node) => (
-                <tr key={node.id}>
-                  <th scope="row">
-                    <Name text={node.name} className="code" />
-                  </th>
-                  <td>{count(node.count)}</td>
-                  <td>{duration(node.device_us)}</td>
-                  <td>{duration(node.host_us)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <NodeTable rows={mostExpensive} />
         </div>
       )}
     </section>

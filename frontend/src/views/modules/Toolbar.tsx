@@ -4,13 +4,14 @@ import { MOST_TEXT } from "../../api/module";
 import type { Target } from "../../api/request";
 import { SearchBox } from "../../components/controls";
 import { useLoad, useServices } from "../../parts/services";
+import { count } from "../../text/formats";
 
 interface ToolbarProps {
   search: string;
   onSearch: (text: string) => void;
   /** Number of modules found, null without a search. */
   hits: number | null;
-  kernels: KernelSearch["state"];
+  kernels: Pick<KernelSearch, "state" | "omitted">;
   levels: number;
   onLevels: (levels: number) => void;
 }
@@ -49,10 +50,16 @@ export function Toolbar(props: ToolbarProps): ReactElement {
   );
 }
 
-function foundText({ hits, kernels }: ToolbarProps): string | null {
+/** How many modules were found, and how many more the answer about kernels leaves out. */
+export function foundText({
+  hits,
+  kernels,
+}: Pick<ToolbarProps, "hits" | "kernels">): string | null {
   if (hits === null) return null;
-  const more = { none: "", searching: ", looking at kernels…", done: "", failed: " by name only" };
-  return `${hits} found${more[kernels]}`;
+  const { state, omitted } = kernels;
+  const notes = { none: "", searching: ", looking at kernels…", done: "", failed: " by name only" };
+  const more = omitted > 0 ? `, ${count(omitted)} more not shown` : "";
+  return `${count(hits)} found${notes[state]}${more}`;
 }
 
 function LevelSelect({
@@ -85,6 +92,8 @@ const WAIT_MS = 150;
 /** Modules that launched kernels whose names hold the text. */
 export interface KernelSearch {
   paths: ReadonlySet<string>;
+  /** Modules found that `paths` leaves out. */
+  omitted: number;
   state: "none" | "searching" | "done" | "failed";
 }
 
@@ -107,9 +116,9 @@ export function useKernelSearch(target: Target, text: string): KernelSearch {
     [api, target, wanted, asks],
   );
   const answer = useLoad(load);
-  const found = answer.status === "ready" ? answer.value.paths : null;
-  const paths = useMemo(() => (found === null ? NONE : new Set(found)), [found]);
-  if (!asks) return { paths: NONE, state: "none" };
+  const found = answer.status === "ready" ? answer.value : null;
+  const paths = useMemo(() => (found === null ? NONE : new Set(found.paths)), [found]);
+  if (!asks) return { paths: NONE, omitted: 0, state: "none" };
   const state = { loading: "searching", ready: "done", error: "failed" } as const;
-  return { paths, state: state[answer.status] };
+  return { paths, omitted: found?.omitted ?? 0, state: state[answer.status] };
 }

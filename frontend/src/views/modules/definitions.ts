@@ -143,7 +143,7 @@ export const MODULE_PANEL_DEFINITIONS = {
     "Mean estimated occupancy of the kernels, by duration, as the profiler wrote it down.",
   ),
   kind: define("kind of work", "Device time by what its kernels do, from their names."),
-  kernel: define("kernels", "Device work by name, forward or backward, most expensive first."),
+  kernel: define("kernels", "Device events by name, forward or backward, most expensive first."),
   node: define(
     "autograd nodes",
     "Nodes of the backward graph by name; device time is this module's own work inside them.",

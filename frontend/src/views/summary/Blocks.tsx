@@ -37,12 +37,12 @@ export function Block({ title, note, from, children }: BlockProps): ReactElement
 
 export const TIMELINE = { view: "timeline", title: "Timeline" } as const;
 
-/** Device work by its kind. */
+/** Device events by their kind. */
 export function Kinds({ report }: { report: WireReport }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title="Device work by kind" note="a step" from={TIMELINE}>
+    <Block title="Device events by kind" note="a step" from={TIMELINE}>
       <ShareTable
         head={[T.kind, T.kindTime, T.kindShare]}
         rows={rows}
@@ -62,10 +62,10 @@ export function BreakdownBlock({ report }: { report: WireReport }): ReactElement
       <ShareTable
         head={[
           { title: "category", text: "The first of these that holds a moment has it." },
-          { title: "time", text: "Mean over the steps whose device work is in the trace." },
+          { title: "time", text: "Mean over the steps whose device events are in the trace." },
           {
             title: "share",
-            text: `Of a step of ${duration(whole)} that ends with its device work.`,
+            text: `Of a step of ${duration(whole)} that ends with its device events.`,
           },
         ]}
         rows={rows.filter(({ us }) => us > 0)}

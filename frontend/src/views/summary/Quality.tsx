@@ -68,7 +68,7 @@ export function DataQuality({ report }: { report: WireReport }): ReactElement {
         {omitted !== null && (
           <li>
             The table of kernels leaves out {count(omitted.names)} names,{" "}
-            {duration(omitted.total_us)} of device work.
+            {duration(omitted.total_us)} of device events.
           </li>
         )}
         {recorder?.own_share != null && (

@@ -76,7 +76,7 @@ function DeviceHead({ bar }: { bar: StepBars }): ReactElement {
       <div>
         <h2>What the device does</h2>
         <p className="muted">
-          This trace holds no device work, so there is no busy and idle time to show.
+          This trace holds no device events, so there is no busy and idle time to show.
         </p>
       </div>
     );

@@ -67,7 +67,7 @@ export function verdict(report: WireReport): string {
   const { step, busy, backward } = summaryFigures(report);
   if (step === null) return "This trace holds no step.";
   if (busy === null) {
-    return `A step takes ${duration(step)} on the host; the trace holds no device work.`;
+    return `A step takes ${duration(step)} on the host; the trace holds no device events.`;
   }
   const idle = 1 - busy;
   const pass = backward === null ? "There is no backward pass in these steps. " : "";

@@ -68,7 +68,7 @@ export const SUMMARY_TABLE_DEFINITIONS = {
   blocked: define("host blocked", "How long the host waited for the device in the module.", "us"),
   kind: define("kind of work", "What the kernels compute, from their names."),
   kindTime: define("device time", "Sum of the durations of this kind of work, a step.", "us"),
-  kindShare: define("share", "The same as a share of all device work.", "fraction"),
+  kindShare: define("share", "The same as a share of the time of all device events.", "fraction"),
   recorder: define(
     "recorder's share",
     "Estimated share of the steps that the recorder's own marks took.",

@@ -123,7 +123,7 @@ test("the verdict names what the device does not work for", () => {
   expect(verdict(report({ steps: [busy] }))).toBe(
     "The device is busy for 99.0% of a step; 100.0% of its work is matrix.",
   );
-  expect(verdict(noDevice)).toContain("the trace holds no device work");
+  expect(verdict(noDevice)).toContain("the trace holds no device events");
   expect(verdict(report({ steps: [] }))).toBe("This trace holds no step.");
   const forward = step("a", { backward_us: 0, idle });
   expect(verdict(report({ steps: [forward] }))).toContain("There is no backward pass");

@@ -42,7 +42,7 @@ export interface ShareRow<Key extends string = string> {
   readonly share: number | null;
 }
 
-/** Device work by its kind, most first. */
+/** Device events by their kind, most first. */
 export function kindRows(report: WireReport): ShareRow[] {
   const kinds = Object.entries(report.totals.device_us_by_kind);
   const whole = kinds.reduce((sum, [, us]) => sum + us, 0);

@@ -15,11 +15,11 @@ test("allocations are summed; idle time that none of them knows is not 0", () =>
   expect(otherStalls({ totals, allocations: [] })).toMatchObject({ calls: 0, idle: null });
 });
 
-test("without device work there is nothing to wait for", () => {
+test("without device events there is nothing to wait for", () => {
   const { totals } = report();
   const why = (busy: Record<string, number>): string =>
     whyNoSyncs({ totals: { ...totals, device_busy_us: busy } });
   expect(why({ 0: 5 })).toContain("never syncs");
-  expect(why({ 0: 0 })).toContain("no device work");
-  expect(why({})).toContain("no device work");
+  expect(why({ 0: 0 })).toContain("no device events");
+  expect(why({})).toContain("no device events");
 });

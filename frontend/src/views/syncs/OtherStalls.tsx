@@ -95,5 +95,5 @@ export function otherStalls(report: Pick<WireReport, "totals" | "allocations">):
 export function whyNoSyncs({ totals }: Pick<WireReport, "totals">): string {
   return Object.values(totals.device_busy_us).some((us) => us > 0)
     ? "The host never syncs with the device in these steps."
-    : "The trace holds no device work in these steps, so there is nothing to sync with.";
+    : "The trace holds no device events in these steps, so there is nothing to sync with.";
 }

@@ -79,7 +79,7 @@ function Amount({ definition, us, whole, className }: AmountProps): ReactElement
 /** The work that a sync was for. */
 export function WaitedFor({ sync }: SyncRow): ReactElement {
   const { waited_for: work } = sync;
-  if (work === null) return <p className="muted">No device work ended during the sync.</p>;
+  if (work === null) return <p className="muted">No device events ended during the sync.</p>;
   return (
     <div title={D.waitedFor.text}>
       <p className="muted">

@@ -3,6 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import type { WireReport, WireRule } from "../../api/types";
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
+import { TreeCell } from "../../components/table/TreeCell";
 import { stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted } from "../../report/syncs";
 import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
@@ -115,8 +116,6 @@ function shared(
   return <span className="muted">{different > 1 ? `${different} different` : NOTHING}</span>;
 }
 
-const INDENT = 16;
-
 interface SyncCellProps {
   node: SyncNode;
   /** null: a leaf. */
@@ -126,26 +125,18 @@ interface SyncCellProps {
   onFold: (id: string, open: boolean) => void;
 }
 
-/** Fold mark and name. The keyboard folds with the arrows, so the mark is no stop. */
 function SyncCell({ node, open, rules, search, onFold }: SyncCellProps): ReactElement {
   return (
-    <span
-      className="module-cell sync-cell"
-      style={{ paddingInlineStart: (node.level - 1) * INDENT }}
+    <TreeCell
+      depth={node.level - 1}
+      open={open}
+      onFold={(unfold) => {
+        onFold(node.id, unfold);
+      }}
+      className="sync-cell"
     >
-      <span
-        className={`fold ${open === null ? "none" : ""}`}
-        aria-hidden="true"
-        onClick={(event) => {
-          if (open === null) return;
-          event.stopPropagation();
-          onFold(node.id, !open);
-        }}
-      >
-        {open === null ? "" : open ? "▼" : "▶"}
-      </span>
       <What node={node} rules={rules} search={search} />
-    </span>
+    </TreeCell>
   );
 }
 

@@ -44,7 +44,7 @@ export const SYNC_FACT_DEFINITIONS = {
   ),
   waitedFor: define(
     "Waited for",
-    "The device work that took the longer part of the sync, or that ended last before it returned.",
+    "The device event that took the longer part of the sync, or that ended last before it returned.",
   ),
   strip: define(
     "when",

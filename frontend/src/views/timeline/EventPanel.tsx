@@ -56,7 +56,7 @@ function Facts({ event }: { event: WireEvent }): ReactElement {
         <Fact title="of it self">{duration(event.self_us)}</Fact>
       )}
       {event.device_us !== null && event.device_us > 0 && (
-        <Fact title="device work launched">{duration(event.device_us)}</Fact>
+        <Fact title="device time launched">{duration(event.device_us)}</Fact>
       )}
       <Fact title="start">{duration(event.start)}</Fact>
       <Fact title="step">{event.step === null ? NOTHING : <Name text={event.step} />}</Fact>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { causeText, partsOf, rankings } from "./range";
 
-test("rankings by kind, device work first; kinds without any are left out", () => {
+test("rankings by kind, device events first; kinds without any are left out", () => {
   const row = { measure: "device" as const, count: 1, total_us: 2, self_us: null };
   const top = [
     { ...row, kind: "host" as const, name: "aten::add" },

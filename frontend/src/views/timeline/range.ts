@@ -24,7 +24,7 @@ const TITLES = new Map<TopEntry["kind"], string>([
 /** Rows of each ranking on show. */
 const MOST_ROWS = 8;
 
-/** The most expensive names by kind; device work first, since that is what a sync waits for. */
+/** The most expensive names by kind; device events first, since that is what a sync waits for. */
 export function rankings(statistics: Pick<WireStatistics, "top" | "omitted">): Ranking[] {
   return [...TITLES].flatMap(([kind, title]) => {
     const all = statistics.top.filter((row) => row.kind === kind);

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../../api/types";
+import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
 import { PlaceLink } from "../../../parts/PlaceLink";
@@ -11,7 +12,6 @@ import { MODULE_DEFINITIONS as D, timeDefinitions } from "../definitions";
 import { groupMembers } from "../groups";
 import type { ModuleNumbers } from "../moduleNumbers";
 import type { Modules } from "../useModules";
-import { useMore } from "./lists";
 
 interface GroupPanelProps {
   report: WireReport;

@@ -1,9 +1,11 @@
-import { useState, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
 import type { WireModuleDetail } from "../../../api/types";
+import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
 import { count, counted, duration, percent } from "../../../text/formats";
+import { NodeTable } from "../NodeTable";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { amountOf, kernelRows, nodeRows, type Scope, type Side } from "./moduleDetail";
 
@@ -14,7 +16,7 @@ interface KernelListProps {
   by: number;
 }
 
-/** The device work of one direction by name, most expensive first. */
+/** The device events of one direction by name, most expensive first. */
 export function KernelList({ detail, side, scope, by }: KernelListProps): ReactElement {
   const rows = kernelRows(detail, side, scope);
   const [shown, more] = useMore(rows);
@@ -63,7 +65,6 @@ interface NodeListProps {
 /** What autograd ran for the module, by name. */
 export function NodeList({ detail, scope, by }: NodeListProps): ReactElement | null {
   const rows = nodeRows(detail.nodes, scope);
-  const [shown, more] = useMore(rows);
   const { nodes_omitted: omitted } = detail;
   if (detail.nodes.length === 0) return null;
   return (
@@ -71,54 +72,9 @@ export function NodeList({ detail, scope, by }: NodeListProps): ReactElement | n
       <h3>
         <Term text={D.node.text}>Autograd nodes</Term>
       </h3>
-      <table className="small-table nodes">
-        <thead>
-          <tr>
-            <th scope="col">name</th>
-            <th scope="col">count</th>
-            <th scope="col">device</th>
-            <th scope="col">host</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((row) => (
-            <tr key={row.name}>
-              <th scope="row">
-                <Name text={row.name.replace("torch::autograd::", "")} className="code" />
-              </th>
-              <td>{count(row.count / by)}</td>
-              <td>{duration(row.device === null ? null : row.device / by)}</td>
-              <td>{duration(row.host / by)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <NodeTable rows={rows} by={by} />
       {rows.length === 0 && <p className="muted">None of its own.</p>}
-      {more}
       {omitted !== null && <p className="muted">{counted(omitted.names, "more name")} left out.</p>}
     </section>
   );
-}
-
-const FIRST = 8;
-
-/** The first rows of a list, and a button that shows the others; null where these are all. */
-export function useMore<Row>(
-  rows: readonly Row[],
-): [shown: readonly Row[], more: ReactElement | null] {
-  const [all, setAll] = useState(false);
-  if (rows.length <= FIRST) return [rows, null];
-  const more = (
-    <button
-      type="button"
-      className="link"
-      aria-expanded={all}
-      onClick={() => {
-        setAll(!all);
-      }}
-    >
-      {all ? `Show ${FIRST}` : `Show all ${count(rows.length)}`}
-    </button>
-  );
-  return [all ? rows : rows.slice(0, FIRST), more];
 }

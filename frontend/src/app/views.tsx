@@ -1,0 +1,76 @@
+import type { ReactElement } from "react";
+
+import type { View } from "../address/place";
+import type { Target } from "../api/request";
+import type { WireReport, WireRuns } from "../api/types";
+import { headline } from "../report/headline";
+import { modulesTitle, stepsLength } from "../report/measures";
+import { avoidable, isHighlighted } from "../report/syncs";
+import { count, NOTHING } from "../text/formats";
+import compare from "../views/compare/compare.css?inline";
+import { CompareView } from "../views/compare/CompareView";
+import findings from "../views/findings/findings.css?inline";
+import { FindingsView } from "../views/findings/FindingsView";
+import modules from "../views/modules/modules.css?inline";
+import { ModulesView } from "../views/modules/ModulesView";
+import summary from "../views/summary/summary.css?inline";
+import { SummaryView } from "../views/summary/SummaryView";
+import syncs from "../views/syncs/syncs.css?inline";
+import { SyncsView } from "../views/syncs/SyncsView";
+import timeline from "../views/timeline/timeline.css?inline";
+import { TimelineView } from "../views/timeline/TimelineView";
+
+interface ViewProps {
+  report: WireReport;
+  target: Target;
+  /** Of all steps, whatever step is shown. */
+  whole: WireReport;
+  listed: WireRuns;
+}
+
+/** The one number that says whether to go to a view. */
+interface Badge {
+  text: string;
+  /** Whether it deserves a look. */
+  look?: boolean;
+}
+
+interface ViewEntry {
+  /** Given the report of all steps, null until it is there. */
+  title: (whole: WireReport | null) => string;
+  component: (props: ViewProps) => ReactElement;
+  style: string;
+  badge?: (report: WireReport, whole: WireReport) => Badge;
+}
+
+/** Every view; `VIEWS` of `address/place.ts` says their order. */
+export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
+  summary: { title: () => "Summary", component: SummaryView, style: summary },
+  backward: {
+    title: modulesTitle,
+    component: ModulesView,
+    style: modules,
+    badge: modulesBadge,
+  },
+  syncs: { title: () => "Syncs", component: SyncsView, style: syncs, badge: syncsBadge },
+  timeline: { title: () => "Timeline", component: TimelineView, style: timeline },
+  findings: {
+    title: () => "Findings",
+    component: FindingsView,
+    style: findings,
+    badge: (report) => ({ text: count(report.findings.length) }),
+  },
+  compare: { title: () => "Compare", component: CompareView, style: compare },
+};
+
+/** The share of the backward pass in a step; without a backward pass, the number of modules. */
+function modulesBadge(report: WireReport, whole: WireReport): Badge {
+  if (modulesTitle(whole) === "Modules") return { text: count(report.modules.length) };
+  const share = headline(report, "mean").stepShare;
+  return { text: share === null ? NOTHING : `${Math.round(share * 100)}%` };
+}
+
+function syncsBadge(report: WireReport): Badge {
+  const blocked = avoidable(report.syncs).reduce((sum, sync) => sum + sync.duration_us, 0);
+  return { text: count(report.syncs.length), look: isHighlighted(blocked, stepsLength(report)) };
+}
