@@ -81,8 +81,8 @@ def test_of_two_that_end_together_the_later_was_last(tmp_path: Path) -> None:
 
 
 LAUNCHES = """
-    main calls  [launch corr=1]           [launch corr=2]   [launch corr=3] [launch corr=4]
-    gpu  kernel     [a corr=1    ]              [b corr=2   ]                  [c corr=3 ][d corr=4]
+    main calls  [launch corr=1]      [launch corr=2]       [launch corr=3][launch corr=4]
+    gpu  kernel     [a corr=1    ]         [b corr=2   ]      [c corr=3                 ][d corr=4]
     """
 
 
