@@ -86,12 +86,12 @@ LAUNCHES = """
     """
 
 
-@pytest.mark.parametrize("shift", [0, -1012], ids=["later", "the first launch at time 0"])
+@pytest.mark.parametrize("shift", [0, -1033], ids=["later", "the second launch at time 0"])
 def test_the_latency_is_the_median_onto_an_idle_device(tmp_path: Path, shift: int) -> None:
-    """After 4, 6 and 3 us; the last was launched while the device was busy."""
+    """After 6 and 3 us: before the first nothing is known, and at the last the device was busy."""
     timing = timing_of(tmp_path, LAUNCHES, shift=shift)
-    assert timing.launch_start[0] == (1012 + shift) * 1000
-    assert timing.launch_latency == 4000
+    assert timing.launch_start[1] == (1033 + shift) * 1000
+    assert timing.launch_latency == 4500
 
 
 def test_a_kernel_that_begins_with_its_launch_has_no_latency(tmp_path: Path) -> None:
