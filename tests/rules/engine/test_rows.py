@@ -238,6 +238,20 @@ def test_device_events_by_launch_and_kind(context: Context) -> None:
     assert events(context, device.named("k1", copy)) == ["k1", copy]
 
 
+def test_an_event_is_of_the_step_that_launched_it(tmp_path: Path) -> None:
+    """Its call is the first row of the trace; one of unknown launch is of the step it begins in."""
+    picture = """
+        main  notes [s1             ][s2             ][s3             ]
+        main  calls [launch corr=1]    [launch corr=2]   [launch corr=3]
+        gpu   kernel                  [k1 corr=1]         [k3 corr=3] [k9 corr=9]
+        """
+    context = context_of(tmp_path, picture)
+    device = context.device_events
+    assert context.analysis.device_events.launch.tolist() == [0, 2, -1]
+    assert events(context, device.counted) == ["k3", "k9"]
+    assert events(context, device.launched_by(context.rows.named(NAMES["launch"]))) == ["k1", "k3"]
+
+
 def test_time_of_device_events(context: Context) -> None:
     """`k2` takes 11 of the step's 20 us; `k1` is of a step that does not count."""
     device = context.device_events
