@@ -54,8 +54,6 @@ SyncIndex: TypeAlias = NDArray[np.int64]
 """Index into `Syncs`."""
 StepIndex: TypeAlias = NDArray[np.int64]
 """Index into `Steps`."""
-GapIndex: TypeAlias = NDArray[np.int64]
-"""Index into `Gaps`."""
 DeviceNumber: TypeAlias = NDArray[np.int64]
 """Devices as the trace numbers them."""
 

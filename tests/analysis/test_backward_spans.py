@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import grid
 import numpy as np
 import pytest
 
-from tb_hookview.analysis.backward_spans import find_backward_spans
+from tb_hookview import markers
+from tb_hookview.analysis.backward_spans import find_backward_spans, other_pass_between
 from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.loading import load
 
 TREE = Modules(("", "a", "a.0", "a.1", "b"), ("M",) * 5, np.array([-1, 0, 1, 1, 0], np.int64))
 A, A0, A1, B = 1, 2, 3, 4
@@ -54,3 +59,37 @@ def test_modules_below_the_deepest_level_have_none() -> None:
 @pytest.mark.parametrize("owner", [[], [-1, -1]])
 def test_without_modules_there_are_no_spans(owner: list[int]) -> None:
     assert spans(owner) == []
+
+
+@pytest.mark.parametrize(
+    ("between", "parted"),
+    [
+        ("notes [s1                       ]", False),
+        ("notes [s1          ][s2         ]", True),
+        ("notes [s1           ] [s2       ]", True),
+        ("ops               [fc   ]", True),
+        ("ops               [a::b ]", False),
+        ("notes             [adam ]", True),
+        ("notes             [load ]", True),
+        ("notes             [epoch]", False),
+    ],
+    ids=["nothing", "a step", "a pause", "forward", "operator", "optimizer", "data", "a note"],
+)
+def test_what_parts_two_backward_passes(tmp_path: Path, between: str, parted: bool) -> None:
+    picture = f"""
+        main {between}
+        auto ops    [mm']              [mm']
+        """
+    names = {
+        "s1": "ProfilerStep#1",
+        "s2": "ProfilerStep#2",
+        "fc": markers.encode("forward", "fc", "Linear"),
+        "mm'": "autograd::engine::evaluate_function: MmBackward0",
+        "adam": "Optimizer.step#Adam.step",
+        "load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    }
+    analysis = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    tree, nodes = analysis.call_tree, analysis.nodes.row
+    end, start = tree.end[nodes[:1]], tree.start[nodes[1:]]
+    assert other_pass_between(analysis, end, start).tolist() == [parted]
+    assert other_pass_between(analysis, start, start).tolist() == [False]

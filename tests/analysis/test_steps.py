@@ -138,3 +138,70 @@ def test_the_times_of_a_step_add_up(tmp_path: Path) -> None:
     assert sum(times.phase).tolist() == times.duration.tolist()
     assert (times.device_busy + times.device_idle).tolist() == times.duration.tolist()
     assert sum(times.idle.values()).tolist() == times.device_idle.tolist()
+
+
+def test_each_step_ends_where_it_does_or_where_the_next_begins(tmp_path: Path) -> None:
+    picture = """
+    main notes [s1     ] [s2      ]    [s3          ]
+    """
+    made = load(
+        grid.write(tmp_path / "t.json", grid.events(picture, {**NAMES, "s3": "ProfilerStep#3"}))
+    )
+    assert made.step_times.duration.tolist() == [9000, 10_000, 14_000]
+    assert made.steps.name == ("ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3")
+
+
+def test_a_whole_trace_has_no_marking_thread_and_counts_if_it_did_anything(tmp_path: Path) -> None:
+    steps = load(grid.write(tmp_path / "t.json", grid.events("main ops [aten::mm]"))).steps
+    assert (steps.thread.tolist(), steps.counted.tolist()) == ([-1], [True])
+
+
+def test_the_thread_that_marks_a_step(tmp_path: Path) -> None:
+    picture = """
+    main notes [s1     ]
+    side notes            [s2     ]
+    """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
+    assert [made.trace.threads[thread].tid for thread in made.steps.thread] == ["main", "side"]
+
+
+def test_without_device_events_their_times_are_unknown(tmp_path: Path) -> None:
+    times = load(grid.write(tmp_path / "t.json", grid.events("main ops [aten::mm]"))).step_times
+    assert (times.device_busy, times.device_idle, times.idle) == (None, None, None)
+    assert (times.backward_idle, times.queue_full) == (None, None)
+
+
+def test_the_queue_is_known_where_one_launch_is(tmp_path: Path) -> None:
+    """The launch is the first row of the trace."""
+    launched = "main calls [launch corr=1]\ngpu  kernel    [k corr=1]"
+    made = load(grid.write(tmp_path / "t.json", grid.events(launched, NAMES)))
+    assert made.step_times.queue_full is not None
+    assert made.step_times.queue_full.tolist() == [0]
+    alone = load(grid.write(tmp_path / "t.json", grid.events("gpu  kernel    [k corr=1]", NAMES)))
+    assert alone.step_times.device_busy is not None
+    assert alone.step_times.queue_full is None
+
+
+def test_times_of_two_devices_are_added(tmp_path: Path) -> None:
+    """In the 22 us of the node both devices idle, but for 6 and for 11 us."""
+    picture = """
+    main notes [s1                                                ]
+    main ops    [fc              ]  [mm' seq=4 F=1       ]
+    main ops     [aten::mm seq=4]
+    gpu  kernel   [one  ]             [one ]
+    gpu  kernel     [two           ]    [two      ]
+    """
+    drawn = grid.events(picture, NAMES)
+    for event in drawn:
+        if event["name"] == "two":
+            event["pid"] = event["args"]["device"] = 1
+        elif event["name"] == "one":
+            event["args"]["device"] = 0
+    times = load(grid.write(tmp_path / "t.json", drawn)).step_times
+    assert times.device_busy is not None
+    assert times.device_idle is not None
+    assert times.backward_idle is not None
+    busy = 7 + 6 + 16 + 11
+    assert times.device_busy.tolist() == [busy * 1000]
+    assert times.device_idle.tolist() == [(2 * 52 - busy) * 1000]
+    assert times.backward_idle.tolist() == [(2 * 22 - 6 - 11) * 1000]

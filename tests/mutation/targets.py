@@ -33,7 +33,9 @@ TARGETS = (
     Target("queue", "analysis/idle/full_queue.py", _IDLE),
     Target("device_time", "analysis/idle/launch_timing.py", _IDLE),
     Target(
-        "phases", "analysis/phases.py", ("analysis/test_steps.py", "report/tables/test_threads.py")
+        "phases",
+        "analysis/phases.py",
+        ("analysis/test_phases.py", "analysis/test_steps.py", "report/tables/test_threads.py"),
     ),
     Target("steps", "analysis/steps.py", ("analysis/test_steps.py",)),
     Target(

@@ -125,11 +125,6 @@ class SyncContext(Struct, frozen=True, dict=True):
         texts, strings = self.analysis.trace.strings, unique(self._strings_around)
         return {string: texts[string] for string in strings.tolist() if string >= 0}
 
-    def in_role(self, *roles: Role) -> Bool:
-        """Syncs in a row of one of these roles, at any depth."""
-        role = lookup(self.analysis.host.role, self.around)
-        return np.asarray(isin(role, [int(r) for r in roles]).any(axis=1))
-
     @cached_property
     def reads_value(self) -> Bool:
         """Syncs that bring one value to Python: `item()`, `float(t)`, `if t:`."""

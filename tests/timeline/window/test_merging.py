@@ -125,6 +125,25 @@ def test_blocks_stay_as_they_are_while_the_window_moves(shift: int) -> None:
     assert middle(shift) == middle(0) != []
 
 
+def test_the_resolution_is_a_power_of_two_of_at_most_a_pixel() -> None:
+    lengths = (0, 9, 10, 19, 20, 39, 40, 10_000)
+    assert [resolution_of(length, 10) for length in lengths] == [1, 1, 1, 1, 2, 2, 4, 512]
+
+
+def test_blocks_of_one_row() -> None:
+    lane = lane_of([(0, 90, 0, 0), (10, 20, 1, 0), (40, 20, 2, 1)], 1)
+    found = blocks(lane, Window(0, 100, 0, 1))
+    assert [(block.depth, block.name) for block in listed(found)] == [(0, 0), (1, 1), (1, 2)]
+    assert listed(found.of_row(1)) == listed(found)[1:]
+    assert listed(found.of_row(0)) == listed(found)[:1]
+    assert listed(found.of_row(2)) == []
+
+
+def test_blocks_of_neighbouring_rows_are_apart() -> None:
+    lane = lane_of([(0, 2, 0, 0), (1, 1, 0, 0)], 1)
+    assert [block.depth for block in listed(blocks(lane, Window(0, 64, 0, 64)))] == [0, 1]
+
+
 def test_an_empty_lane_has_no_blocks() -> None:
     assert listed(blocks(lane_of([], 1), Window(0, 10, 0, 1))) == []
 

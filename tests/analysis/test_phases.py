@@ -1,0 +1,118 @@
+"""Phases of host rows, drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+
+from tb_hookview import markers
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.loading import load
+from tb_hookview.schema.terms import Phase
+
+NAMES = {
+    "fc": markers.encode("forward", "fc", "Linear"),
+    "mm'": "autograd::engine::evaluate_function: MmBackward0",
+    "load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    "adam": "Optimizer.step#Adam.step",
+}
+
+
+def analysis_of(folder: Path, picture: str) -> Analysis:
+    return load(grid.write(folder / "t.json", grid.events(picture, NAMES)))
+
+
+def phases_of(analysis: Analysis) -> dict[str, str]:
+    """Phase of each row by its label."""
+    labels = {name: label for label, name in NAMES.items()}
+    texts = [analysis.trace.strings[string] for string in analysis.host.string]
+    phases = [Phase(phase).name.lower() for phase in analysis.phases.row]
+    found = [labels.get(text, text.removeprefix("aten::")) for text in texts]
+    return dict(zip(found, phases, strict=True))
+
+
+def test_without_modules_what_holds_the_forward_operator_of_a_node_is_forward(
+    tmp_path: Path,
+) -> None:
+    """The operators around it, but not an annotation around them, nor what is next to it."""
+    found = phases_of(
+        analysis_of(
+            tmp_path,
+            """
+            main notes [epoch                                                             ]
+            main ops    [aten::linear                         ] [aten::item]
+            main ops     [aten::t  ] [aten::mm seq=4         ]
+            main ops                    [aten::resize_]
+            auto ops                                                          [mm' seq=4 F=1]
+            """,
+        )
+    )
+    assert found == {
+        "epoch": "other",
+        "linear": "forward",
+        "t": "forward",
+        "mm": "forward",
+        "resize_": "forward",
+        "item": "other",
+        "mm'": "backward",
+    }
+
+
+def test_the_forward_operator_may_be_the_first_row(tmp_path: Path) -> None:
+    found = phases_of(
+        analysis_of(
+            tmp_path,
+            """
+            main ops    [aten::mm seq=4         ]  [aten::add]
+            auto ops                                           [mm' seq=4 F=1]
+            """,
+        )
+    )
+    assert found == {"mm": "forward", "add": "other", "mm'": "backward"}
+
+
+def test_the_first_reason_counts(tmp_path: Path) -> None:
+    """A module that a loader calls is data's; what a node calls is the backward's."""
+    found = phases_of(
+        analysis_of(
+            tmp_path,
+            """
+            main notes [load                 ]  [adam                    ]
+            main ops     [fc            ]         [aten::add]
+            main ops       [aten::mm]
+            auto ops                                                        [mm' seq=4    ]
+            auto ops                                                          [aten::mul]
+            """,
+        )
+    )
+    assert found == {
+        "load": "data",
+        "fc": "data",
+        "mm": "data",
+        "adam": "optimizer",
+        "add": "optimizer",
+        "mm'": "backward",
+        "mul": "backward",
+    }
+
+
+def test_a_moment_of_two_threads_is_of_the_first_phase(tmp_path: Path) -> None:
+    """A module's call of 30 us: a loader takes the first 6, a node the last 10."""
+    analysis = analysis_of(
+        tmp_path,
+        """
+        main ops   [fc                          ]
+        auto ops                       [mm'               ]
+        load notes [load]
+        """,
+    )
+    total = [int((time[:, 1] - time[:, 0]).sum()) // 1000 for time in analysis.phases.time]
+    by_phase = {Phase(number).name.lower(): time for number, time in enumerate(total)}
+    assert by_phase == {"forward": 20 - 6, "backward": 20, "optimizer": 0, "data": 6}
+
+
+@pytest.mark.parametrize("role", ["loader", "optimizer"])
+def test_without_any_of_these_all_is_other(tmp_path: Path, role: str) -> None:
+    assert phases_of(analysis_of(tmp_path, f"main notes [{role}   ]")) == {role: "other"}
