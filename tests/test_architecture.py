@@ -161,7 +161,6 @@ LAZY = {
     # A cached report is loaded without numpy, rules and reader.
     "loading/loader.py": {"tb_hookview.loading.analyzer", "tb_hookview.workers.pool"},
     # The tables of a cached report are made without numpy, until one at event level is asked for.
-    "tables/catalogue.py": {"tb_hookview.tables.events"},
     "tables/outlets/arrow.py": {"tb_hookview.tables.model.values"},
     "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.values"},
 }

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from shared_traces import shared_trace
 from support.opened import opened
 
-from tb_hookview.report import build as reports
+from tb_hookview.loading import analyzer
 from tb_hookview.server import create_app
 
 REPORT = "/api/report?run=rank2&worker=host_1&trace=1700000000456"
@@ -22,13 +22,13 @@ GZIP = {"Accept-Encoding": "gzip"}
 def built(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The reports that were made, one entry for each."""
     made: list[object] = []
-    real = reports.build_report
+    real = analyzer.build_report
 
     def counted(*args: object, **kwargs: object) -> object:
         made.append(args)
         return real(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reports, "build_report", counted)
+    monkeypatch.setattr(analyzer, "build_report", counted)
     return made
 
 
