@@ -216,6 +216,8 @@ def named(module: Module, text: str) -> Module:
          {"Linear_7": "Linear_2", "ReLU_8": "ReLU_1"}),
         (["Linear Linear_1"], ["Linear Linear_0", "Linear Linear_1"], {"Linear_1": "Linear_1"}),
         (["Linear Linear_0"], ["Linear fc"], {"Linear_0": None}),
+        (["Linear fc", "Linear Linear_3"], ["Linear Linear_8"], {"Linear_3": "Linear_8"}),
+        (["ReLU 0"], ["ReLU module.0"], {"0": "module.0"}),
         (["Linear Linear_x"], ["Linear deep.Linear_x"], {"Linear_x": "deep.Linear_x"}),
         ([], ["Linear fc"], {}),
         (["Linear fc"], [], {"fc": None}),

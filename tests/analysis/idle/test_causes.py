@@ -306,3 +306,23 @@ def test_without_device_events_nothing_is_known(tmp_path: Path) -> None:
     data = report_of(tmp_path, "main ops [aten::mm]")
     assert data.steps[0].idle is None
     assert data.steps[0].queue_full_us is data.totals.queue_full_us is None
+
+
+def test_each_name_of_launch_has_its_own_usual_length(tmp_path: Path) -> None:
+    """The last two are slow, one of each name."""
+    events = full_queue(400, 1101)
+    for event in events[::4]:
+        event["name"] = "cudaLaunchKernelExC"
+    events[-4]["dur"] = 300
+    events[-2]["ts"] += 300
+    data = build_report(load(grid.write(tmp_path / "t.json", events))).data
+    assert (data.totals.queue_full_count, data.totals.queue_full_us) == (2, 700)
+
+
+def test_each_device_has_a_queue(tmp_path: Path) -> None:
+    """Of 1100 launches half go to each of two devices: neither queue is full."""
+    events = full_queue(400, 1100)
+    for work in events[3::4]:
+        work["pid"] = 1
+    data = build_report(load(grid.write(tmp_path / "t.json", events))).data
+    assert data.totals.queue_full_count == 0

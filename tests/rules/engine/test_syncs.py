@@ -196,3 +196,48 @@ def test_values_that_are_read(tmp_path: Path) -> None:
         """,
     )
     assert syncs.reads_value.tolist() == [True, True, False]
+
+
+def test_what_is_around_begins_with_the_operator(tmp_path: Path) -> None:
+    """An annotation between the operator and the call is not listed."""
+    syncs = syncs_of(
+        tmp_path,
+        """
+        main notes [outer                                   ]
+        main ops    [aten::to                     ]
+        main notes     [inner                  ]
+        main calls       [wait corr=3     ]
+        """,
+    )
+    (around,) = syncs.around
+    assert [name for name in syncs.names(around) if name] == ["aten::to", "outer"]
+
+
+def test_an_operator_of_any_name_may_be_around(tmp_path: Path) -> None:
+    """`record_param_comms` is the first string of every trace."""
+    syncs = syncs_of(
+        tmp_path,
+        """
+        main ops    [record_param_comms   ]
+        main calls    [wait corr=3     ]
+        """,
+    )
+    assert syncs.inside("record_param_comms").tolist() == [True]
+    assert syncs.names(syncs.operator).tolist() == ["record_param_comms"]
+
+
+def test_what_lies_in_the_operator_before_is_not_before(tmp_path: Path) -> None:
+    syncs = syncs_of(
+        tmp_path,
+        """
+        main ops    [aten::abs]  [aten::mul         ]  [aten::item        ]
+        main ops                    [aten::add  ]
+        main calls                                       [wait corr=3  ]
+        """,
+    )
+    before = syncs.before(syncs.operator)
+    assert syncs.names(before).tolist() == ["aten::mul"]
+    assert syncs.names(syncs.before(before)).tolist() == ["aten::abs"]
+    none = syncs.before(syncs.before(before))
+    assert none.tolist() == [-1]
+    assert syncs.before(none).tolist() == syncs.after(none).tolist() == [-1]
