@@ -14,9 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTED = ("tb_hookview", "tests", "frontend", "benchmarks")
 MADE = {
     "build/mutants/",
-    "docs/mutants.md",
     "frontend/node_modules",
-    "mutants.md",
     "tb_hookview/static/",
     "tests/fuzz/found/",
 }
