@@ -28,7 +28,7 @@ _PROCESSES = (1, 2, 4, 8, 16)
 
 
 def once(processes: int, path: str) -> dict[str, float]:
-    """Read a file with so many processes, or with 0 only inflate and cut it."""
+    """Read a file with a number of processes; 0 only inflates and cuts it."""
     from tb_hookview.trace import read_trace
     from tb_hookview.trace.text.pieces import Share, cut
     from tb_hookview.workers.pool import Workers

@@ -621,7 +621,7 @@ export const Step = {
     text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later.",
   },
   counts: {
-    text: "Whether it counts in findings and in means over steps: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing.",
+    text: "Whether the means in findings count it: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing.",
   },
 } as const;
 

@@ -901,7 +901,7 @@ export interface Step {
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
   backward_idle_us: number | null;
-  /** Whether it counts in findings and in means over steps: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. */
+  /** Whether the means in findings count it: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. */
   counts: boolean;
 }
 
