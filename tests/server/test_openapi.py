@@ -37,8 +37,8 @@ def check(client: FlaskClient, path: str, query: Mapping[str, Any], status: int 
     """Ask, and hold the answer against the description."""
     answer = client.get(path, query_string=query)
     assert answer.status_code == status, answer.text
-    told = DESCRIPTION["paths"][path]["get"]["responses"][str(status)]
-    schema = told["content"]["application/json"]["schema"]
+    described = DESCRIPTION["paths"][path]["get"]["responses"][str(status)]
+    schema = described["content"]["application/json"]["schema"]
     whole = {**schema, "components": DESCRIPTION["components"]}
     validation.validator_for(whole).validate(answer.get_json())
     return answer.get_json()
