@@ -12,6 +12,11 @@ from tb_hookview.rules.engine.text import format_count, format_us
     [
         (0.0, "0 us"),
         (1.234, "1.23 us"),
+        (9.994, "9.99 us"),
+        (9.995, "10.0 us"),
+        (99.94, "99.9 us"),
+        (99.95, "100 us"),
+        (999.5, "1.00 ms"),
         (9.996, "10.0 us"),
         (99.96, "100 us"),
         (999.4, "999 us"),
@@ -30,3 +35,7 @@ def test_the_unit_that_fits_and_three_digits(us: float, text: str) -> None:
 def test_counts() -> None:
     assert format_count(1, "step") == "1 step"
     assert format_count(0, "copy", "copies") == "0 copies"
+    assert format_count(2, "step") == "2 steps"
+    assert format_count(1, "copy", "copies") == "1 copy"
+    assert format_count(1.4, "step") == "1 step"
+    assert format_count(1.6, "step") == "2 steps"
