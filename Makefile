@@ -62,7 +62,7 @@ lint: setup ## ruff, mypy, tsc, eslint, prettier
 
 schema: setup ## what is made from the types of answers: openapi.json, definitions.md, the page's types
 	@$(BIN)/python docs/generate.py
-	@cd frontend && npm run --silent schema
+	@cd frontend && npm run --silent schema && npm run --silent definitions
 
 audit: setup ## known advisories about what is installed: pip-audit, npm audit
 	@[ -x $(AUDIT)/bin/pip-audit ] || { $(BIN)/python -m venv $(AUDIT) && \
