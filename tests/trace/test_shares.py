@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import shared_traces
 from hypothesis import given
 from hypothesis import strategies as st
+from support.children import children
 from support.same_trace import assert_same
 
 from tb_hookview.errors import TraceError
@@ -57,7 +57,7 @@ def together(path: Path, processes: int = 2, **more: Any) -> Trace:
         return read_trace(path, **more, workers=workers)
     finally:
         workers.shutdown()
-        assert not psutil.Process().children()
+        assert not children()
 
 
 def events(count: int = LARGE) -> Iterator[dict[str, Any]]:
@@ -223,7 +223,7 @@ def test_none_is_left_when_the_reading_is_given_up(large: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         read_trace(large, count=stop, workers=workers)
     workers.shutdown()
-    assert not psutil.Process().children()
+    assert not children()
 
 
 def test_what_is_prepared_is_used(large: Path, absorbed: list[Part]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from support.children import children
 
 from tb_hookview.workers.errors import WorkerDiedError, WorkerError
 from tb_hookview.workers.pool import Workers
@@ -24,10 +25,6 @@ def workers() -> Iterator[Workers]:
     made = Workers(2)
     yield made
     made.shutdown(cancel_futures=True)
-
-
-def children() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
 
 
 def until_gone(processes: list[psutil.Process]) -> bool:

@@ -1,0 +1,17 @@
+"""Processes that our workers started."""
+
+from __future__ import annotations
+
+import psutil
+
+
+def children() -> list[psutil.Process]:
+    """Return the workers that run; other tests may have left processes of other kinds."""
+    return [child for child in psutil.Process().children(recursive=True) if _is_worker(child)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return any("tb_hookview.workers" in argument for argument in process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
