@@ -155,6 +155,10 @@ LIGHT = {"__init__.py", "plugin.py", "cli"}
 """Imported before it is known what is asked for: they import what they need as they need it."""
 OPTIONAL = {"pandas", "polars", "pyarrow"}
 LAZY = {
+    # It imports bz2 and lzma by way of shutil, and only who writes an entry needs it.
+    "cache/entries.py": {"tempfile"},
+    # It imports fractions and random, and only traces of four steps or more need it.
+    "rules/data/step_outlier.py": {"statistics"},
     # Its import takes longer than a cached report takes to load, and only the default folder
     # needs it.
     "cache/location.py": {"platformdirs"},

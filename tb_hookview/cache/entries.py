@@ -13,7 +13,6 @@ import logging
 import os
 import re
 import struct
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -125,6 +124,8 @@ class Cache:
     def _write(self, path: Path, parts: Sequence[bytes | memoryview]) -> None:
         # Traces show the work of whoever recorded them: for the user's own eyes.
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        import tempfile
+
         handle, partial = tempfile.mkstemp(".part", f".{path.name}.", self.folder)
         try:
             with os.fdopen(handle, "wb", buffering=0) as file:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import mean, median, pstdev
 
 import numpy as np
 
@@ -39,6 +38,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     ]
     if len(rows) < _AT_LEAST:
         return
+    from statistics import mean, median, pstdev
+
     usual = median(row.duration_us for row in rows)
     spread = mean(row.duration_us for row in rows) + 3 * pstdev(row.duration_us for row in rows)
     for step, row in zip(steps, rows, strict=True):
@@ -63,6 +64,8 @@ def _unusual_gaps(context: Context, step: int) -> GapIndex:
 
 
 def _evidence(row: schema.Step, rows: list[schema.Step], usual: float) -> str:
+    from statistics import median
+
     grown = {
         said: getattr(row, part) - median(getattr(other, part) for other in rows)
         for part, said in _PARTS.items()
