@@ -38,7 +38,7 @@ class Steps(Struct, frozen=True):
 
     Those in which the host launched do, less the first.
     The first one warms up. What follows the last step of a loop is often recorded as a further
-    step, in which nothing is launched. A lone step counts.
+    step, in which nothing is launched. A lone step counts if the host launched in it.
     """
 
     def at(self, time: Nanoseconds) -> StepIndex:
