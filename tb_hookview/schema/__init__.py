@@ -30,6 +30,7 @@ from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
 from tb_hookview.schema.terms import KINDS, Phase, module_label
 from tb_hookview.schema.trace import Device, Marks, Recorder, TraceInfo, TraceWarning
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
+from tb_hookview.schema.whatif import PathTime, WhatIf
 
 __all__ = [
     "KINDS",
@@ -57,6 +58,7 @@ __all__ = [
     "Node",
     "Operator",
     "Pair",
+    "PathTime",
     "Phase",
     "Recorder",
     "ReportData",
@@ -74,6 +76,7 @@ __all__ = [
     "TraceInfo",
     "TraceWarning",
     "WaitedFor",
+    "WhatIf",
     "Work",
     "module_label",
     "own_syncs",

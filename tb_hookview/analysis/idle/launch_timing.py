@@ -83,10 +83,15 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     @cached_property
     def queued_before(self) -> Bool:
-        """Events launched before the trace began: their correlation id is below every call's."""
-        events = self.host.trace.events
-        calls = events.correlation[self.call_tree.event[self.host.kind == EventCategory.RUNTIME]]
-        calls = calls[calls >= 0]
-        mine = events.correlation[self.device_events.event]
-        first = calls.min() if len(calls) else 0
-        return np.asarray((self.device_events.launch < 0) & (mine >= 0) & (mine < first))
+        """Events launched before the trace began."""
+        return queued_before(self.host, self.device_events)
+
+
+def queued_before(host: HostRows, device_events: DeviceEvents) -> Bool:
+    """Events launched before the trace began: their correlation id is below every call's."""
+    events = host.trace.events
+    calls = events.correlation[host.call_tree.event[host.kind == EventCategory.RUNTIME]]
+    calls = calls[calls >= 0]
+    mine = events.correlation[device_events.event]
+    first = calls.min() if len(calls) else 0
+    return np.asarray((device_events.launch < 0) & (mine >= 0) & (mine < first))

@@ -140,10 +140,7 @@ def _by_profiler(host: HostRows, row: TreeRow, operator: TreeRow) -> Bool:
     profiler's then follows it, so only the last (or first) such call counts.
     """
     result = np.zeros(len(row), bool)
-    texts = host.trace.strings
-    names, place = unique_inverse(host.string[row])
-    wide = [_WHOLE_DEVICE.fullmatch(texts[name]) is not None for name in names.tolist()]
-    outside = np.flatnonzero(np.array(wide, bool)[place] & (operator < 0))
+    outside = np.flatnonzero(is_device_wide(host, row) & (operator < 0))
     if not len(outside):
         return result
     operators = host.call_tree.start[host.kind == EventCategory.OPERATOR]
@@ -156,6 +153,14 @@ def _by_profiler(host: HostRows, row: TreeRow, operator: TreeRow) -> Bool:
     if start[outside[0]] < operators.min():
         result[outside[0]] = True
     return result
+
+
+def is_device_wide(host: HostRows, row: TreeRow) -> Bool:
+    """Whether each call waits for a whole device."""
+    texts = host.trace.strings
+    names, place = unique_inverse(host.string[row])
+    wide = [_WHOLE_DEVICE.fullmatch(texts[name]) is not None for name in names.tolist()]
+    return np.asarray(np.array(wide, bool)[place])
 
 
 def operator_chain(host: HostRows, operator: int) -> list[str]:

@@ -1,0 +1,1 @@
+"""What each launch, device event and sync had to wait for: nodes and edges as columns."""

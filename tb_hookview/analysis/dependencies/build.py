@@ -1,0 +1,99 @@
+"""From an analysis to the graph of its steps that count."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.dependencies.cross_stream import by_calls, by_times
+from tb_hookview.analysis.dependencies.device import (
+    DeviceTimes,
+    launch_edges,
+    queue_edges,
+    stream_edges,
+)
+from tb_hookview.analysis.dependencies.graph import (
+    EdgeKind,
+    Edges,
+    EdgeSet,
+    Graph,
+    arrivals,
+    joined,
+    latest,
+)
+from tb_hookview.analysis.dependencies.host import handover_edges, host_edges
+from tb_hookview.analysis.dependencies.nodes import Nodes, Points, find_points, number_nodes
+from tb_hookview.analysis.dependencies.syncs import sync_edges
+from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.types import Bool
+
+PAUSE = 50_000
+"""Nanoseconds from which on it is kept by how much a node is later than its edges explain."""
+
+
+def build(analysis: Analysis, window: Window) -> Graph:
+    """Build the graph of a window."""
+    points = find_points(analysis, window)
+    nodes = number_nodes(analysis, window, points)
+    times = DeviceTimes(analysis, window)
+    waits = sync_edges(analysis, points, nodes, times)
+    sets: list[EdgeSet] = [
+        *host_edges(analysis, window, points, nodes, waits),
+        *handover_edges(points, nodes),
+        *launch_edges(analysis, window, points, nodes, times),
+        *stream_edges(times, nodes),
+        *queue_edges(analysis, window, points, nodes, times),
+        *waits.edges,
+        *by_calls(analysis, times, nodes),
+    ]
+    edges = joined(sets)
+    count = len(nodes.time)
+    late = nodes.time - latest(edges, arrivals(edges, nodes.time, nodes.duration), count)
+    guessed = by_times(times, nodes, late)
+    if len(guessed.source):
+        edges = joined([*sets, guessed])
+        late = nodes.time - latest(edges, arrivals(edges, nodes.time, nodes.duration), count)
+    history = np.zeros(count, bool)
+    history[nodes.of_event[window.history]] = True
+    ends = (nodes.time + nodes.duration)[history]
+    late[0] = 0
+    return Graph(
+        time=nodes.time,
+        duration=nodes.duration,
+        thread=nodes.thread,
+        event=nodes.event,
+        source=edges.source,
+        target=edges.target,
+        lag=edges.lag,
+        from_end=edges.from_end,
+        kind=edges.kind,
+        evidence=edges.evidence,
+        loading=_loading(analysis, window, points, nodes, edges),
+        pause=np.where(late >= PAUSE, late, 0),
+        step_end=nodes.of_point[points.step_end],
+        event_node=nodes.of_event,
+        history=history,
+        base=int(ends.max(initial=0)) if analysis.steps.thread[window.steps[-1]] >= 0 else 0,
+        sync=points.sync,
+        sync_end=nodes.of_point[points.sync_end],
+        backward=edges.backward,
+    )
+
+
+def _loading(
+    analysis: Analysis, window: Window, points: Points, nodes: Nodes, edges: Edges
+) -> Bool:
+    """Edges of a host thread that is in a data loader: these have points at their bounds."""
+    loading, tree = np.zeros(len(edges.source), bool), analysis.call_tree
+    for thread in unique(tree.thread[points.loader]).tolist():
+        rows = points.loader[tree.thread[points.loader] == thread]
+        mine = np.flatnonzero(
+            (edges.kind == EdgeKind.HOST) & (nodes.thread[edges.target] == thread)
+        )
+        spans = np.stack([nodes.time[edges.source[mine]], nodes.time[edges.target[mine]]], axis=1)
+        inside = intervals.of(tree.start[rows], tree.end[rows]) - window.start
+        covered = intervals.lengths_within(inside, spans)
+        loading[mine] = (covered > 0) & (covered == spans[:, 1] - spans[:, 0])
+    return loading

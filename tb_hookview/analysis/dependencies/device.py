@@ -1,0 +1,250 @@
+"""Edges to device events: from their launches, and from the event before on the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
+from tb_hookview.analysis.dependencies.nodes import Nodes, Points
+from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.idle.full_queue import OUTSTANDING
+from tb_hookview.analysis.idle.launch_timing import LaunchTiming
+from tb_hookview.arrays.joins import dense_rank, isin, median, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
+
+_OVERLAP = 1_000
+"""Nanoseconds of overlap on one stream from which on it is no rounding."""
+_SHORT = 20_000
+"""Nanoseconds between events of a stream from which on the stream itself is no reason."""
+_FEW = 3
+"""Multiple of the median gap on a stream from which on something else is its reason."""
+_QUEUE_LENGTH = 1020
+"""Launches that the queue of a CUDA device takes; measured on V100 where no launch is blocked."""
+
+
+class DeviceTimes(Struct, frozen=True, dict=True):
+    """Times of the window's device events, shape (d,)."""
+
+    analysis: Analysis
+    window: Window
+
+    @property
+    def rows(self) -> DeviceEventIndex:
+        """Index of each in `DeviceEvents`."""
+        return self.window.events
+
+    @cached_property
+    def start(self) -> Nanoseconds:
+        """Start."""
+        return self.analysis.device_events.start[self.rows]
+
+    @cached_property
+    def end(self) -> Nanoseconds:
+        """End."""
+        return self.analysis.device_events.end[self.rows]
+
+    @cached_property
+    def stream(self) -> ThreadIndex:
+        """Stream."""
+        return self.analysis.device_events.stream[self.rows]
+
+    @cached_property
+    def device(self) -> Int:
+        """Device."""
+        return self.analysis.device_events.device[self.rows]
+
+    @cached_property
+    def launch(self) -> Int:
+        """Launching call, -1 for none."""
+        return self.analysis.device_events.launch[self.rows]
+
+    @cached_property
+    def kind(self) -> Int:
+        """Category of the event: kernel, copy, set."""
+        events = self.analysis.trace.events
+        return events.kind[self.analysis.device_events.event[self.rows]].astype(np.int64)
+
+    @cached_property
+    def previous(self) -> Int:
+        """The one before on the same stream, -1 for none."""
+        order = np.lexsort((self.start, self.stream))
+        before = np.full(len(order), -1, np.int64)
+        same = np.flatnonzero(np.diff(self.stream[order]) == 0)
+        before[order[same + 1]] = order[same]
+        return before
+
+    @cached_property
+    def timing(self) -> LaunchTiming:
+        """Launches of all device events of the trace."""
+        analysis = self.analysis
+        collective = analysis.kinds.kind == COMMUNICATION
+        return LaunchTiming(
+            analysis.host, analysis.device_events, analysis.syncs, analysis.calls, collective
+        )
+
+    @cached_property
+    def launched(self) -> Nanoseconds:
+        """Start of the launching call, -1 for none."""
+        return self.timing.launch_start[self.rows]
+
+    @cached_property
+    def in_graph(self) -> Bool:
+        """Whether the launch has several events: that of a graph."""
+        launch = self.analysis.device_events.launch
+        many = np.bincount(launch[launch >= 0], minlength=len(self.analysis.call_tree)) > 1
+        return np.asarray((self.launch >= 0) & many[self.launch]) if len(many) else self.launch >= 0
+
+    @cached_property
+    def latency(self) -> Nanoseconds:
+        """Time from launch to start on an idle device, by category."""
+        timing = self.timing
+        onto_idle = (self.launched >= 0) & ~self.in_graph
+        onto_idle &= timing.busy_until[self.rows] <= self.launched
+        onto_idle &= self.start >= self.launched
+        waited = self.start - self.launched
+        known = onto_idle if onto_idle.any() else (self.launched >= 0) & (waited >= 0)
+        latency = np.zeros(len(self.rows), np.int64)
+        if not onto_idle.any():
+            return latency + (int(waited[known].min()) if known.any() else 0)
+        latency += int(median(waited[onto_idle]))
+        for kind in unique(self.kind[onto_idle]):
+            latency[self.kind == kind] = int(median(waited[onto_idle & (self.kind == kind)]))
+        return latency
+
+
+def launch_edges(
+    analysis: Analysis, window: Window, points: Points, nodes: Nodes, times: DeviceTimes
+) -> Iterator[EdgeSet]:
+    """Yield edges from launches, and for what was launched before the window from the origin."""
+    latency = times.latency.copy()
+    idle_stream = lookup(times.end, times.previous) <= times.launched
+    first = times.timing.first_of_launch[times.rows]
+    # The latency of a graph grows with its size: only its own is known.
+    own = times.in_graph & first & idle_stream & (times.start >= times.launched)
+    latency[own] = (times.start - times.launched)[own]
+    inner = times.in_graph & ~own
+    latency[inner] = 0
+    place = np.searchsorted(points.launch, times.launch)
+    inside = (times.launch >= 0) & (times.launched >= window.start)
+    place, mine = place[inside], np.flatnonzero(inside)
+    after = points.returned[place]
+    returned = analysis.call_tree.end[times.launch[mine]]
+    late = (after >= 0) & (times.start[mine] >= returned) & ~inner[mine]
+    shorter = np.where(own[mine], returned - times.launched[mine], points.usual)
+    lag = np.where(late, np.maximum(latency[mine] - shorter, 0), latency[mine])
+    yield EdgeSet(
+        EdgeKind.LAUNCH,
+        Evidence.CORRELATION,
+        nodes.of_point[np.where(late, after, points.launched[place])],
+        nodes.of_event[mine],
+        lag,
+        from_end=False,
+    )
+    pinned = window.history | ((times.launch < 0) & (times.previous < 0))
+    others = ~inside & ~pinned
+    for rows, lag in (
+        (pinned, np.maximum(times.start - window.start, 0)),
+        (others, times.start * 0),
+    ):
+        yield EdgeSet(
+            EdgeKind.ORIGIN,
+            Evidence.ORDER,
+            np.zeros(int(rows.sum()), np.int64),
+            nodes.of_event[rows],
+            lag[rows],
+            from_end=False,
+        )
+
+
+def stream_edges(times: DeviceTimes, nodes: Nodes) -> Iterator[EdgeSet]:
+    """Yield the order of each stream."""
+    later = np.flatnonzero(times.previous >= 0)
+    before = times.previous[later]
+    gap = times.start[later] - times.end[before]
+    in_one = times.in_graph[later] & (times.launch[later] == times.launch[before])
+    queued = (times.launched[later] >= 0) & ~times.in_graph[later]
+    queued &= times.launched[later] + times.latency[later] <= times.end[before]
+    queued |= in_one
+    pair = dense_rank(times.kind[before], times.kind[later], in_one)
+    lag = np.full(len(later), _typical(gap[queued]))
+    for each in unique(pair[queued & (gap <= _SHORT)]):
+        lag[pair == each] = _typical(gap[queued & (pair == each)])
+    lag = np.where(gap < np.minimum(lag, 0) - _OVERLAP, gap, lag)
+    yield EdgeSet(
+        EdgeKind.STREAM,
+        Evidence.ORDER,
+        nodes.of_event[before],
+        nodes.of_event[later],
+        lag,
+        from_end=True,
+    )
+
+
+def _typical(gap: Nanoseconds) -> int:
+    """Mean of the short gaps that are no more than a few times their median."""
+    gap = gap[gap <= _SHORT]
+    return int(gap[gap <= max(_FEW * median(gap), _OVERLAP)].mean()) if len(gap) else 0
+
+
+def queue_edges(
+    analysis: Analysis, window: Window, points: Points, nodes: Nodes, times: DeviceTimes
+) -> Iterator[EdgeSet]:
+    """Yield edges that hold a launch back until the device has taken up an earlier one."""
+    tree, timing = analysis.call_tree, times.timing
+    if not _has_queue(analysis, points):
+        return
+    one_each = (timing.first_of_launch | timing.queued_before)[times.rows]
+    for stream in unique(times.stream):
+        rows = np.flatnonzero((times.stream == stream) & one_each)
+        rows = rows[np.argsort(times.launched[rows], kind="stable")]
+        early, late = _let_in(analysis, times, rows)
+        inside = times.launched[late] >= window.start
+        early, late = early[inside], late[inside]
+        place = np.searchsorted(points.launch, times.launch[late])
+        after = np.minimum(points.launched[place] + 1, len(points.time) - 1)
+        same = points.thread[after] == tree.thread[times.launch[late]]
+        early, late, after = early[same], late[same], after[same]
+        lag = np.maximum(points.time[after] - tree.end[times.launch[late]], 0)
+        yield EdgeSet(
+            EdgeKind.QUEUE,
+            Evidence.CALLS,
+            nodes.of_event[early],
+            nodes.of_point[after],
+            lag,
+            from_end=False,
+        )
+
+
+def _let_in(analysis: Analysis, times: DeviceTimes, rows: Int) -> tuple[Int, Int]:
+    """Events of a stream whose start lets the launch of a later one return.
+
+    For a launch that was blocked it is the last event that began before the launch returned. Any
+    other comes as many launches later as the blocked ones did.
+    """
+    blocked = np.flatnonzero(isin(times.launch[rows], analysis.blocked_launches))
+    begun = np.argsort(times.start[rows], kind="stable")
+    returned = analysis.call_tree.end[times.launch[rows[blocked]]]
+    let_in = np.searchsorted(times.start[rows][begun], returned, side="right") - 1
+    length = _QUEUE_LENGTH
+    if len(blocked):
+        length = max(int(median(blocked - let_in)), OUTSTANDING)
+    early, late = np.arange(len(rows) - length), np.arange(length, len(rows))
+    early[isin(late, blocked)] = -1
+    early, late = np.append(early, let_in), np.append(late, blocked)
+    known = early >= 0
+    return rows[begun[early[known]]], rows[late[known]]
+
+
+def _has_queue(analysis: Analysis, points: Points) -> bool:
+    """Whether the queue of the device has a length that is known."""
+    if len(analysis.blocked_launches):
+        return True
+    names = unique(analysis.host.string[points.launch])
+    return any(analysis.trace.strings[name].startswith("cu") for name in names.tolist())

@@ -1,0 +1,82 @@
+"""Edges between points of host threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
+from tb_hookview.analysis.dependencies.nodes import Nodes, Points
+from tb_hookview.analysis.dependencies.syncs import SyncEdges
+from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, median, unique
+from tb_hookview.arrays.types import Nanoseconds, TimeSet
+
+
+def host_edges(
+    analysis: Analysis, window: Window, points: Points, nodes: Nodes, waits: SyncEdges
+) -> Iterator[EdgeSet]:
+    """Yield the order of the points of each thread, and the first of each after the origin."""
+    before = np.concatenate([[window.start], points.time[:-1]])
+    first = np.diff(points.thread, prepend=-2) != 0
+    before[first] = window.start
+    lag = points.time - before - _asleep(points, before, window)
+    lag[waits.end] = np.minimum(lag[waits.end], waits.cost)
+    lag -= _blocked(analysis, points, before)
+    lag = np.maximum(lag, 0)
+    here = nodes.of_point
+    yield EdgeSet(
+        EdgeKind.HOST,
+        Evidence.ORDER,
+        np.where(first, 0, np.concatenate([[0], here[:-1]])),
+        here,
+        lag,
+        from_end=False,
+    )
+
+
+def _asleep(points: Points, before: Nanoseconds, window: Window) -> Nanoseconds:
+    """Time before each point in which its thread slept while another one worked."""
+    asleep = np.zeros(len(points.time), np.int64)
+    for thread in unique(np.append(points.bursts.thread, points.bursts.main)).tolist():
+        rows = np.flatnonzero(points.thread == thread)
+        windows = np.stack([before[rows], points.time[rows]], axis=1)
+        asleep[rows] = intervals.lengths_within(_sleep(points, thread, window), windows)
+    return asleep
+
+
+def _sleep(points: Points, thread: int, window: Window) -> TimeSet:
+    bursts = points.bursts
+    if thread == bursts.main:
+        return intervals.of(bursts.main_stops, bursts.main_goes_on)
+    mine = bursts.thread == thread
+    start = np.append(window.start, bursts.end[mine])
+    return intervals.of(start, np.append(bursts.start[mine], bursts.end[mine][-1:]))
+
+
+def _blocked(analysis: Analysis, points: Points, before: Nanoseconds) -> Nanoseconds:
+    """Time by which launches onto a full queue were longer than usual, at the next point."""
+    tree, longer = analysis.call_tree, np.zeros(len(points.time), np.int64)
+    blocked = isin(points.launch, analysis.blocked_launches)
+    if not blocked.any():
+        return longer
+    usual = median(tree.duration[points.launch[~blocked]]) if not blocked.all() else 0
+    after = points.launched[blocked] + 1
+    inside = after < len(points.time)
+    after, rows = after[inside], points.launch[blocked][inside]
+    same = points.thread[after] == tree.thread[rows]
+    longer[after[same]] = np.maximum(tree.duration[rows] - int(usual), 0)[same]
+    return np.asarray(np.minimum(longer, points.time - before))
+
+
+def handover_edges(points: Points, nodes: Nodes) -> Iterator[EdgeSet]:
+    """Yield edges from where main stops to a burst, and from its end to where main goes on."""
+    bursts = points.bursts
+    stops, begins, ends, goes_on = (nodes.of_point[each] for each in points.burst_points)
+    there, back = bursts.start - bursts.main_stops, bursts.main_goes_on - bursts.end
+    kind, shown = EdgeKind.HANDOVER, Evidence.TIMES
+    yield EdgeSet(kind, shown, stops, begins, there, from_end=False)
+    yield EdgeSet(kind, shown, ends, goes_on, back, from_end=False)

@@ -1,0 +1,59 @@
+"""A what-if as types: how long a step would take with something taken out or scaled."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from tb_hookview.schema.units import Count, Share, Us
+
+
+class PathTime(Struct, frozen=True):
+    """Time of the critical path by what passed it, a step; the fields add up to the step.
+
+    The critical path is the chain of dependencies that decided how long the steps took: each piece
+    of it began because the one before had ended.
+    """
+
+    host: Us
+    """A host thread ran: Python, operators, calls that launch."""
+    device: Us
+    """A device event ran that is not a collective's."""
+    communication: Us
+    """A collective ran on a device, waiting for other ranks included."""
+    wait: Us
+    """Latencies: from launch to start, between device events, from stream to stream, and from the
+    end of a device event to the return of the sync that waited for it."""
+    data: Us
+    """The host was in a data loader."""
+    unexplained: Us
+    """Pauses that no dependency in the trace explains; they are kept as recorded."""
+
+
+class WhatIf(Struct, frozen=True, kw_only=True):
+    """A replay with something changed. Figures are means over the steps that count."""
+
+    step_us: Us | None
+    """A step as recorded, by the slower of host and device: from the end of the device's earlier
+    work to the end of the last step's, or from the first step's start to the last one's end on the
+    host, divided by the number of steps. Null where the replay is refused, as all that follows."""
+    replayed_us: Us | None
+    """The same in a replay with nothing changed; its distance from `step_us` is the error."""
+    predicted_us: Us | None
+    """The same with the change."""
+    low_us: Us | None
+    """Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of
+    the replay."""
+    high_us: Us | None
+    """Upper bound: with the pauses as recorded, plus that error."""
+    unexplained_us: Us | None
+    """Pauses on the critical path of the replay with nothing changed that nothing explains."""
+    launches_known: Share | None
+    """Share of the device time whose launch is in the trace; null without a device event."""
+    critical_path: PathTime | None
+    """What the time of the predicted step consists of."""
+    replayed_path: PathTime | None
+    """The same for the replay with nothing changed."""
+    steps: Count
+    """Number of steps that were replayed."""
+    refused: str | None
+    """Why nothing was replayed; null where it was."""

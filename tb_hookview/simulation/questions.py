@@ -1,0 +1,144 @@
+"""Questions as changes: what `--scale WHAT=FACTOR` means for a trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
+from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.schema.terms import KINDS
+from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
+
+_LISTED = 8
+"""Names that an error lists."""
+
+
+def scaled(analysis: Analysis, factors: Mapping[str, float]) -> Change:
+    """Change that multiplies durations by factors, by what they are of.
+
+    Raises:
+        UsageError: a factor is negative or not finite, or there is nothing of that name.
+    """
+    return together(_scaled(analysis, what, factor) for what, factor in factors.items())
+
+
+def _scaled(analysis: Analysis, what: str, factor: float) -> Change:
+    if not (math.isfinite(factor) and factor >= 0):
+        raise UsageError(f"{what}={factor:g}: a factor is a number from 0 on; 1 changes nothing")
+    if what in _PLAIN:
+        return _PLAIN[what](analysis, factor)
+    kind, colon, name = what.partition(":")
+    if colon and kind in _NAMED:
+        return _NAMED[kind](analysis, name, factor)
+    known = ", ".join([*_PLAIN, "kind:KIND", "kernel:NAME", "module:PATH"])
+    raise UsageError(f"{what!r} cannot be scaled; there are {known}")
+
+
+def _device(events: Bool | DeviceEventIndex, factor: float) -> Change:
+    rows = np.flatnonzero(events) if events.dtype == bool else events
+    return Change(device=(DeviceChange(rows, factor),))
+
+
+def _kernels(analysis: Analysis, factor: float) -> Change:
+    return _device(np.arange(len(analysis.device_events)), factor)
+
+
+def _communication(analysis: Analysis, factor: float) -> Change:
+    return _device(analysis.kinds.kind == COMMUNICATION, factor)
+
+
+def _host(_: Analysis, factor: float) -> Change:
+    return Change(host=(HostChange(-1, None, factor),))
+
+
+def _launches(analysis: Analysis, factor: float) -> Change:
+    launch = analysis.device_events.launch
+    launches = unique(launch[launch >= 0])
+    # A copy that waits is a sync; its time is not that of a launch.
+    return host_rows(analysis, launches[analysis.calls[launches] == 0], factor)
+
+
+def _data(analysis: Analysis, factor: float) -> Change:
+    return host_rows(analysis, np.flatnonzero(analysis.host.role == Role.DATA), factor)
+
+
+def _syncs(analysis: Analysis, factor: float) -> Change:
+    if factor == 1:
+        return Change()
+    if factor:
+        raise UsageError("syncs are there or not: syncs=0 takes them out")
+    return Change(syncs=np.flatnonzero(~analysis.syncs.by_profiler))
+
+
+def _of_kind(analysis: Analysis, name: str, factor: float) -> Change:
+    if name not in KINDS:
+        raise NotFoundError(f"no kind {name!r}; there are {', '.join(KINDS)}")
+    return _device(analysis.kinds.kind == KINDS.index(name), factor)
+
+
+def _of_kernel(analysis: Analysis, name: str, factor: float) -> Change:
+    events = analysis.trace.events.name[analysis.device_events.event]
+    texts = analysis.trace.strings
+    names = {texts[string]: string for string in unique(events).tolist()}
+    if name not in names:
+        raise NotFoundError(f"no kernel {name!r}; there are {_few(names)}")
+    return _device(events == names[name], factor)
+
+
+def _of_module(analysis: Analysis, path: str, factor: float) -> Change:
+    modules = analysis.modules
+    found = [module for module, each in enumerate(modules.path) if each == path]
+    if not found:
+        raise NotFoundError(f"no module {path!r}; there are {_few(modules.path)}")
+    inside = np.zeros(len(modules) + 1, bool)  # the last is for "no module"
+    for module in found:
+        inside[module : int(modules.end[module])] = True
+    events = np.flatnonzero(inside[analysis.device_attribution.module])
+    rows = np.flatnonzero(inside[analysis.attribution.row_module])
+    return together([_device(events, factor), host_rows(analysis, rows, factor)])
+
+
+def host_rows(analysis: Analysis, rows: TreeRow, factor: float = 0.0) -> Change:
+    """Change of the host time in some rows of the call tree."""
+    tree = analysis.call_tree
+    threads = tree.thread[rows]
+    return Change(
+        host=tuple(
+            HostChange(
+                thread,
+                intervals.of(
+                    tree.start[rows[threads == thread]], tree.end[rows[threads == thread]]
+                ),
+                factor,
+            )
+            for thread in unique(threads).tolist()
+        )
+    )
+
+
+def _few(names: Iterable[str]) -> str:
+    listed = [name for name in names if name]
+    return ", ".join(listed[:_LISTED]) + (", ..." if len(listed) > _LISTED else "")
+
+
+_PLAIN: dict[str, Callable[[Analysis, float], Change]] = {
+    "kernels": _kernels,
+    "communication": _communication,
+    "host": _host,
+    "launches": _launches,
+    "data": _data,
+    "syncs": _syncs,
+}
+_NAMED: dict[str, Callable[[Analysis, str, float], Change]] = {
+    "kind": _of_kind,
+    "kernel": _of_kernel,
+    "module": _of_module,
+}
