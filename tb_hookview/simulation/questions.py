@@ -12,7 +12,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
@@ -42,13 +42,12 @@ def _scaled(analysis: Analysis, what: str, factor: float) -> Change:
     raise UsageError(f"{what!r} cannot be scaled; there are {known}")
 
 
-def _device(events: Bool | DeviceEventIndex, factor: float) -> Change:
-    rows = np.flatnonzero(events) if events.dtype == bool else events
-    return Change(device=(DeviceChange(rows, factor),))
+def _device(chosen: Bool, factor: float) -> Change:
+    return Change(device=(DeviceChange(np.flatnonzero(chosen), factor),))
 
 
 def _kernels(analysis: Analysis, factor: float) -> Change:
-    return _device(np.arange(len(analysis.device_events)), factor)
+    return _device(np.ones(len(analysis.device_events), bool), factor)
 
 
 def _communication(analysis: Analysis, factor: float) -> Change:
@@ -101,27 +100,19 @@ def _of_module(analysis: Analysis, path: str, factor: float) -> Change:
     inside = np.zeros(len(modules) + 1, bool)  # the last is for "no module"
     for module in found:
         inside[module : int(modules.end[module])] = True
-    events = np.flatnonzero(inside[analysis.device_attribution.module])
+    events = inside[analysis.device_attribution.module]
     rows = np.flatnonzero(inside[analysis.attribution.row_module])
     return together([_device(events, factor), host_rows(analysis, rows, factor)])
 
 
 def host_rows(analysis: Analysis, rows: TreeRow, factor: float = 0.0) -> Change:
     """Change of the host time in some rows of the call tree."""
-    tree = analysis.call_tree
-    threads = tree.thread[rows]
-    return Change(
-        host=tuple(
-            HostChange(
-                thread,
-                intervals.of(
-                    tree.start[rows[threads == thread]], tree.end[rows[threads == thread]]
-                ),
-                factor,
-            )
-            for thread in unique(threads).tolist()
-        )
-    )
+    tree, changes = analysis.call_tree, []
+    for thread in unique(tree.thread[rows]).tolist():
+        mine = rows[tree.thread[rows] == thread]
+        time = intervals.of(tree.start[mine], tree.end[mine])
+        changes.append(HostChange(thread, time, factor))
+    return Change(host=tuple(changes))
 
 
 def _few(names: Iterable[str]) -> str:
