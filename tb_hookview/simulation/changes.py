@@ -73,24 +73,28 @@ class Changer(Struct, frozen=True, dict=True):
     def apply(self, change: Change) -> Lengths:
         """Lengths of nodes and edges with a change."""
         graph = self.graph
-        duration = self._durations(change.device) if change.device else graph.duration
-        lag = self._host(change.host) if change.host else graph.lag
+        duration = self._durations(change.device) if change.device else graph.nodes.duration
+        lag = self._host(change.host) if change.host else graph.edges.lag
         if len(change.syncs):
-            free = np.zeros(len(graph.time), bool)
+            free = np.zeros(len(graph.nodes.time), bool)
             free[graph.sync_end[isin(graph.sync, change.syncs)]] = True
-            waits = graph.of(EdgeKind.SYNC) & free[graph.target]
+            waits = graph.edges.of(EdgeKind.SYNC) & free[graph.edges.target]
             lag = np.where(waits, NEVER, lag)
         pause = graph.pause
         if len(change.pauses):
-            pause = np.where((graph.event >= 0) & isin(graph.event, change.pauses), 0, pause)
+            pause = np.where(
+                (graph.nodes.event >= 0) & isin(graph.nodes.event, change.pauses), 0, pause
+            )
         return Lengths(duration, lag, pause)
 
     def _durations(self, changes: Iterable[DeviceChange]) -> Nanoseconds:
         """Durations; of several changes of one event, the parts taken off add up."""
         graph = self.graph
-        size = int(graph.event.max(initial=-1)) + 1
+        size = int(graph.nodes.event.max(initial=-1)) + 1
         whole, off = np.zeros(size), np.zeros(size)
-        whole[graph.event[graph.event >= 0]] = graph.duration[graph.event >= 0]
+        whole[graph.nodes.event[graph.nodes.event >= 0]] = graph.nodes.duration[
+            graph.nodes.event >= 0
+        ]
         factor = np.ones(size)
         for change in changes:
             inside = change.events < size
@@ -100,14 +104,14 @@ class Changer(Struct, frozen=True, dict=True):
             else:
                 np.add.at(off, events, change.ns[inside] * (1 - change.factor))
         left = np.maximum(whole * factor - off, 0)
-        mine = (graph.event >= 0) & ~graph.history
-        changed = graph.duration.copy()
-        changed[mine] = left[graph.event[mine]].astype(np.int64)
+        mine = (graph.nodes.event >= 0) & ~graph.nodes.history
+        changed = graph.nodes.duration.copy()
+        changed[mine] = left[graph.nodes.event[mine]].astype(np.int64)
         return changed
 
     def _host(self, changes: Iterable[HostChange]) -> Nanoseconds:
         """Lags of the host's edges."""
-        kept = np.ones(len(self.graph.lag))
+        kept = np.ones(len(self.graph.edges.lag))
         gone: dict[int, list[TimeSet]] = {}
         for change in changes:
             if change.factor == 0 and change.time is not None:
@@ -116,12 +120,14 @@ class Changer(Struct, frozen=True, dict=True):
                 kept *= 1 - (1 - change.factor) * self._covered(change.thread, change.time)
         for thread, times in gone.items():
             kept *= 1 - self._covered(thread, intervals.normal(np.concatenate(times)))
-        return np.where(kept == 1, self.graph.lag, (self.graph.lag * kept).astype(np.int64))
+        return np.where(
+            kept == 1, self.graph.edges.lag, (self.graph.edges.lag * kept).astype(np.int64)
+        )
 
     def _covered(self, thread: int, time: TimeSet | None) -> Float:
         """Share of each edge that is a thread's, and lies in some time."""
         edges, spans, threads = self._host_edges
-        share = np.zeros(len(self.graph.lag))
+        share = np.zeros(len(self.graph.edges.lag))
         mine = edges if thread < 0 else edges[threads == thread]
         if time is None:
             share[mine] = 1
@@ -135,11 +141,11 @@ class Changer(Struct, frozen=True, dict=True):
     def _host_edges(self) -> tuple[Int, Int, Int]:
         """Edges that are the host's work, the time each spans on the trace's clock, its thread."""
         graph = self.graph
-        edges = np.flatnonzero(graph.of(EdgeKind.HOST, EdgeKind.HANDOVER, EdgeKind.QUEUE))
-        end = graph.time[graph.target[edges]] + self.start
+        edges = np.flatnonzero(graph.edges.of(EdgeKind.HOST, EdgeKind.HANDOVER, EdgeKind.QUEUE))
+        end = graph.nodes.time[graph.edges.target[edges]] + self.start
         begin = np.where(
-            graph.kind[edges] == EdgeKind.QUEUE,
-            end - graph.lag[edges],
-            graph.time[graph.source[edges]] + self.start,
+            graph.edges.kind[edges] == EdgeKind.QUEUE,
+            end - graph.edges.lag[edges],
+            graph.nodes.time[graph.edges.source[edges]] + self.start,
         )
-        return edges, np.stack([begin, end], axis=1), graph.thread[graph.target[edges]]
+        return edges, np.stack([begin, end], axis=1), graph.nodes.thread[graph.edges.target[edges]]

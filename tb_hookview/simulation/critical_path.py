@@ -47,13 +47,13 @@ def critical_path(replay: Replay, pace: Pace) -> CriticalPath:
     """Follow the binding edges back from the end of what is measured."""
     graph, lengths = replay.graph, replay.lengths
     edge = _chain(replay, pace.last)
-    source, target = graph.source[edge], graph.target[edge]
+    source, target = graph.edges.source[edge], graph.edges.target[edge]
     begins, left = replay.time[source], replay.leaves_after[edge]
     lag = lengths.lag[edge]
     runs = begins + left + np.minimum(lag, 0)
     arrives = runs + np.maximum(lag, 0)
     last = np.array([pace.last])
-    host = _by_host(graph.kind[edge])
+    host = _by_host(graph.edges.kind[edge])
     start = np.concatenate([begins, runs, arrives, replay.time[last]])
     end = np.concatenate([runs, arrives, replay.time[target], replay.end[last]])
     part = np.concatenate(
@@ -65,8 +65,10 @@ def critical_path(replay: Replay, pace: Pace) -> CriticalPath:
         ]
     )
     nothing = np.full(len(edge), -1)
-    event = np.concatenate([graph.event[source], nothing, nothing, graph.event[last]])
-    thread = np.concatenate([nothing, np.where(host, graph.thread[target], -1), nothing, [-1]])
+    event = np.concatenate([graph.nodes.event[source], nothing, nothing, graph.nodes.event[last]])
+    thread = np.concatenate(
+        [nothing, np.where(host, graph.nodes.thread[target], -1), nothing, [-1]]
+    )
     start = np.maximum(start, pace.since)
     order = np.flatnonzero(end > start)
     order = order[np.argsort(start[order], kind="stable")]
@@ -78,7 +80,7 @@ def critical_path(replay: Replay, pace: Pace) -> CriticalPath:
 
 def _chain(replay: Replay, last: int) -> Int:
     """Binding edges from the origin to a node, first one first."""
-    binding, source = binding_edges(replay).tolist(), replay.graph.source
+    binding, source = binding_edges(replay).tolist(), replay.graph.edges.source
     edges, node = [], last
     while (edge := binding[node]) >= 0 and node > 0:
         edges.append(edge)

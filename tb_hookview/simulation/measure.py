@@ -42,7 +42,7 @@ class Measure(Struct, frozen=True):
         """Moment at which host and device are done with each step, shape (s,)."""
         done = replay.time[self.graph.step_end].copy()
         mine = self.window.step >= 0
-        nodes = self.graph.event_node[mine]
+        nodes = self.graph.nodes.of_event[mine]
         np.maximum.at(done, self.window.step[mine], replay.end[nodes])
         return done
 
@@ -50,7 +50,7 @@ class Measure(Struct, frozen=True):
         """Length of a step, and what decides it."""
         steps, graph = len(self.window.steps), self.graph
         host = int(graph.step_end[-1])
-        mine = graph.event_node[self.window.step >= 0]
+        mine = graph.nodes.of_event[self.window.step >= 0]
         ends = replay.end[mine]
         last = int(mine[ends.argmax()]) if len(mine) else host
         if replay.time[host] > replay.end[last]:

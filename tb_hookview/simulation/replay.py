@@ -25,7 +25,7 @@ class Lengths(Struct, frozen=True):
 
 def recorded(graph: Graph) -> Lengths:
     """Lengths as the trace has them."""
-    return Lengths(graph.duration, graph.lag, graph.pause)
+    return Lengths(graph.nodes.duration, graph.edges.lag, graph.pause)
 
 
 class Replay(Struct, frozen=True):
@@ -39,7 +39,9 @@ class Replay(Struct, frozen=True):
     @property
     def leaves_after(self) -> Nanoseconds:
         """Time in its source before each edge leaves it, shape (e,)."""
-        return np.where(self.graph.from_end, self.lengths.duration[self.graph.source], 0)
+        return np.where(
+            self.graph.edges.from_end, self.lengths.duration[self.graph.edges.source], 0
+        )
 
     @property
     def end(self) -> Nanoseconds:
@@ -52,14 +54,14 @@ class Replayer:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._pairs = graph.source.tolist(), graph.target.tolist()
+        self._pairs = graph.edges.source.tolist(), graph.edges.target.tolist()
 
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
         graph = self._graph
-        passed = np.where(graph.from_end, lengths.duration[graph.source], 0)
-        passed = passed + lengths.lag + lengths.pause[graph.target]
-        time = [0] * len(graph.time)
+        passed = np.where(graph.edges.from_end, lengths.duration[graph.edges.source], 0)
+        passed = passed + lengths.lag + lengths.pause[graph.edges.target]
+        time = [0] * len(graph.nodes.time)
         for source, target, length in zip(*self._pairs, passed.tolist(), strict=True):
             arrival = time[source] + length
             if arrival > time[target]:
@@ -70,9 +72,9 @@ class Replayer:
 def binding_edges(replay: Replay) -> Int:
     """Edge that decided the time of each node, -1 for none; shape (n,)."""
     graph, lengths = replay.graph, replay.lengths
-    arrival = replay.time[graph.source] + replay.leaves_after
-    arrival = arrival + lengths.lag + lengths.pause[graph.target]
-    binds = np.flatnonzero(arrival == replay.time[graph.target])
-    edge = np.full(len(graph.time), -1, np.int64)
-    edge[graph.target[binds]] = binds
+    arrival = replay.time[graph.edges.source] + replay.leaves_after
+    arrival = arrival + lengths.lag + lengths.pause[graph.edges.target]
+    binds = np.flatnonzero(arrival == replay.time[graph.edges.target])
+    edge = np.full(len(graph.nodes.time), -1, np.int64)
+    edge[graph.edges.target[binds]] = binds
     return edge

@@ -72,7 +72,7 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def recorded(self) -> Pace:
         """Length of a step as recorded."""
-        return self.measure.pace(Replay(self.graph, recorded(self.graph), self.graph.time))
+        return self.measure.pace(Replay(self.graph, recorded(self.graph), self.graph.nodes.time))
 
     @cached_property
     def unchanged(self) -> Prediction:

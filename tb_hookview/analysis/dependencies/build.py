@@ -17,12 +17,12 @@ from tb_hookview.analysis.dependencies.graph import (
     Edges,
     EdgeSet,
     Graph,
-    arrivals,
     joined,
-    latest,
+    lateness,
 )
 from tb_hookview.analysis.dependencies.host import handover_edges, host_edges
-from tb_hookview.analysis.dependencies.nodes import Nodes, Points, find_points, number_nodes
+from tb_hookview.analysis.dependencies.nodes import Nodes, number_nodes
+from tb_hookview.analysis.dependencies.points import Points, find_points
 from tb_hookview.analysis.dependencies.syncs import sync_edges
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.arrays import intervals
@@ -49,36 +49,21 @@ def build(analysis: Analysis, window: Window) -> Graph:
         *by_calls(analysis, times, nodes),
     ]
     edges = joined(sets)
-    count = len(nodes.time)
-    late = nodes.time - latest(edges, arrivals(edges, nodes.time, nodes.duration), count)
-    guessed = by_times(times, nodes, late)
+    guessed = by_times(times, nodes, lateness(nodes, edges))
     if len(guessed.source):
         edges = joined([*sets, guessed])
-        late = nodes.time - latest(edges, arrivals(edges, nodes.time, nodes.duration), count)
-    history = np.zeros(count, bool)
-    history[nodes.of_event[window.history]] = True
-    ends = (nodes.time + nodes.duration)[history]
-    late[0] = 0
+    late = lateness(nodes, edges)
+    marked = analysis.steps.thread[window.steps[-1]] >= 0
+    before = (nodes.time + nodes.duration)[nodes.history]
     return Graph(
-        time=nodes.time,
-        duration=nodes.duration,
-        thread=nodes.thread,
-        event=nodes.event,
-        source=edges.source,
-        target=edges.target,
-        lag=edges.lag,
-        from_end=edges.from_end,
-        kind=edges.kind,
-        evidence=edges.evidence,
-        loading=_loading(analysis, window, points, nodes, edges),
+        nodes=nodes,
+        edges=edges,
         pause=np.where(late >= PAUSE, late, 0),
+        loading=_loading(analysis, window, points, nodes, edges),
         step_end=nodes.of_point[points.step_end],
-        event_node=nodes.of_event,
-        history=history,
-        base=int(ends.max(initial=0)) if analysis.steps.thread[window.steps[-1]] >= 0 else 0,
-        sync=points.sync,
+        base=int(before.max(initial=0)) if marked else 0,
+        sync=points.events.sync,
         sync_end=nodes.of_point[points.sync_end],
-        backward=edges.backward,
     )
 
 
@@ -87,8 +72,8 @@ def _loading(
 ) -> Bool:
     """Edges of a host thread that is in a data loader: these have points at their bounds."""
     loading, tree = np.zeros(len(edges.source), bool), analysis.call_tree
-    for thread in unique(tree.thread[points.loader]).tolist():
-        rows = points.loader[tree.thread[points.loader] == thread]
+    for thread in unique(tree.thread[points.events.loader]).tolist():
+        rows = points.events.loader[tree.thread[points.events.loader] == thread]
         mine = np.flatnonzero(
             (edges.kind == EdgeKind.HOST) & (nodes.thread[edges.target] == thread)
         )

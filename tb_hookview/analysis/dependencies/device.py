@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
-from tb_hookview.analysis.dependencies.nodes import Nodes, Points
+from tb_hookview.analysis.dependencies.nodes import Nodes
+from tb_hookview.analysis.dependencies.points import Points
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.idle.full_queue import OUTSTANDING
@@ -131,13 +132,13 @@ def launch_edges(
     latency[own] = (times.start - times.launched)[own]
     inner = times.in_graph & ~own
     latency[inner] = 0
-    place = np.searchsorted(points.launch, times.launch)
+    place = np.searchsorted(points.events.launch, times.launch)
     inside = (times.launch >= 0) & (times.launched >= window.start)
     place, mine = place[inside], np.flatnonzero(inside)
     after = points.returned[place]
     returned = analysis.call_tree.end[times.launch[mine]]
     late = (after >= 0) & (times.start[mine] >= returned) & ~inner[mine]
-    shorter = np.where(own[mine], returned - times.launched[mine], points.usual)
+    shorter = np.where(own[mine], returned - times.launched[mine], points.events.usual)
     lag = np.where(late, np.maximum(latency[mine] - shorter, 0), latency[mine])
     yield EdgeSet(
         EdgeKind.LAUNCH,
@@ -207,7 +208,7 @@ def queue_edges(
         early, late = _let_in(analysis, times, rows)
         inside = times.launched[late] >= window.start
         early, late = early[inside], late[inside]
-        place = np.searchsorted(points.launch, times.launch[late])
+        place = np.searchsorted(points.events.launch, times.launch[late])
         after = np.minimum(points.launched[place] + 1, len(points.time) - 1)
         same = points.thread[after] == tree.thread[times.launch[late]]
         early, late, after = early[same], late[same], after[same]
@@ -246,5 +247,5 @@ def _has_queue(analysis: Analysis, points: Points) -> bool:
     """Whether the queue of the device has a length that is known."""
     if len(analysis.blocked_launches):
         return True
-    names = unique(analysis.host.string[points.launch])
+    names = unique(analysis.host.string[points.events.launch])
     return any(analysis.trace.strings[name].startswith("cu") for name in names.tolist())

@@ -10,20 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.arrays.types import (
-    Bool,
-    DeviceEventIndex,
-    Int,
-    Nanoseconds,
-    SyncIndex,
-    ThreadIndex,
-)
+from tb_hookview.analysis.dependencies.nodes import Nodes
+from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, SyncIndex
 
 
 class EdgeKind(IntEnum):
@@ -74,68 +68,44 @@ class EdgeSet(NamedTuple):
     """Whether the lag counts from the end of the source's duration."""
 
 
-class Graph(Struct, frozen=True, dict=True):
-    """Nodes (shape (n,)) in order of recorded time, and edges (shape (e,)) by target."""
+class Edges(Struct, frozen=True):
+    """Edges ordered by target, shape (e,)."""
 
-    time: Nanoseconds
-    """Recorded time of each node since the start of the window; node 0 is the origin, at 0."""
-    duration: Nanoseconds
-    """Of device events; 0 for points of the host."""
-    thread: ThreadIndex
-    """Thread of a point of the host, -1 for a device event and the origin."""
-    event: DeviceEventIndex
-    """Device event of each node, -1 for a point of the host."""
     source: Int
     target: Int
     lag: Nanoseconds
     from_end: Bool
+    """Whether the lag counts from the end of the source's duration."""
     kind: Int
     """`EdgeKind`."""
     evidence: Int
     """`Evidence`."""
-    loading: Bool
-    """Edges of a host thread that is in a data loader, shape (e,)."""
+    backward: int
+    """Edges that were left out, as they led back in time."""
+
+    def of(self, *kinds: EdgeKind) -> Bool:
+        """Mask of the edges of some kinds."""
+        return isin(self.kind, [int(kind) for kind in kinds])
+
+
+class Graph(Struct, frozen=True):
+    """Nodes and edges of one window."""
+
+    nodes: Nodes
+    edges: Edges
     pause: Nanoseconds
     """Time by which each node was later than its edges explain, where that is long; shape (n,)."""
+    loading: Bool
+    """Edges of a host thread that is in a data loader, shape (e,)."""
     step_end: Int
     """Node at the end of each replayed step on the host, shape (s,)."""
-    event_node: Int
-    """Node of each of the window's device events."""
-    history: Bool
-    """Device events launched before the window: they stay as recorded; shape (n,)."""
     base: int
-    """End of the last of them: the device begins with the window's own work. 0 without any, and
-    where no step is marked."""
+    """End of the last device event launched before the window, nanoseconds since its start: then
+    the device begins with the window's own. 0 without any, and where no step is marked."""
     sync: SyncIndex
     """Syncs of the window, shape (w,)."""
     sync_end: Int
     """Node at the end of each of them."""
-    backward: int
-    """Edges that were left out, as they led back in time."""
-
-    @cached_property
-    def leaves_after(self) -> Nanoseconds:
-        """Part of the source's duration that passes before each edge leaves it."""
-        return np.where(self.from_end, self.duration[self.source], 0)
-
-    def of(self, *kinds: EdgeKind) -> Bool:
-        """Mask of the edges of some kinds."""
-        found = np.zeros(len(self.kind), bool)
-        for kind in kinds:
-            found |= self.kind == kind
-        return found
-
-
-class Edges(NamedTuple):
-    """Columns of edges, ordered by target."""
-
-    source: Int
-    target: Int
-    lag: Nanoseconds
-    from_end: Bool
-    kind: Int
-    evidence: Int
-    backward: int
 
 
 def joined(sets: Sequence[EdgeSet]) -> Edges:
@@ -162,16 +132,12 @@ def joined(sets: Sequence[EdgeSet]) -> Edges:
     )
 
 
-def arrivals(edges: Edges, time: Nanoseconds, duration: Nanoseconds) -> Nanoseconds:
-    """Moment at which each edge lets its target go, by the recorded times of its source."""
-    passed = np.where(edges.from_end, duration[edges.source], 0)
-    return np.asarray(time[edges.source] + passed + edges.lag)
-
-
-def latest(edges: Edges, arrival: Nanoseconds, nodes: int) -> Nanoseconds:
-    """Latest arrival at each node; 0 (the origin's time) where no edge leads to it."""
-    found = np.zeros(nodes, np.int64)
+def lateness(nodes: Nodes, edges: Edges) -> Nanoseconds:
+    """Time by which each node was later than its edges explain, by recorded times; shape (n,)."""
+    passed = np.where(edges.from_end, nodes.duration[edges.source], 0)
+    arrival = nodes.time[edges.source] + passed + edges.lag
+    latest = np.zeros(len(nodes.time), np.int64)
     if len(edges.target):
         opens = np.flatnonzero(np.diff(edges.target, prepend=-1))
-        found[edges.target[opens]] = np.maximum.reduceat(arrival, opens)
-    return found
+        latest[edges.target[opens]] = np.maximum.reduceat(arrival, opens)
+    return np.asarray(nodes.time - latest)

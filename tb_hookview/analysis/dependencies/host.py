@@ -8,7 +8,8 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
-from tb_hookview.analysis.dependencies.nodes import Nodes, Points
+from tb_hookview.analysis.dependencies.nodes import Nodes
+from tb_hookview.analysis.dependencies.points import Points
 from tb_hookview.analysis.dependencies.syncs import SyncEdges
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.arrays import intervals
@@ -41,7 +42,9 @@ def host_edges(
 def _asleep(points: Points, before: Nanoseconds, window: Window) -> Nanoseconds:
     """Time before each point in which its thread slept while another one worked."""
     asleep = np.zeros(len(points.time), np.int64)
-    for thread in unique(np.append(points.bursts.thread, points.bursts.main)).tolist():
+    for thread in unique(
+        np.append(points.events.bursts.thread, points.events.bursts.main)
+    ).tolist():
         rows = np.flatnonzero(points.thread == thread)
         windows = np.stack([before[rows], points.time[rows]], axis=1)
         asleep[rows] = intervals.lengths_within(_sleep(points, thread, window), windows)
@@ -49,7 +52,7 @@ def _asleep(points: Points, before: Nanoseconds, window: Window) -> Nanoseconds:
 
 
 def _sleep(points: Points, thread: int, window: Window) -> TimeSet:
-    bursts = points.bursts
+    bursts = points.events.bursts
     if thread == bursts.main:
         return intervals.of(bursts.main_stops, bursts.main_goes_on)
     mine = bursts.thread == thread
@@ -60,13 +63,13 @@ def _sleep(points: Points, thread: int, window: Window) -> TimeSet:
 def _blocked(analysis: Analysis, points: Points, before: Nanoseconds) -> Nanoseconds:
     """Time by which launches onto a full queue were longer than usual, at the next point."""
     tree, longer = analysis.call_tree, np.zeros(len(points.time), np.int64)
-    blocked = isin(points.launch, analysis.blocked_launches)
+    blocked = isin(points.events.launch, analysis.blocked_launches)
     if not blocked.any():
         return longer
-    usual = median(tree.duration[points.launch[~blocked]]) if not blocked.all() else 0
+    usual = median(tree.duration[points.events.launch[~blocked]]) if not blocked.all() else 0
     after = points.launched[blocked] + 1
     inside = after < len(points.time)
-    after, rows = after[inside], points.launch[blocked][inside]
+    after, rows = after[inside], points.events.launch[blocked][inside]
     same = points.thread[after] == tree.thread[rows]
     longer[after[same]] = np.maximum(tree.duration[rows] - int(usual), 0)[same]
     return np.asarray(np.minimum(longer, points.time - before))
@@ -74,8 +77,8 @@ def _blocked(analysis: Analysis, points: Points, before: Nanoseconds) -> Nanosec
 
 def handover_edges(points: Points, nodes: Nodes) -> Iterator[EdgeSet]:
     """Yield edges from where main stops to a burst, and from its end to where main goes on."""
-    bursts = points.bursts
-    stops, begins, ends, goes_on = (nodes.of_point[each] for each in points.burst_points)
+    bursts = points.events.bursts
+    stops, begins, ends, goes_on = (nodes.of_point[each] for each in points.bursts)
     there, back = bursts.start - bursts.main_stops, bursts.main_goes_on - bursts.end
     kind, shown = EdgeKind.HANDOVER, Evidence.TIMES
     yield EdgeSet(kind, shown, stops, begins, there, from_end=False)

@@ -9,7 +9,8 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.device import DeviceTimes
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
-from tb_hookview.analysis.dependencies.nodes import Nodes, Points
+from tb_hookview.analysis.dependencies.nodes import Nodes
+from tb_hookview.analysis.dependencies.points import Points
 from tb_hookview.analysis.syncs.detection import is_device_wide
 from tb_hookview.arrays.joins import asof, median, unique
 from tb_hookview.arrays.nesting import ROUNDING_NS, lookup
@@ -36,10 +37,10 @@ def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTi
     other waits for one stream: of these events that which ended last, but not after the sync.
     """
     syncs = analysis.syncs
-    start, end = syncs.start[points.sync], syncs.end[points.sync]
-    wide = is_device_wide(analysis.host, syncs.row[points.sync])
+    start, end = syncs.start[points.events.sync], syncs.end[points.events.sync]
+    wide = is_device_wide(analysis.host, syncs.row[points.events.sync])
     source, which = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    latest = np.full(len(points.sync), -1, np.int64)
+    latest = np.full(len(points.events.sync), -1, np.int64)
     for stream in unique(times.stream).tolist():
         event = _last_launched(analysis, times, stream, points, start, end)
         ended = lookup(times.end, event)
@@ -55,7 +56,7 @@ def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTi
     back = end[sync] - times.end[event]
     bound = (times.end[event] > start[sync]) & (back < _RETURN)
     lag = int(median(np.maximum(back[bound], 0))) if bound.any() else 0
-    waiting = np.zeros(len(points.sync), bool)
+    waiting = np.zeros(len(points.events.sync), bool)
     waiting[sync] = True
     edges = EdgeSet(
         EdgeKind.SYNC,
@@ -85,7 +86,7 @@ def _last_launched(
     launched = tree.start[times.launch[rows]]
     nothing = np.zeros(len(start), np.int64)
     before = lookup(rows, asof(np.zeros(len(rows), np.int64), launched, nothing, start - 1))
-    thread = tree.thread[analysis.syncs.row[points.sync]]
+    thread = tree.thread[analysis.syncs.row[points.events.sync]]
     own = lookup(rows, asof(tree.thread[times.launch[rows]], launched, thread, end - 1))
     return np.maximum(before, own)
 
@@ -96,8 +97,8 @@ def _cost(analysis: Analysis, points: Points, waiting: Bool, unbound: Bool) -> N
     The median of the syncs of its name of which that is so, else of all of which it is; else 0.
     """
     syncs = analysis.syncs
-    lasted = (syncs.end - syncs.start)[points.sync]
-    name = analysis.host.string[syncs.row[points.sync]]
+    lasted = (syncs.end - syncs.start)[points.events.sync]
+    name = analysis.host.string[syncs.row[points.events.sync]]
     cost = np.full(len(lasted), int(median(lasted[unbound])) if unbound.any() else 0)
     for each in unique(name[unbound]):
         cost[name == each] = int(median(lasted[unbound & (name == each)]))

@@ -1,0 +1,198 @@
+"""Points of host threads: moments at which the host launches, waits, or hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.dependencies.handover import (
+    Bursts,
+    find_bursts,
+    main_thread,
+    threads_of,
+)
+from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.idle.full_queue import SLOW
+from tb_hookview.arrays.joins import isin, median, unique
+from tb_hookview.arrays.types import (
+    Bool,
+    Int,
+    Nanoseconds,
+    SyncIndex,
+    ThreadIndex,
+    TreeRow,
+)
+
+_SLOW = 50_000
+"""Nanoseconds from which on a slow launch has a point at its end, too."""
+ENDS, BEGINS, LAUNCHES = 0, 1, 2
+"""Rank of points of one thread and moment: what ends, what begins, what is launched in it."""
+
+
+class HostEvents(Struct, frozen=True):
+    """What points are made of, in one window."""
+
+    launch: TreeRow
+    """Launching calls, ascending, shape (l,)."""
+    slow: Int
+    """Index into `launch` of those that were slow by themselves."""
+    usual: int
+    """Median duration of a launching call, nanoseconds."""
+    sync: SyncIndex
+    """Syncs, shape (w,)."""
+    loader: TreeRow
+    """Outermost rows of data loaders."""
+    step_end: Nanoseconds
+    """End of each replayed step on the host."""
+    bursts: Bursts
+
+
+class Points(Struct, frozen=True):
+    """Points of the host threads, shape (p,), by thread and time."""
+
+    thread: ThreadIndex
+    time: Nanoseconds
+    """Nanoseconds on the trace's clock."""
+    rank: Int
+    """Order among those of one moment."""
+    events: HostEvents
+    launched: Int
+    """Point of each launching call."""
+    returned: Int
+    """Point at which a slow one of them returned, -1 for the others."""
+    sync_end: Int
+    """Point at the end of each sync."""
+    step_end: Int
+    """Point of each replayed step's end."""
+    bursts: tuple[Int, Int, Int, Int]
+    """Points of each burst: main stops, the burst begins, ends, main goes on."""
+
+
+class _Wanted(NamedTuple):
+    thread: ThreadIndex
+    time: Nanoseconds
+    rank: int
+
+
+def find_points(analysis: Analysis, window: Window) -> Points:
+    """Find the points of the host: launches, syncs, ends of steps, loaders, hand-overs."""
+    events = _host_events(analysis, window)
+    order, numbers, wanted = _numbered(_wanted(analysis, events))
+    launched, _, sync_end, step_end, stops, begins, ends, goes_on, returns = numbers[:9]
+    returned = np.full(len(events.launch), -1, np.int64)
+    returned[events.slow] = returns
+    return Points(
+        thread=wanted.thread[order],
+        time=wanted.time[order],
+        rank=wanted.rank[order],
+        events=events,
+        launched=launched,
+        returned=returned,
+        sync_end=sync_end,
+        step_end=step_end,
+        bursts=(stops, begins, ends, goes_on),
+    )
+
+
+def _host_events(analysis: Analysis, window: Window) -> HostEvents:
+    tree = analysis.call_tree
+    launch = analysis.device_events.launch[window.events]
+    launch = unique(launch[launch >= 0])
+    launch = launch[_within(window, tree.start[launch])]
+    usual = int(median(tree.duration[launch])) if len(launch) else 0
+    sync = _syncs(analysis, window)
+    main = main_thread(analysis, launch)
+    threads = threads_of(analysis, launch, analysis.syncs.row[sync], analysis.nodes.row)
+    others = threads[threads != main]
+    return HostEvents(
+        launch=launch,
+        slow=np.flatnonzero(_slow(analysis, launch, usual)),
+        usual=usual,
+        sync=sync,
+        loader=_loaders(analysis, window, np.append(threads, main)),
+        step_end=_step_ends(analysis, window),
+        bursts=find_bursts(analysis, main, others, window.start, window.host_end),
+    )
+
+
+def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
+    """Threads and times of all points; the order is that of `find_points`."""
+    tree, bursts = analysis.call_tree, events.bursts
+    syncs, launch, loader = analysis.syncs, events.launch, events.loader
+    waiting = tree.thread[syncs.row[events.sync]]
+    slow = launch[events.slow]
+    main = np.full(len(bursts.start), bursts.main)
+    return [
+        _Wanted(tree.thread[launch], tree.start[launch], LAUNCHES),
+        _Wanted(waiting, syncs.start[events.sync], BEGINS),
+        _Wanted(waiting, syncs.end[events.sync], ENDS),
+        _Wanted(np.full(len(events.step_end), bursts.main), events.step_end, ENDS),
+        _Wanted(main, bursts.main_stops, ENDS),
+        _Wanted(bursts.thread, bursts.start, BEGINS),
+        _Wanted(bursts.thread, bursts.end, ENDS),
+        _Wanted(main, bursts.main_goes_on, BEGINS),
+        _Wanted(tree.thread[slow], tree.end[slow], ENDS),
+        _Wanted(tree.thread[loader], tree.start[loader], BEGINS),
+        _Wanted(tree.thread[loader], tree.end[loader], ENDS),
+    ]
+
+
+class _Columns(NamedTuple):
+    thread: ThreadIndex
+    time: Nanoseconds
+    rank: Int
+
+
+def _numbered(wanted: Sequence[_Wanted]) -> tuple[Int, list[Int], _Columns]:
+    """Order by thread and time, the number in it of each wanted point, and the columns."""
+    sizes = [len(each.time) for each in wanted]
+    columns = _Columns(
+        np.concatenate([each.thread for each in wanted]),
+        np.concatenate([each.time for each in wanted]),
+        np.repeat([each.rank for each in wanted], sizes),
+    )
+    order = np.lexsort((columns.rank, columns.time, columns.thread))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    return order, np.split(number, np.cumsum(sizes)[:-1]), columns
+
+
+def _loaders(analysis: Analysis, window: Window, threads: ThreadIndex) -> TreeRow:
+    """Outermost rows of data loaders in the window on some threads."""
+    tree, loading = analysis.call_tree, analysis.host.role == Role.DATA
+    rows = np.flatnonzero(loading & isin(tree.thread, threads) & (tree.nearest_above(loading) < 0))
+    return rows[_within(window, tree.start[rows]) & (tree.end[rows] <= window.host_end)]
+
+
+def _slow(analysis: Analysis, launch: TreeRow, usual: int) -> Bool:
+    """Launches that took long by themselves: not for a copy, nor for room in a queue."""
+    slow = analysis.call_tree.duration[launch] > max(SLOW * usual, _SLOW)
+    slow &= analysis.calls[launch] == Call.NONE
+    return np.asarray(slow & ~isin(launch, analysis.blocked_launches))
+
+
+def _step_ends(analysis: Analysis, window: Window) -> Nanoseconds:
+    """End of each replayed step on the host: of the host's last row where no step is marked."""
+    ends = analysis.steps.window[list(window.steps), 1]
+    if analysis.steps.thread[window.steps[-1]] >= 0:
+        return ends
+    tree = analysis.call_tree
+    host = tree.end[~analysis.host.device_threads[tree.thread]]
+    return np.asarray(np.minimum(ends, host.max(initial=window.start)))
+
+
+def _within(window: Window, time: Nanoseconds) -> Bool:
+    return np.asarray((time >= window.start) & (time < window.host_end))
+
+
+def _syncs(analysis: Analysis, window: Window) -> SyncIndex:
+    """Syncs that lie in the window."""
+    syncs = analysis.syncs
+    inside = (syncs.start >= window.start) & (syncs.end <= window.host_end)
+    return np.flatnonzero(inside & (syncs.end > syncs.start))
