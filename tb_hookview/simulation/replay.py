@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.dependencies.graph import Graph
+from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.arrays.types import Int, Nanoseconds
 
 NEVER = -(1 << 60)
@@ -50,23 +50,72 @@ class Replay(Struct, frozen=True):
 
 
 class Replayer:
-    """Replays one graph any number of times."""
+    """Replays one graph any number of times.
+
+    Most points of the host have one edge, from the point before: their times follow from that of
+    the first of such a chain. The loop goes over the other nodes only.
+    """
 
     def __init__(self, graph: Graph) -> None:
+        edges = graph.edges
         self._graph = graph
-        self._pairs = graph.edges.source.tolist(), graph.edges.target.tolist()
+        count = np.bincount(edges.target, minlength=len(graph.nodes.time))
+        single = (count == 1)[edges.target] & (edges.kind == EdgeKind.HOST) & (edges.source > 0)
+        self._chains = _Chains(len(count), edges.source[single], edges.target[single])
+        self._single, self._edge = np.flatnonzero(single), np.flatnonzero(~single)
+        self._source = edges.source[self._edge]
+        self._pairs = self._chains.first[self._source].tolist(), edges.target[self._edge].tolist()
 
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
-        graph = self._graph
-        passed = np.where(graph.edges.from_end, lengths.duration[graph.edges.source], 0)
-        passed = passed + lengths.lag + lengths.pause[graph.edges.target]
+        graph, edges = self._graph, self._graph.edges
+        passed = np.where(edges.from_end, lengths.duration[edges.source], 0)
+        passed = passed + lengths.lag + lengths.pause[edges.target]
+        offset = self._chains.offsets(passed[self._single])
+        length = passed[self._edge] + offset[self._source]
         time = [0] * len(graph.nodes.time)
-        for source, target, length in zip(*self._pairs, passed.tolist(), strict=True):
-            arrival = time[source] + length
+        for source, target, after in zip(*self._pairs, length.tolist(), strict=True):
+            arrival = time[source] + after
             if arrival > time[target]:
                 time[target] = arrival
-        return Replay(graph, lengths, np.array(time, np.int64))
+        return Replay(graph, lengths, np.array(time, np.int64)[self._chains.first] + offset)
+
+
+class _Chains:
+    """Nodes whose time is that of the first of their chain and a length."""
+
+    def __init__(self, size: int, before: Int, node: Int) -> None:
+        """Find the chains.
+
+        Args:
+            size: number of nodes.
+            before: node before each node that is not the first of its chain, shape (c,).
+            node: these nodes.
+        """
+        self.first = np.arange(size)
+        self.first[node] = before
+        active = node
+        while len(active):
+            further = self.first[self.first[active]]
+            moved = further != self.first[active]
+            self.first[active] = further
+            active = active[moved]
+        self._order = np.lexsort((node, self.first[node]))
+        self._node = node[self._order]
+        opens = np.diff(self.first[self._node], prepend=-1) != 0
+        self._opens, self._chain = np.flatnonzero(opens), np.cumsum(opens) - 1
+
+    def offsets(self, passed: Nanoseconds) -> Nanoseconds:
+        """Time of each node after the first of its chain, shape (n,).
+
+        Args:
+            passed: time from the node before to each of the chains' nodes, shape (c,).
+        """
+        total = np.cumsum(passed[self._order])
+        before = (total - passed[self._order])[self._opens]
+        offset = np.zeros(len(self.first), np.int64)
+        offset[self._node] = total - before[self._chain]
+        return offset
 
 
 def binding_edges(replay: Replay) -> Int:

@@ -22,6 +22,8 @@ from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, T
 
 _OVERLAP = 1_000
 """Nanoseconds of overlap on one stream from which on it is no rounding."""
+_EVERY = 16
+"""Launches from one that has an edge for its place in the queue to the next, where none blocked."""
 _SHORT = 20_000
 """Nanoseconds between events of a stream from which on the stream itself is no reason."""
 _FEW = 3
@@ -226,8 +228,8 @@ def queue_edges(
 def _let_in(analysis: Analysis, times: DeviceTimes, rows: Int) -> tuple[Int, Int]:
     """Events of a stream whose start lets the launch of a later one return.
 
-    For a launch that was blocked it is the last event that began before the launch returned. Any
-    other comes as many launches later as the blocked ones did.
+    For a launch that was blocked it is the last event that began before the launch returned. Some
+    of the others come as many launches later as the blocked ones did.
     """
     blocked = np.flatnonzero(isin(times.launch[rows], analysis.blocked_launches))
     begun = np.argsort(times.start[rows], kind="stable")
@@ -236,8 +238,8 @@ def _let_in(analysis: Analysis, times: DeviceTimes, rows: Int) -> tuple[Int, Int
     length = _QUEUE_LENGTH
     if len(blocked):
         length = max(int(median(blocked - let_in)), OUTSTANDING)
-    early, late = np.arange(len(rows) - length), np.arange(length, len(rows))
-    early[isin(late, blocked)] = -1
+    late = np.arange(length, len(rows), _EVERY)
+    early = np.where(isin(late, blocked), -1, late - length)
     early, late = np.append(early, let_in), np.append(late, blocked)
     known = early >= 0
     return rows[begun[early[known]]], rows[late[known]]
