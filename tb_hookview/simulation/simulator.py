@@ -81,11 +81,15 @@ class Simulator(Struct, frozen=True, dict=True):
 
     def predict(self, change: Change) -> Prediction:
         """Replay with something changed."""
-        return self._predict(self._changer.apply(change), self.unchanged)
+        return self._predict(self.lengths(change), self.unchanged)
 
     def step(self, change: Change) -> float:
         """Length of a step with something changed, without its bounds; nanoseconds."""
-        return self.measure.pace(self._replayer(self._changer.apply(change))).step
+        return self.measure.pace(self._replayer(self.lengths(change))).step
+
+    def lengths(self, change: Change) -> Lengths:
+        """Lengths of nodes and edges with a change."""
+        return self._changer.apply(change)
 
     def _predict(self, lengths: Lengths, unchanged: Prediction | None) -> Prediction:
         replay = self._replayer(lengths)

@@ -112,10 +112,10 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         onto_idle &= timing.busy_until[self.rows] <= self.launched
         onto_idle &= self.start >= self.launched
         waited = self.start - self.launched
-        known = onto_idle if onto_idle.any() else (self.launched >= 0) & (waited >= 0)
         latency = np.zeros(len(self.rows), np.int64)
-        if not onto_idle.any():
-            return latency + (int(waited[known].min()) if known.any() else 0)
+        if not onto_idle.any():  # a bound of it: the least that any event waited
+            known = waited[(self.launched >= 0) & (waited >= 0)]
+            return latency + min(int(known.min(initial=_SHORT)), _SHORT)
         latency += int(median(waited[onto_idle]))
         for kind in unique(self.kind[onto_idle]):
             latency[self.kind == kind] = int(median(waited[onto_idle & (self.kind == kind)]))

@@ -1,0 +1,150 @@
+"""For every kind of edge a question that is answered wrongly where such edges are left out.
+
+One character is 100 us. The answers are by hand; latencies are 0 in these pictures.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import grid
+import pytest
+from simulation import drawn
+
+from tb_hookview.analysis.dependencies.graph import EdgeKind
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.loading import load
+from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.replay import NEVER, Lengths, Replayer
+from tb_hookview.simulation.simulator import Simulator
+
+HOST = """
+    main notes [ProfilerStep#1               ]
+    main calls [launch corr=1]
+    main ops                  [work          ]
+    gpu kernel [k corr=1     ]
+"""
+LAUNCH = """
+    main notes [ProfilerStep#1                            ]
+    main ops   [work         ]
+    main calls                [launch corr=1]
+    gpu kernel                [k corr=1                           ]
+"""
+STREAM = """
+    main notes [ProfilerStep#1                            ]
+    main calls [launch corr=1][launch corr=2]
+    gpu kernel [k corr=1                   ][k corr=2                     ]
+"""
+SYNC = """
+    main notes [ProfilerStep#1                                    ]
+    main calls [launch corr=1][wait                 ][launch corr=2]
+    gpu kernel [k corr=1                           ] [k corr=2    ]
+"""
+HANDOVER = """
+    main     notes [ProfilerStep#1                                                  ]
+    main     ops   [forward]                                          [launches     ]
+    main     calls                                                    [launch corr=2]
+    autograd ops             [node                                   ]
+    autograd calls           [launch corr=1][wait                    ]
+    gpu      kernel          [k corr=1                              ] [k corr=2     ]
+"""
+CROSS_CALLS = """
+    main notes [ProfilerStep#1                                              ]
+    main calls [launch corr=1]       [order ][launch corr=2]
+    gpu kernel [k corr=1 stream=7                         ][k corr=2 stream=9]
+"""
+CROSS_TIMES = """
+    main notes [ProfilerStep#1                                              ]
+    main calls [launch corr=1]               [launch corr=2]
+    gpu kernel [k corr=1 stream=7                           ][k corr=2 stream=9]
+"""
+ORIGIN = """
+    main notes [ProfilerStep#1          ][ProfilerStep#2            ]
+    main calls           [launch corr=1 ][launch corr=2]
+    gpu kernel                               [k corr=1][k corr=2                              ]
+"""
+"""The first kernel was launched before the window: it ends 1,400 us into it, whatever changes."""
+
+
+def without(simulator: Simulator, question: dict[str, float], kind: EdgeKind) -> float:
+    """Answer of a model that has no edges of a kind, microseconds."""
+    graph = simulator.graph
+    change = scaled(simulator.analysis, question)
+    lengths = simulator.lengths(change)
+    lag = lengths.lag.copy()
+    lag[graph.edges.of(kind)] = NEVER
+    replay = Replayer(graph)(Lengths(lengths.duration, lag, lengths.pause))
+    return simulator.measure.pace(replay).step / 1000
+
+
+@pytest.mark.parametrize(
+    ("kind", "picture", "question", "answer"),
+    [
+        (EdgeKind.HOST, HOST, {"host": 0.5}, 1550),
+        (EdgeKind.LAUNCH, LAUNCH, {}, 5200),
+        (EdgeKind.STREAM, STREAM, {"host": 0.0}, 2900 + 3100),
+        (EdgeKind.SYNC, SYNC, {"kernels": 0.5}, 1950 + 1400),
+        (EdgeKind.HANDOVER, HANDOVER, {"kernels": 0.5}, 3100 + 1500),
+        (EdgeKind.CROSS_STREAM, CROSS_CALLS, {"host": 0.0}, 4400 + 1900),
+        (EdgeKind.ORIGIN, ORIGIN, {"kernels": 0.8}, 0.8 * 4000),
+        (EdgeKind.CROSS_STREAM, CROSS_TIMES, {"host": 0.0}, 4600 + 1900),
+    ],
+)
+def test_an_edge_is_needed(
+    kind: EdgeKind, picture: str, question: dict[str, float], answer: float, tmp_path: Path
+) -> None:
+    simulator = drawn.simulator(tmp_path, picture)
+    assert simulator.unchanged.step == simulator.recorded.step
+    predicted = simulator.step(scaled(simulator.analysis, question)) / 1000
+    assert predicted == answer
+    assert without(simulator, question, kind) != answer
+
+
+KERNEL, CALL, SPACING, COUNT, LENGTH = 1000, 5, 10, 1000, 950
+"""Microseconds of a kernel, of a launch, from launch to launch; launches; room in the queue."""
+
+
+def queue_full() -> list[dict[str, Any]]:
+    """A launch per 10 us and a kernel per 1,000 us: those from number `LENGTH` on have to wait."""
+    events, now = [], 1000
+    for number in range(COUNT):
+        began = 1000 + (number - LENGTH) * KERNEL + 1
+        returned = max(now + CALL, began if number >= LENGTH else 0)
+        for kind, name, start, end in (
+            ("cuda_runtime", "cudaLaunchKernel", now, returned),
+            ("kernel", "k", 1000 + number * KERNEL, 1000 + (number + 1) * KERNEL),
+        ):
+            events.append(
+                {
+                    "ph": "X",
+                    "cat": kind,
+                    "name": name,
+                    "pid": 0 if kind == "kernel" else 77,
+                    "tid": 7 if kind == "kernel" else 1,
+                    "ts": start,
+                    "dur": end - start,
+                    "args": {"correlation": number + 1},
+                }
+            )
+        now = returned + SPACING - CALL
+    return events
+
+
+def test_a_full_queue_holds_the_host_back(tmp_path: Path) -> None:
+    """Kernels twice as quick let the host in twice as early."""
+    path = grid.write(tmp_path / "t.json", queue_full())
+    simulator = Simulator(Selection(load(path), None))
+    assert simulator.unchanged.step == pytest.approx(simulator.recorded.step, rel=1e-4)
+
+    def last_launch(question: dict[str, float], *left_out: EdgeKind) -> float:
+        lengths = simulator.lengths(scaled(simulator.analysis, question))
+        lag = lengths.lag.copy()
+        lag[simulator.graph.edges.of(*left_out)] = NEVER
+        replay = Replayer(simulator.graph)(Lengths(lengths.duration, lag, lengths.pause))
+        return float(replay.time[simulator.graph.step_end[-1]]) / 1000
+
+    waited = (COUNT - 1 - LENGTH) * KERNEL
+    assert last_launch({}) == pytest.approx(waited, rel=0.01)
+    assert last_launch({"kernels": 0.5}) == pytest.approx(waited / 2, rel=0.01)
+    assert last_launch({"kernels": 0.5}, EdgeKind.QUEUE) < SPACING * COUNT * 1.1
