@@ -1,0 +1,129 @@
+"""The pass over a graph against a definition that recurses, and what holds for every replay."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_hookview.analysis.dependencies.graph import (
+    EdgeKind,
+    EdgeSet,
+    Evidence,
+    Graph,
+    joined,
+)
+from tb_hookview.analysis.dependencies.nodes import Nodes
+from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.simulation.critical_path import critical_path
+from tb_hookview.simulation.measure import Measure
+from tb_hookview.simulation.replay import Lengths, Replay, Replayer
+
+NONE = np.zeros(0, np.int64)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Points of two threads and events of two streams, with edges from earlier to later nodes."""
+    count = draw(st.integers(2, 12))
+    device = [False, *draw(st.lists(st.booleans(), min_size=count, max_size=count))]
+    length = st.integers(0, 50)
+    duration = [draw(length) if each else 0 for each in device]
+    thread = [-1 if each else draw(st.integers(0, 1)) for each in device]
+    sets = []
+    for target in range(1, count + 1):
+        # A point of the host comes after the point before it on its thread, or the origin.
+        before = [0, *(n for n in range(1, target) if thread[n] == thread[target] >= 0)][-1]
+        if not device[target]:
+            sets.append((EdgeKind.HOST, before, target, draw(length), False))
+        for _ in range(draw(st.integers(1 if device[target] else 0, 2))):
+            source = draw(st.integers(0, target - 1))
+            kind = draw(st.sampled_from([EdgeKind.LAUNCH, EdgeKind.STREAM, EdgeKind.SYNC]))
+            sets.append((kind, source, target, draw(length), device[source]))
+    edges = joined(
+        [
+            EdgeSet(kind, Evidence.ORDER, np.array([s]), np.array([t]), np.array([lag]), from_end=e)
+            for kind, s, t, lag, e in sets
+        ]
+    )
+    events = np.flatnonzero(device)
+    event = np.full(count + 1, -1)
+    event[events] = np.arange(len(events))
+    nodes = Nodes(
+        time=np.arange(count + 1),
+        duration=np.array(duration),
+        thread=np.array(thread),
+        event=event,
+        history=np.zeros(count + 1, bool),
+        of_point=np.flatnonzero(~np.array(device))[1:],
+        of_event=events,
+    )
+    pause = np.array([0, *(draw(length) for _ in range(count))])
+    ends = nodes.of_point[-1:] if len(nodes.of_point) else np.array([0])
+    return Graph(nodes, edges, pause, np.zeros(len(sets), bool), ends, 0, NONE, NONE)
+
+
+def lengths_of(graph: Graph) -> Lengths:
+    return Lengths(graph.nodes.duration, graph.edges.lag, graph.pause)
+
+
+def slow(graph: Graph, lengths: Lengths) -> list[int]:
+    """Time of every node by its definition."""
+    edges = graph.edges
+
+    @cache
+    def time(node: int) -> int:
+        arrivals = [0]
+        for edge in np.flatnonzero(edges.target == node).tolist():
+            source = int(edges.source[edge])
+            left = int(lengths.duration[source]) if edges.from_end[edge] else 0
+            arrivals.append(time(source) + left + int(lengths.lag[edge]) + int(lengths.pause[node]))
+        return max(arrivals)
+
+    return [time(node) for node in range(len(graph.nodes.time))]
+
+
+def measured(graph: Graph, replay: Replay) -> float:
+    return measure(graph).pace(replay).step
+
+
+def measure(graph: Graph) -> Measure:
+    events = np.arange(len(graph.nodes.of_event))
+    window = Window((0,), 0, 0, events, events * 0, events < 0, 1.0)
+    return Measure(graph, window)
+
+
+@given(graphs())
+def test_a_replay_is_the_longest_way_to_each_node(graph: Graph) -> None:
+    lengths = lengths_of(graph)
+    assert Replayer(graph)(lengths).time.tolist() == slow(graph, lengths)
+
+
+@given(graphs(), st.data())
+def test_shorter_parts_never_lengthen_a_step(graph: Graph, data: st.DataObject) -> None:
+    lengths, replayer = lengths_of(graph), Replayer(graph)
+
+    def shorter(values: np.ndarray) -> np.ndarray:
+        return np.array([data.draw(st.integers(0, int(value))) for value in values], np.int64)
+
+    less = Lengths(shorter(lengths.duration), shorter(lengths.lag), shorter(lengths.pause))
+    assert measured(graph, replayer(less)) <= measured(graph, replayer(lengths))
+
+
+@given(graphs())
+def test_half_of_everything_is_half_a_step(graph: Graph) -> None:
+    lengths, replayer = lengths_of(graph), Replayer(graph)
+    twice = Lengths(lengths.duration * 2, lengths.lag * 2, lengths.pause * 2)
+    assert measured(graph, replayer(twice)) == 2 * measured(graph, replayer(lengths))
+
+
+@settings(max_examples=300)
+@given(graphs())
+def test_the_critical_path_adds_up_to_the_step(graph: Graph) -> None:
+    replay = Replayer(graph)(lengths_of(graph))
+    pace = measure(graph).pace(replay)
+    path = critical_path(replay, pace)
+    assert int((path.end - path.start).sum()) == pace.step
+    assert (path.start[1:] == path.end[:-1]).all()
