@@ -1,0 +1,1 @@
+"""Predictions of what-ifs against what happened."""
