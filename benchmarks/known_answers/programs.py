@@ -100,10 +100,24 @@ def _collectives(device: Device, factors: Factors) -> None:
 PROGRAMS = (
     Program("host-bound", _host_bound, (Factors(kernels=0.5), Factors(host=0.5), Factors(host=2))),
     Program(
-        "device-bound", _device_bound, (Factors(kernels=0.5), Factors(slow_kernel=0.25), Factors(host=0.5))
+        "device-bound",
+        _device_bound,
+        (Factors(kernels=0.5), Factors(slow_kernel=0.25), Factors(host=0.5)),
     ),
-    Program("a sync for every other kernel", _syncs, (Factors(syncs=0), Factors(kernels=0.5), Factors(host=0.5))),
+    Program(
+        "a sync for every other kernel",
+        _syncs,
+        (Factors(syncs=0), Factors(kernels=0.5), Factors(host=0.5)),
+    ),
     Program("a loader before the step", _loader, (Factors(data=0), Factors(data=0, kernels=0.5))),
-    Program("a loader beside the device", _loader_ahead, (Factors(data=0), Factors(data=0.5), Factors(kernels=0.5))),
-    Program("collectives on another stream", _collectives, (Factors(communication=0.5), Factors(communication=0.25), Factors(kernels=0.5))),
+    Program(
+        "a loader beside the device",
+        _loader_ahead,
+        (Factors(data=0), Factors(data=0.5), Factors(kernels=0.5)),
+    ),
+    Program(
+        "collectives on another stream",
+        _collectives,
+        (Factors(communication=0.5), Factors(communication=0.25), Factors(kernels=0.5)),
+    ),
 )

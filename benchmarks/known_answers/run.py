@@ -1,4 +1,5 @@
 """Record, ask, run again."""
+
 from __future__ import annotations
 
 import json
@@ -11,7 +12,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from known_answers.device import Device
 from known_answers.programs import PROGRAMS, Factors, Program, scale
-
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.questions import scaled
@@ -43,14 +43,21 @@ def main() -> None:
             path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
             simulator = Simulator(Selection(load(path), None))
         unchanged = simulator.unchanged
-        print(program.name, 'timed %.1f recorded %.1f replay %.1f' % (took, simulator.recorded.step / 1e6, unchanged.step / 1e6))
+        print(
+            program.name,
+            "timed %.1f recorded %.1f replay %.1f"
+            % (took, simulator.recorded.step / 1e6, unchanged.step / 1e6),
+        )
         for factors in program.questions:
             p = simulator.predict(scaled(simulator.analysis, scale(factors)))
             actual = run(program, factors, recording=False)[0]
             e = p.step / 1e6 / actual - 1
             errors.append(abs(e))
-            print('    %-40s predicted %.1f (%.1f..%.1f) actual %.1f error %+.1f %%' % (scale(factors), p.step / 1e6, p.low/1e6, p.high/1e6, actual, e * 100))
-    print('median', statistics.median(errors), 'max', max(errors))
+            print(
+                "    %-40s predicted %.1f (%.1f..%.1f) actual %.1f error %+.1f %%"
+                % (scale(factors), p.step / 1e6, p.low / 1e6, p.high / 1e6, actual, e * 100)
+            )
+    print("median", statistics.median(errors), "max", max(errors))
 
 
 if __name__ == "__main__":
