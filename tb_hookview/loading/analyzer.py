@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from tb_hookview.analysis.analysis import Analysis, analyze_trace
 from tb_hookview.analysis.selection import Selection, select
@@ -15,7 +16,9 @@ from tb_hookview.report.result import Report
 from tb_hookview.trace import Trace, reader
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits
-from tb_hookview.workers.pool import Workers
+
+if TYPE_CHECKING:
+    from tb_hookview.workers.pool import Workers
 
 CACHED_FROM = 1 << 15
 """Traces of fewer bytes as stored are read as quickly as their columns are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,10 @@ import msgspec
 from tb_hookview import schema
 from tb_hookview.errors import UsageError
 from tb_hookview.schema import ReportData
-from tb_hookview.tables.catalogue import CATALOGUE, entry, event_table, report_table
-from tb_hookview.tables.notebook import report_html
-from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.selection import Selection
+    from tb_hookview.tables.table import Table
 
 
 class Report:
@@ -64,7 +62,7 @@ class Report:
     def tables(self) -> dict[str, Table[Any]]:
         """All tables by name; event-level tables are computed on first use."""
         selection = cache(self._selection)
-        return {name: self._table(name, selection) for name in CATALOGUE}
+        return {name: self._table(name, selection) for name in _names()}
 
     def table(self, name: str) -> Table[Any]:
         """One table.
@@ -76,15 +74,17 @@ class Report:
 
     def __getattr__(self, name: str) -> Table[Any]:
         """Return the table of that name."""
-        if name not in CATALOGUE:
+        if name not in _names():
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self.table(name)
 
     def __dir__(self) -> list[str]:
         """Name the tables too."""
-        return sorted({*super().__dir__(), *CATALOGUE})
+        return sorted({*super().__dir__(), *_names()})
 
     def _table(self, name: str, selection: Callable[[], Selection]) -> Table[Any]:
+        from tb_hookview.tables.catalogue import entry, event_table, report_table
+
         computed = entry(name).computed
         return event_table(name, selection) if computed else report_table(name, self.data)
 
@@ -116,6 +116,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """HTML that a notebook shows of the report."""
+        from tb_hookview.tables.notebook import report_html
+
         return report_html(self.data)
 
     def to_json(self) -> str:
@@ -125,6 +127,13 @@ class Report:
     def to_bytes(self) -> bytes:
         """The whole report as JSON in UTF-8."""
         return msgspec.json.encode(self.data)
+
+
+def _names() -> Iterable[str]:
+    """Return the names of all tables."""
+    from tb_hookview.tables.catalogue import CATALOGUE
+
+    return CATALOGUE
 
 
 def path_as_text(path: str | Path) -> str:

@@ -238,3 +238,25 @@ def test_a_cached_report_is_loaded_without_numpy(
 
     assert loaded() == ["numpy", "tb_hookview.trace.reader"]
     assert loaded() == []
+
+
+COLD = """
+import sys
+import isal.igzip, isal.isal_zlib, msgspec, numpy
+
+others = set(sys.modules)
+import tb_hookview
+
+tb_hookview.analyze(sys.argv[1]).to_json()
+rare = {"bz2", "dataclasses", "html", "logging", "subprocess", "tb_hookview.tables.catalogue"}
+print(*sorted(rare & (set(sys.modules) - others)))
+"""
+
+
+def test_a_report_is_made_without_what_few_need(
+    monkeypatch: pytest.MonkeyPatch, stepped: Path
+) -> None:
+    monkeypatch.setenv("HOOKVIEW_CACHE", "off")
+    command = [sys.executable, "-c", COLD, str(stepped)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == []

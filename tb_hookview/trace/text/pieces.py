@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
@@ -55,8 +55,7 @@ class UncuttableError(Exception):
     """The text cannot be cut; it may still be a trace."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Some events of a trace, in file order."""
 
     events: list[Event]
@@ -95,8 +94,7 @@ class Piece:
         return [args for args, event in pairs if id(event) in identities]
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(Struct, frozen=True):
     """Contents of a trace file other than its events."""
 
     format: str
