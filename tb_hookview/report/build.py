@@ -27,7 +27,7 @@ from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
-from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
+from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
 from tb_hookview.report.tables.streams import stream_rows
@@ -140,7 +140,7 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
         device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
         queue_full_count=len(full) if known else None,
         queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,
-        device_us_by_kind=microseconds_by_kind(by_kind),
+        device_us_by_kind=by_name_of_kind([to_us(time) for time in by_kind]),
         communication_device_us=to_us(by_kind[COMMUNICATION]) if any_events else None,
         tensor_core_us=_device_us(selection, on_cores == 1) if any_events else None,
         tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_events else None,
