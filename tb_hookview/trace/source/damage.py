@@ -74,11 +74,5 @@ MESSAGES = {
     "text-behind": "there is more text after the end of the trace, skipped",
     "lost-events": "spans that do not decode, each of which may hold events, skipped",
     "lost-head": "the JSON around the events is damaged; the members that decode are read",
-    "nested": "events nested too deeply, skipped",
-    "bad-characters": "events with bytes that are not UTF-8, replaced by U+FFFD",
-    "control-characters": "events with control characters in strings, read as they are",
-    "backslashes": "events with invalid escapes in strings, their backslashes read as they are",
-    "quotes": "events with unescaped quotes in strings, read as they are",
-    "bare-words": "events with values such as NaN, Infinity or N/A, read as null",
-    "commas": "commas between events that are missing or repeated",
+    "repaired": "bad escapes, quotes, characters, commas, or values such as NaN, repaired",
 }
