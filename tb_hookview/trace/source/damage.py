@@ -69,7 +69,7 @@ class Damages:
 MESSAGES = {
     "cut-off": "the file ends before its JSON does; all whole events before that are read",
     "packing-cut": "the compressed data is truncated; what precedes the cut is read",
-    "bytes-behind": "bytes after the end of the compressed data, skipped",
+    "bytes-behind": "there is more after the end of the compressed data, skipped",
     "encoding": "the text is UTF-16 or UTF-32, decoded as such",
     "text-behind": "there is more text after the end of the trace, skipped",
     "lost-events": "spans that do not decode, each of which may hold events, skipped",
