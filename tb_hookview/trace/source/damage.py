@@ -70,9 +70,8 @@ MESSAGES = {
     "cut-off": "the file ends before its JSON does; all whole events before that are read",
     "packing-cut": "the compressed data is truncated; what precedes the cut is read",
     "bytes-behind": "there is more after the end of the compressed data, skipped",
-    "encoding": "the text is UTF-16 or UTF-32, decoded as such",
     "text-behind": "there is more text after the end of the trace, skipped",
     "lost-events": "spans that do not decode, each of which may hold events, skipped",
-    "lost-head": "the JSON around the events is damaged; the members that decode are read",
+    "lost-head": "the JSON around the events is damaged; what precedes them is read, if it decodes",
     "repaired": "bad escapes, quotes, characters, commas, or values such as NaN, repaired",
 }

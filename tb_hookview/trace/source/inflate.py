@@ -8,8 +8,6 @@ which bytes are right, so it is refused.
 
 from __future__ import annotations
 
-import codecs
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -28,15 +26,6 @@ _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _PACKED = 1 << 18
 """Compressed bytes read at a time."""
-_ENCODINGS = (
-    (re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff"), "utf-32"),
-    (re.compile(rb"\xff\xfe|\xfe\xff"), "utf-16"),
-    (re.compile(rb"[^\0]\0\0\0"), "utf-32-le"),
-    (re.compile(rb"\0\0\0[^\0]"), "utf-32-be"),
-    (re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-le"),
-    (re.compile(rb"\0[^\0]\0[^\0]"), "utf-16-be"),
-)
-"""By what a text begins with: a byte order mark, or two characters of ASCII."""
 _AGAIN = "copy or record it again"
 _DAMAGE: tuple[type[Exception], ...] = (
     igzip_lib.IsalError,  # type: ignore[assignment]  # the stub calls the class an instance
@@ -63,7 +52,7 @@ def blocks(
 
     Args:
         file: the file.
-        size: bytes of a block, but for the last; more or fewer where the text is not UTF-8.
+        size: bytes of a block, but for the last.
         advanced: called with the fraction of the file that was read, before each block.
         damages: takes what was wrong with the compression.
         limits: how much may be read.
@@ -78,7 +67,7 @@ def blocks(
     with opened.open() as raw:
         total = opened.size
         try:
-            for block in _as_utf8(_unpacked(path, raw, size, found), found):
+            for block in _unpacked(path, raw, size, found):
                 given += len(block)
                 _check(limits, path, given, total)
                 if advanced:
@@ -167,22 +156,3 @@ def _filled(parts: Iterator[bytes], size: int) -> Iterator[bytes]:
             length -= size
     if length:
         yield b"".join(held)
-
-
-def _as_utf8(parts: Iterator[bytes], damages: Damages) -> Iterator[bytes]:
-    first = next(parts, b"")
-    while len(first) < 4 and (more := next(parts, b"")):
-        first += more
-    name = next((name for begin, name in _ENCODINGS if begin.match(first)), None)
-    if name is None:
-        if first:
-            yield first
-        yield from parts
-        return
-    damages.note("encoding", 0)
-    decoder: Any = codecs.getincrementaldecoder(name)(errors="replace")
-    yield decoder.decode(first).encode("utf-8", "replace")
-    for part in parts:
-        yield decoder.decode(part).encode("utf-8", "replace")
-    if rest := decoder.decode(b"", final=True):
-        yield rest.encode("utf-8", "replace")

@@ -41,6 +41,7 @@ from tb_hookview.trace.text.repair import DAMAGE, Repair, repair_head
 _BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
 """Text between two events; the same may stand inside arguments."""
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
+_WIDE = re.compile(rb"\xff\xfe|\xfe\xff|[{\[]\0|\0+[{\[]")
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_OPENING = 64
 _SEARCHED_FIRST = 1 << 14
@@ -310,6 +311,8 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
         begin += len(grown) - len(text)
         if not text:
             continue
+        if _WIDE.match(text):
+            raise TraceError(path, "the text is UTF-16 or UTF-32", "save it as UTF-8")
         if not text.startswith((b"{", b"[")):
             raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
         if text.startswith(b"["):

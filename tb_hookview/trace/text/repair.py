@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from tb_hookview.trace.format.decode import HEAD_KEYS, Head, decode_events, decode_head
+from tb_hookview.trace.format.decode import Head, decode_events, decode_head
 from tb_hookview.trace.source.damage import Damages
 
 DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -218,7 +218,7 @@ def _requoted(text: bytes) -> bytes:
 
 
 def repair_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Damages) -> Head:
-    """Decode the root without its events, as far as it is valid.
+    """Decode the root without its events; what precedes them alone where what follows is damaged.
 
     Args:
         opening: the text up to the `[` of the events.
@@ -238,21 +238,7 @@ def repair_head(opening: bytes, tail: bytes | None, tail_begin: int, damages: Da
     except (ValueError, *DAMAGE):
         code = "lost-head"
     damages.note(code, before + len(text))
-    members = (_member(key.encode(), text) for key in HEAD_KEYS)
-    valid = b",".join([b'"traceEvents":[]', *filter(None, members)])
-    return decode_head(b"{%b}" % valid)
-
-
-def _member(key: bytes, text: bytes) -> bytes | None:
-    """Return one member of the root as text; None where it is absent or damaged."""
-    match = re.search(rb'"%b"\s*:\s*' % re.escape(key), text)
-    if match is None:
-        return None
-    value = text[match.end() :]
     try:
-        end = _parsed(value.decode("latin-1"), 0)
-        member = b'"%b":%b' % (key, value[: end or 0])
-        msgspec.json.decode(b"{%b}" % member)
-    except (ValueError, *DAMAGE):
-        return None
-    return member
+        return decode_head(opening + b"]}")
+    except DAMAGE:
+        return decode_head(b'{"traceEvents":[]}')
