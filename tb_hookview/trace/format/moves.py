@@ -13,7 +13,8 @@ UNNAMED = (_COPY, _SET)
 
 _DIRECTIONS = {9: "HtoH"}
 """CUPTI's numbers of what that exporter has no word for."""
-_MEMORY = "Unknown,Pageable,Pinned,Device,Array,Managed,Device Static,Managed Static".split(",")
+_STATIC = ("Device Static", "Managed Static")
+_MEMORY = ("Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", *_STATIC)
 """Kinds of memory by CUPTI's numbers, in Kineto's words."""
 _WORDS = {word.lower().replace(" ", "_"): word for word in _MEMORY}
 
