@@ -54,8 +54,13 @@ def test_a_row_leads_to_its_call_its_sync_and_the_recording_of_its_event(tmp_pat
     }
     unknown = {name: column[1] for name, column in found.items() if column[1] is not None}
     assert unknown == {
-        **{"id": 5, "cuda_sync_kind": "Context Sync", "start_us": 1050.0, "duration_us": 4.0},
-        **{"correlation": 99, "step": "ProfilerStep#3", "step_id": 0},
+        "id": 5,
+        "cuda_sync_kind": "Context Sync",
+        "start_us": 1050.0,
+        "duration_us": 4.0,
+        "correlation": 99,
+        "step": "ProfilerStep#3",
+        "step_id": 0,
     }
 
 
