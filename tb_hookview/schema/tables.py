@@ -92,7 +92,7 @@ class DeviceEvent(Struct, frozen=True):
     bytes: Bytes | None
     """Bytes that a copy or a set moves."""
     occupancy_pct: Percent | None
-    """`est. achieved occupancy %` of a kernel; null where it has none."""
+    """`est. achieved occupancy %` of a kernel; null where it is not in the trace."""
 
 
 class HostRow(Struct, frozen=True):
