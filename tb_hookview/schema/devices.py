@@ -38,8 +38,8 @@ class DeviceUse(Struct, frozen=True):
     most one counts; null where these arguments are not in the trace (AMD, torch's second
     exporter)."""
     occupancy_pct: Percent | None
-    """Mean of `est. achieved occupancy %`, weighted by the kernels' time in it; null where it is not
-    in the trace (AMD, torch's second exporter)."""
+    """Mean of `est. achieved occupancy %`, weighted by the kernels' time in it; null where it is
+    not in the trace (AMD, torch's second exporter)."""
 
 
 class Stream(Struct, frozen=True):

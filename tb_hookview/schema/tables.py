@@ -176,7 +176,7 @@ class CudaSync(Struct, frozen=True):
     """A `cuda_sync` row of the trace: a synchronization as CUPTI saw it, in file order.
 
     Only in a trace recorded with `_ExperimentalConfig(enable_cuda_sync_events=True)`, or by torch
-    2.15's second exporter. Time on the host is in `syncs`, from the call itself.
+    2.15's second exporter.
     """
 
     id: int
@@ -186,6 +186,7 @@ class CudaSync(Struct, frozen=True):
     start_us: Us
     """Start of the row, on the trace's own clock."""
     duration_us: Us
+    """Length of the row. The time that the host spent is that of the call."""
     device_id: str | None
     stream: int | None
     """Stream waited for or, of "Stream Wait Event", the stream that waits; null for no certain

@@ -58,6 +58,11 @@ class TraceInfo(Struct, frozen=True):
     """Those of high severity first."""
 
 
+def severe_warnings(trace: TraceInfo) -> list[TraceWarning]:
+    """What makes figures of a report wrong or leaves them out: it heads every summary."""
+    return [warning for warning in trace.warnings if warning.severity == "high"]
+
+
 class Marks(Struct, frozen=True):
     """Marks of the recorder that began within the selected steps, on any thread, by kind."""
 

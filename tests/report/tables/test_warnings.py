@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from support.faults import NAMES
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.warnings import HIGH_NOTICES, WORDS, warning_rows
+from tb_hookview.report.tables.warnings import HIGH_NOTICES, NEVER, WORDS, warning_rows
 from tb_hookview.schema import TraceWarning
 from tb_hookview.trace.source.damage import MESSAGES
 
@@ -85,3 +86,16 @@ def test_severe_ones_of_real_traces(path: Path) -> None:
     share = next((share for name, share in HIGH.items() if path.name.startswith(name)), None)
     assert [row.code for row in severe] == (["no-launch"] if share else [])
     assert all(f", {share} of device time" in row.message for row in severe)
+
+
+def test_every_code_and_its_severity_is_documented() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "reliability.md").read_text()
+    section = text.partition("## Whether a trace can be believed")[2].partition("\n## ")[0]
+    rows = [row.split(" | ") for row in section.splitlines() if row.startswith("| `")]
+    severity = {code: row[2] for row in rows for code in re.findall(r"`([\w-]+)`", row[0])}
+    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty"}
+    for code, words in WORDS.items():
+        share = words.high_from
+        expected = "high" if share == 0 else "low" if share == NEVER else f"high from {share:.0%}"
+        assert severity[code].replace(" %", "%").startswith(expected), code
+    assert {severity[code] for code in HIGH_NOTICES} == {"high"}
