@@ -8,12 +8,9 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
-from tb_hookview.analysis.consistency import clock_jumps, external_id_conflicts, unusable_marks
-from tb_hookview.analysis.device.events import (
-    DeviceEvents,
-    find_device_events,
-    repeated_launches,
-)
+from tb_hookview.analysis.consistency.checks import find_faults
+from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.analysis.device.events import DeviceEvents, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
@@ -70,8 +67,8 @@ class Analysis(Struct, frozen=True, dict=True):
 
     They can if the trace has launches, and operators, annotations or calls of modules around them.
     """
-    contradictions: dict[str, int]
-    """Count of each contradiction in the trace; may be 0."""
+    faults: tuple[Fault, ...]
+    """What speaks against the trace."""
 
     @property
     def trace(self) -> Trace:
@@ -118,17 +115,6 @@ class Analysis(Struct, frozen=True, dict=True):
         return module_sources(self.host, self.modules, self.module_calls)
 
 
-_CONFLICT = "calls whose External id names another operator than the one around them in time"
-_REPEATED = (
-    "kernels, copies and sets whose correlation id several calls have, "
-    "attributed to the last of these before them"
-)
-_JUMP = (
-    "times at which nothing happened for an hour or more: a clock that jumped, or recordings "
-    "put together; lengths across them mean nothing"
-)
-
-
 def analyze_trace(trace: Trace) -> Analysis:
     """Attribute a trace that has been read."""
     event_role = roles(trace).astype(np.int64)
@@ -166,7 +152,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         gaps=find_gaps(timing, bounds),
         blocked_launches=launches_onto_full_queue(timing),
         launches_known=launches_known,
-        contradictions=_contradictions(host, modules, device_events, bounds),
+        faults=find_faults(host, nodes, modules, device_events, calls, bounds),
     )
 
 
@@ -175,17 +161,6 @@ def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: De
         return False
     named = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
     return bool((module_calls.module >= 0).any() or isin(host.trace.events.kind, named).any())
-
-
-def _contradictions(
-    host: HostRows, modules: Modules, device_events: DeviceEvents, bounds: tuple[int, int]
-) -> dict[str, int]:
-    return {
-        _CONFLICT: external_id_conflicts(host),
-        _REPEATED: repeated_launches(host.trace, host.call_tree, device_events),
-        _JUMP: clock_jumps(host.trace, *bounds),
-        **unusable_marks(host, modules),
-    }
 
 
 def _call_tree(trace: Trace, rows: EventRow) -> CallTree:

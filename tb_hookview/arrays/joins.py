@@ -156,6 +156,14 @@ def first_index(key: Int, query: Int) -> Int:
     return np.where(key[row] == query, row, -1)
 
 
+def running_max(key: Int, value: Int) -> Int:
+    """Largest value so far among the rows of each one's key; rows are in ascending order of key."""
+    values, rank = unique_inverse(value)
+    # Ranks can be lifted above those of the keys before; values could leave 64 bits.
+    lifted = unique_inverse(key)[1] * len(values)
+    return np.asarray(values[np.maximum.accumulate(rank + lifted) - lifted])
+
+
 def pair_key(first: Int, second: Int) -> Int:
     """One int64 for two non-negative numbers; equal only where both are equal."""
     return np.asarray((first << 32) | second)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_hookview.cli.text import MISSING, count, duration, plural, printable, share
-from tb_hookview.schema import module_label
+from tb_hookview.schema import module_label, severe_warnings
 
 if TYPE_CHECKING:
     from tb_hookview.schema import (
@@ -36,8 +36,10 @@ SEVERITY_STYLE = {"high": "bold red", "medium": "yellow"}
 
 def summarize(report: ReportData, *, rows: int) -> RenderableType:
     """Return the summary of a report, with at most `rows` rows a table."""
+    severe = severe_warnings(report.trace)
     parts = [
         _header(report),
+        *map(_warning, severe),
         _steps(report.steps, rows),
         _idle(report.steps, rows),
         _modules(report, rows),
@@ -45,7 +47,7 @@ def summarize(report: ReportData, *, rows: int) -> RenderableType:
         _threads(report.threads, rows),
         _coverage(report.coverage),
         _findings(report, rows),
-        *map(_warning, report.trace.warnings),
+        *map(_warning, [row for row in report.trace.warnings if row not in severe]),
     ]
     return Group(*(part for part in parts if part is not None))
 

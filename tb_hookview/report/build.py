@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,6 +32,7 @@ from tb_hookview.report.tables.recorder_share import recorder_share
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
+from tb_hookview.report.tables.warnings import warning_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
 from tb_hookview.tables.events.keys import first_events
@@ -90,7 +90,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         world_size=trace.world_size,
         torch_version=manifest.torch if manifest else None,
         recorder=manifest.content if manifest else None,
-        warnings=_warnings(analysis),
+        warnings=warning_rows(analysis),
     )
 
 
@@ -100,26 +100,6 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
         schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
         for device in unique(analysis.device_events.device).tolist()
     ]
-
-
-def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
-    warnings: list[tuple[str, str, int]] = list(analysis.trace.notices)
-    unlaunched = int(np.count_nonzero(analysis.device_events.launch < 0))
-    if unlaunched:
-        text = "device events whose launch is not in the trace (queued before it began)"
-        warnings.append(("no-launch", f"{text}; in no phase", unlaunched))
-    warnings += [
-        ("contradiction", text, times) for text, times in analysis.contradictions.items() if times
-    ]
-    if not analysis.trace.event_count:
-        warnings.append(("empty", "the trace holds no events", 0))
-    seen: Counter[str] = Counter()
-    rows = []
-    for code, message, count in warnings:
-        seen[code] += 1
-        number = code if seen[code] == 1 else f"{code}#{seen[code]}"
-        rows.append(schema.TraceWarning(number, code, message, count))
-    return rows
 
 
 def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:

@@ -28,7 +28,14 @@ from tb_hookview.schema.host import (
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
 from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
 from tb_hookview.schema.terms import KINDS, Phase, module_label
-from tb_hookview.schema.trace import Device, Marks, Recorder, TraceInfo, TraceWarning
+from tb_hookview.schema.trace import (
+    Device,
+    Marks,
+    Recorder,
+    TraceInfo,
+    TraceWarning,
+    severe_warnings,
+)
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
 
 __all__ = [
@@ -77,4 +84,5 @@ __all__ = [
     "Work",
     "module_label",
     "own_syncs",
+    "severe_warnings",
 ]

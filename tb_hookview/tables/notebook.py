@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tb_hookview.schema import Finding, Module, ReportData, Sync, module_label
+from tb_hookview.schema import Finding, Module, ReportData, Sync, module_label, severe_warnings
 
 ROWS = 10
 """Rows of each table of a report."""
@@ -50,7 +50,8 @@ def _heading(report: ReportData) -> str:
         f"backward {_duration(backward)} on the {'device' if device else 'host'}",
         f"{_counted(totals.sync_count, 'sync')}, {_duration(totals.sync_blocked_us)}",
     ]
-    return f"<div><strong>{_text(trace.path)}</strong><br>{_text(' · '.join(facts))}</div>"
+    severe = "".join(f"<br><bdi>{escape(row.message)}</bdi>" for row in severe_warnings(trace))
+    return f"<div><strong>{_text(trace.path)}</strong><br>{_text(' · '.join(facts))}{severe}</div>"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -181,11 +181,11 @@ export const DeviceUse = {
   },
   sm_efficiency: {
     unit: "fraction",
-    text: "Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null without these arguments (AMD).",
+    text: "Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null where these arguments are not in the trace (AMD, torch's second exporter).",
   },
   occupancy_pct: {
     unit: "percent",
-    text: "Mean of `est. achieved occupancy %`, weighted by the kernels' time in it.",
+    text: "Mean of `est. achieved occupancy %`, weighted by the kernels' time in it; null where it is not in the trace (AMD, torch's second exporter).",
   },
 } as const;
 
@@ -323,11 +323,11 @@ export const Kernel = {
   },
   blocks_per_sm: {
     unit: "count",
-    text: "Mean of `blocks per SM`, weighted by duration; events without it do not count.",
+    text: "Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter).",
   },
   occupancy_pct: {
     unit: "percent",
-    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count.",
+    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter).",
   },
 } as const;
 
@@ -422,7 +422,7 @@ export const Module = {
   },
   occupancy_pct: {
     unit: "percent",
-    text: "Mean of the kernels' `est. achieved occupancy %` (CUDA only; the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where no kernel has one.",
+    text: "Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter).",
   },
   shapes: {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
@@ -626,6 +626,9 @@ export const Step = {
 } as const;
 
 export const Stream = {
+  stream: {
+    text: "Its name; a lane where torch drew the events of CUDA graphs on lanes (`graph_lanes`), each with the stream that it ran on as its argument `original_stream`.",
+  },
   count: { unit: "count", text: "Device events." },
   busy_us: { unit: "us", text: "Time in which any work ran." },
   host_us: {
@@ -786,11 +789,15 @@ export const TraceInfo = {
     text: "From the first start to the last end of the events of host and devices.",
   },
   recorder: { text: "The recorder's manifest (version, markers); null where it left none." },
+  warnings: { text: "Those of high severity first." },
 } as const;
 
 export const TraceWarning = {
   id: { text: "The code; `code#2` for the second of a code." },
   count: { unit: "count", text: "Number of times it was seen." },
+  severity: {
+    text: '"high" where it makes figures of the report wrong or leaves them out. `docs/reliability.md` lists the codes.',
+  },
 } as const;
 
 export const Unplaced = {

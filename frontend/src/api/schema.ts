@@ -222,9 +222,9 @@ export interface DeviceUse {
   tensor_core_eligible_us: number;
   /** Share of the selected steps as in `breakdown` (from the first one's start to the last one's end) in which any kernel ran. Copies do not count. */
   utilization: number | null;
-  /** Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null without these arguments (AMD). */
+  /** Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null where these arguments are not in the trace (AMD, torch's second exporter). */
   sm_efficiency: number | null;
-  /** Mean of `est. achieved occupancy %`, weighted by the kernels' time in it. */
+  /** Mean of `est. achieved occupancy %`, weighted by the kernels' time in it; null where it is not in the trace (AMD, torch's second exporter). */
   occupancy_pct: number | null;
 }
 
@@ -434,9 +434,9 @@ export interface Kernel {
   by_phase: Record<string, number>;
   /** Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`, `convolution` and `attention` can. */
   tensor_core: boolean | null;
-  /** Mean of `blocks per SM`, weighted by duration; events without it do not count. */
+  /** Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter). */
   blocks_per_sm: number | null;
-  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. */
+  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter). */
   occupancy_pct: number | null;
 }
 
@@ -600,7 +600,7 @@ export interface Module {
   sync: ModuleSync;
   /** `backward.device_us` less its communication, divided by `forward.device_us`; host times where the trace has no device; null where the forward took none. */
   backward_ratio: number | null;
-  /** Mean of the kernels' `est. achieved occupancy %` (CUDA only; the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where no kernel has one. */
+  /** Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter). */
   occupancy_pct: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
@@ -910,6 +910,7 @@ export interface Stream {
   id: number;
   device: string;
   device_id: string;
+  /** Its name; a lane where torch drew the events of CUDA graphs on lanes (`graph_lanes`), each with the stream that it ran on as its argument `original_stream`. */
   stream: string;
   /** Device events. */
   count: number;
@@ -1133,10 +1134,11 @@ export interface TraceInfo {
   torch_version: string | null;
   /** The recorder's manifest (version, markers); null where it left none. */
   recorder: Record<string, unknown> | null;
+  /** Those of high severity first. */
   warnings: TraceWarning[];
 }
 
-/** Something about the trace that the reader of the report should know. */
+/** Something that speaks against the trace, or that a reader of the report should know. */
 export interface TraceWarning {
   /** The code; `code#2` for the second of a code. */
   id: string;
@@ -1144,6 +1146,8 @@ export interface TraceWarning {
   message: string;
   /** Number of times it was seen. */
   count: number;
+  /** "high" where it makes figures of the report wrong or leaves them out. `docs/reliability.md` lists the codes. */
+  severity: "high" | "low";
 }
 
 /** Time of the module that is in no call of its own. */

@@ -35,6 +35,7 @@ from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.inflate import blocks, read_bytes
 from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
+from tb_hookview.trace.source.perfetto import is_perfetto, perfetto_error
 from tb_hookview.trace.source.size import BLOCK
 from tb_hookview.trace.text.repair import DAMAGE, Repair, repair_head
 
@@ -312,6 +313,8 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
         if _WIDE.match(text):
             raise TraceError(path, "the text is UTF-16 or UTF-32", "save it as UTF-8")
         if not text.startswith((b"{", b"[")):
+            if is_perfetto(grown):
+                raise perfetto_error(path)
             raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
         if text.startswith(b"["):
             return begin, text[:1], text[1:]
