@@ -37,7 +37,8 @@ from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import EventRow, Int, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
 
 
@@ -90,6 +91,12 @@ class Analysis(Struct, frozen=True, dict=True):
         """
         forward_op = lookup(self.nodes.forward_op, self.row_node[row])
         return np.where(forward_op >= 0, forward_op, row)
+
+    @cached_property
+    def without_phase(self) -> Bool:
+        """Device events that may be the forward's, where the trace does not show it, shape (d,)."""
+        launched = lookup(self.phases.row, self.device_events.launch) == Phase.OTHER
+        return np.asarray(launched & (not self.phases.forward_known))
 
     @cached_property
     def step_times(self) -> StepTimes:

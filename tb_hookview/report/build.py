@@ -15,6 +15,7 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
@@ -108,6 +109,7 @@ def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
         warnings.append(("no-launch", f"{text}; in no phase", unlaunched))
+    warnings += outside_phases(analysis)
     warnings += [
         ("contradiction", text, times) for text, times in analysis.contradictions.items() if times
     ]
@@ -165,9 +167,9 @@ def _device_us(selection: Selection, wanted: Bool) -> float:
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Time of device events launched in a phase; None where launches are unknown."""
+    """Time of device events launched in a phase; None where launches or the phase are unknown."""
     analysis = selection.analysis
-    if not analysis.launches_known:
+    if not analysis.launches_known or (phase == Phase.FORWARD and analysis.without_phase.any()):
         return None
     inside = selection.device_events & (
         lookup(analysis.phases.row, analysis.device_events.launch) == phase

@@ -1,0 +1,57 @@
+"""Device events in no phase, though their launches are in the trace: counted, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.schema.terms import Phase
+from tb_hookview.trace.source.damage import Notice
+
+_FORWARD = (
+    "device events launched in no known phase: no call of a module shows the forward, and no "
+    "sequence number or name all of it; its device time is unknown"
+)
+_BETWEEN_NODES = (
+    "device events ({:.1f} ms) launched by the autograd engine between its nodes, to sum "
+    "gradients; in no phase"
+)
+
+
+def outside_phases(analysis: Analysis) -> Iterator[Notice]:
+    """Count the device events that are in no phase, by reason."""
+    sums = between_nodes(analysis)
+    if sums.any():
+        time = float(analysis.device_events.duration[sums].sum()) / 1e6
+        yield Notice("gradient-sums", _BETWEEN_NODES.format(time), int(sums.sum()))
+    unknown = analysis.without_phase & ~sums
+    if unknown.any():
+        yield Notice("no-forward", _FORWARD, int(unknown.sum()))
+
+
+def between_nodes(analysis: Analysis) -> Bool:
+    """Device events that autograd threads launched between their first and last node, in none.
+
+    Only old traces have these: an evaluation is around the node and the sums before it.
+    """
+    host, nodes, launch = analysis.host, analysis.nodes, analysis.device_events.launch
+    texts = host.trace.strings
+    names = unique(host.string[nodes.row]).tolist()
+    if not names or any(texts[name].startswith(EVALUATE) for name in names):
+        return np.zeros(len(launch), bool)
+    thread = host.call_tree.thread
+    first = np.full(len(host.trace.threads), len(host), np.int64)
+    np.minimum.at(first, thread[nodes.row], nodes.row)
+    last = np.full(len(host.trace.threads), -1, np.int64)
+    np.maximum.at(last, thread[nodes.row], nodes.row)
+    elsewhere = ~isin(analysis.phases.row, [int(Phase.BACKWARD), int(Phase.OTHER)])
+    last[thread[elsewhere]] = -1
+    last[analysis.steps.thread[analysis.steps.thread >= 0]] = -1
+    between = (launch > lookup(first, thread[launch])) & (launch < lookup(last, thread[launch]))
+    return np.asarray(between & (launch >= 0) & (lookup(nodes.of_row, launch) < 0))
