@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -15,6 +15,7 @@ from tb_hookview.analysis.device.events import (
     repeated_launches,
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
+from tb_hookview.analysis.host.equal_extent import rank_equals
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
@@ -197,7 +198,8 @@ def _contradictions(
 
 def _call_tree(trace: Trace, rows: EventRow) -> CallTree:
     events = trace.events
-    return nesting.build(rows, events.thread[rows], events.start[rows], events.duration[rows])
+    extent = events.thread[rows], events.start[rows], events.duration[rows]
+    return nesting.build(rows, *extent, rank=partial(rank_equals, trace))
 
 
 def _nested_rows(trace: Trace, role: Int) -> EventRow:
