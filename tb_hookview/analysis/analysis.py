@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -12,6 +12,7 @@ from tb_hookview.analysis.consistency.checks import find_faults
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.device.events import DeviceEvents, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
+from tb_hookview.analysis.host.equal_extent import rank_equals
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
@@ -34,7 +35,8 @@ from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import EventRow, Int, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
 
 
@@ -87,6 +89,12 @@ class Analysis(Struct, frozen=True, dict=True):
         """
         forward_op = lookup(self.nodes.forward_op, self.row_node[row])
         return np.where(forward_op >= 0, forward_op, row)
+
+    @cached_property
+    def without_phase(self) -> Bool:
+        """Device events that may be the forward's, where the trace does not show it, shape (d,)."""
+        launched = lookup(self.phases.row, self.device_events.launch) == Phase.OTHER
+        return np.asarray(launched & (not self.phases.forward_known))
 
     @cached_property
     def step_times(self) -> StepTimes:
@@ -165,7 +173,8 @@ def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: De
 
 def _call_tree(trace: Trace, rows: EventRow) -> CallTree:
     events = trace.events
-    return nesting.build(rows, events.thread[rows], events.start[rows], events.duration[rows])
+    extent = events.thread[rows], events.start[rows], events.duration[rows]
+    return nesting.build(rows, *extent, rank=partial(rank_equals, trace))
 
 
 def _nested_rows(trace: Trace, role: Int) -> EventRow:

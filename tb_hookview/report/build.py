@@ -145,9 +145,9 @@ def _device_us(selection: Selection, wanted: Bool) -> float:
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Time of device events launched in a phase; None where launches are unknown."""
+    """Time of device events launched in a phase; None where launches or the phase are unknown."""
     analysis = selection.analysis
-    if not analysis.launches_known:
+    if not analysis.launches_known or (phase == Phase.FORWARD and analysis.without_phase.any()):
         return None
     inside = selection.device_events & (
         lookup(analysis.phases.row, analysis.device_events.launch) == phase

@@ -593,7 +593,7 @@ export const Step = {
   },
   forward_us: {
     unit: "us",
-    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did.",
+    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it.",
   },
   backward_us: { unit: "us", text: "Time in which any thread evaluated an autograd node." },
   optimizer_us: {
@@ -751,7 +751,10 @@ export const Totals = {
     unit: "us",
     text: "Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by.",
   },
-  forward_device_us: { unit: "us", text: "Device time of work launched in the forward phase." },
+  forward_device_us: {
+    unit: "us",
+    text: "Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass.",
+  },
   optimizer_device_us: { unit: "us", text: "Device time of work launched in the optimizer phase." },
   sync_count: { unit: "count", text: "Syncs, the profiler's own included." },
   sync_blocked_us: { unit: "us", text: "Sum of their durations." },

@@ -879,7 +879,7 @@ export interface Step {
   start_us: number;
   /** Length of the host row `ProfilerStep#N`. A trace without any is one step. */
   duration_us: number;
-  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. */
+  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. */
   forward_us: number;
   /** Time in which any thread evaluated an autograd node. */
   backward_us: number;
@@ -1091,7 +1091,7 @@ export interface Totals {
   device_busy_us: Record<string, number>;
   /** Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by. */
   backward_device_us: number | null;
-  /** Device time of work launched in the forward phase. */
+  /** Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass. */
   forward_device_us: number | null;
   /** Device time of work launched in the optimizer phase. */
   optimizer_device_us: number | null;

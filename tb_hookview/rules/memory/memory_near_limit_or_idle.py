@@ -28,7 +28,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         size = sizes.get(device)
         if not mine.any() or not size:
             continue
-        place = np.flatnonzero(mine)[np.argmax(memory.reserved[mine])]
+        place = np.flatnonzero(mine)[np.lexsort((memory.time[mine], -memory.reserved[mine]))[0]]
         share = int(memory.reserved[place]) / size
         used = int(memory.allocated[mine].max()) / size
         if share > _FULL or (share < _HALF and _mostly_idle(context)):

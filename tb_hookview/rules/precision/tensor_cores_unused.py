@@ -22,6 +22,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     able = (
         context.device_events.of_kinds("matrix", "convolution", "attention")
         & context.device_events.counted
+        & ~context.analysis.kinds.unfused
     )
     cores = context.analysis.kinds.tensor_core
     if not all_have_tensor_cores(context) or (able & (cores != 0)).any():

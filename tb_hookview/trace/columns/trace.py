@@ -130,8 +130,7 @@ class Collectives(Struct, frozen=True):
         return len(self.event)
 
 
-@dataclass(frozen=True)
-class CudaSyncs:
+class CudaSyncs(Struct, frozen=True):
     """`cuda_sync` rows: synchronizations as CUPTI saw them; arrays of shape (s,), -1 for unknown.
 
     They are in a file that was recorded with `enable_cuda_sync_events`, or by torch's second
