@@ -11,9 +11,10 @@ import msgspec
 
 from tb_hookview import schema
 from tb_hookview.errors import UsageError
+from tb_hookview.report.summary.html import html_summary
+from tb_hookview.report.summary.plain import plain_summary
 from tb_hookview.schema import ReportData
 from tb_hookview.tables.catalogue import CATALOGUE, entry, event_table, report_table
-from tb_hookview.tables.notebook import report_html
 from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
@@ -51,15 +52,30 @@ class Report:
     steps: Table[schema.Step]
     """Steps, by start."""
 
-    def __init__(self, data: ReportData, load: Callable[[], Selection] | None = None) -> None:
+    def __init__(
+        self,
+        data: ReportData,
+        load: Callable[[], Selection] | None = None,
+        counted: Callable[[], Report] | None = None,
+    ) -> None:
         """Make a report.
 
         Args:
             data: its rows.
             load: returns what it was made of, for the tables at event level.
+            counted: returns the report on the steps that count; None where this one is.
         """
         self.data = data
         self._load = load
+        self._counted = cache(counted) if counted else None
+
+    @property
+    def counted(self) -> Report:
+        """The report on the steps that count: its sums by the number of its steps are means.
+
+        It is this one where steps were chosen, and of a trace that marks none.
+        """
+        return self if self._counted is None else self._counted()
 
     def tables(self) -> dict[str, Table[Any]]:
         """All tables by name; event-level tables are computed on first use."""
@@ -100,11 +116,13 @@ class Report:
         trace = msgspec.structs.replace(
             self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
         )
-        return Report(msgspec.structs.replace(self.data, trace=trace), self._load)
+        return Report(msgspec.structs.replace(self.data, trace=trace), self._load, self._counted)
 
-    def loaded_by(self, load: Callable[[], Selection]) -> Report:
-        """The same report without its analysis; `load` returns one on demand."""
-        return Report(self.data, load)
+    def loaded_by(
+        self, load: Callable[[], Selection], counted: Callable[[], Report] | None = None
+    ) -> Report:
+        """The same report without its analysis; `load` and `counted` return theirs on demand."""
+        return Report(self.data, load, counted)
 
     def __repr__(self) -> str:
         """Summarize in one line."""
@@ -114,9 +132,13 @@ class Report:
             f"{len(data.syncs)} syncs, {len(data.findings)} findings>"
         )
 
+    def __str__(self) -> str:
+        """Summarize in some lines."""
+        return plain_summary(self.data, self.counted.data)
+
     def _repr_html_(self) -> str:
-        """HTML that a notebook shows of the report."""
-        return report_html(self.data)
+        """HTML that a notebook shows of the report: the tables of the summary."""
+        return html_summary(self.data, self.counted.data)
 
     def to_json(self) -> str:
         """The whole report as JSON."""

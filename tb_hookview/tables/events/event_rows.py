@@ -42,15 +42,14 @@ def event_rows(selection: Selection) -> EventRows:
     """Spread the analysis of host rows and device events over the trace's rows."""
     analysis = selection.analysis
     device_attribution, attribution = analysis.device_attribution, analysis.attribution
-    launch, start = analysis.device_events.launch, analysis.trace.events.start.copy()
-    start[analysis.device_events.event] = np.where(
-        launch >= 0, lookup(analysis.call_tree.start, launch), analysis.device_events.start
-    )
+    launch, start = analysis.device_events.launch, analysis.trace.events.start
+    step = analysis.steps.at(start)
+    step[analysis.device_events.event] = analysis.device_event_step
     phase, nothing = analysis.phases.row, np.full(len(analysis.call_tree), -1, np.int64)
     again = attribution.row_recompute.astype(np.int64)
     return EventRows(
-        chosen=selection.times(start),
-        step=analysis.steps.at(start),
+        chosen=selection.within(step),
+        step=step,
         phase=_spread(analysis, phase, lookup(phase, launch)),
         module=_spread(analysis, attribution.row_module, device_attribution.module),
         node=_spread(analysis, analysis.row_node, device_attribution.node),
