@@ -30,12 +30,27 @@ from tb_hookview.analysis.modules.attribution import (
 from tb_hookview.analysis.modules.sources import module_sources
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
 from tb_hookview.analysis.phases import Phases, find_phases
-from tb_hookview.analysis.steps import Steps, StepTimes, find_steps, step_times
+from tb_hookview.analysis.steps import (
+    StepDeviceEvents,
+    Steps,
+    StepTimes,
+    find_steps,
+    step_device_events,
+    step_times,
+)
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals, nesting
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    EventRow,
+    Int,
+    Nanoseconds,
+    NodeIndex,
+    StepIndex,
+    TreeRow,
+)
 from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
 
@@ -106,11 +121,49 @@ class Analysis(Struct, frozen=True, dict=True):
         )
 
     @cached_property
+    def step_device_events(self) -> StepDeviceEvents:
+        """Device events of every step."""
+        return step_device_events(
+            self.steps, self.device_events, self.device_event_step, self.launched_before
+        )
+
+    @cached_property
     def sync_idle(self) -> Nanoseconds | None:
         """Device idle time that each sync caused; None without a known launch."""
         if not (self.device_events.launch >= 0).any():
             return None
         return self.gaps.by_sync(len(self.syncs))
+
+    @cached_property
+    def launched_before(self) -> Bool:
+        """Device events that were launched before the trace began, shape (d,).
+
+        Their launch is not in the trace, and no event before them on their stream has one there;
+        or they began before the first launch of all. A stream runs its events in order.
+        """
+        events = self.device_events
+        known = events.launch >= 0
+        if not known.any():
+            return np.zeros(len(events), bool)
+        first = np.full(
+            len(self.trace.threads), lookup(self.call_tree.start, events.launch)[known].min()
+        )
+        seen = unique(events.stream[known])
+        first[seen] = np.iinfo(np.int64).max
+        np.minimum.at(first, events.stream[known], events.start[known])
+        return np.asarray(~known & (events.start < first[events.stream]))
+
+    @cached_property
+    def device_event_step(self) -> StepIndex:
+        """Step to which each device event belongs, -1 for none, shape (d,).
+
+        The one in which it was launched; of an event without a launch the one in which it began,
+        unless it was launched before the trace began.
+        """
+        events = self.device_events
+        launched = lookup(self.call_tree.start, events.launch)
+        step = self.steps.at(np.where(events.launch >= 0, launched, events.start))
+        return np.where(self.launched_before, -1, step)
 
     @cached_property
     def operators(self) -> OperatorRows:

@@ -10,8 +10,8 @@ import click
 
 from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.analyze import read, step_option, worker_option
-from tb_hookview.cli.text import duration, printable
 from tb_hookview.errors import UsageError
+from tb_hookview.formats import format_us, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cli.checks import Outcome
@@ -139,4 +139,4 @@ def _place(sync: Sync) -> str:
     parts = [sync.operator or sync.api, sync.phase, module, *sync.stack[:1]]
     if sync.step:
         parts.insert(1, sync.step)
-    return f"{duration(sync.duration_us):>8}  " + printable(", ".join(parts))
+    return f"{format_us(sync.duration_us):>8}  " + printable(", ".join(parts))

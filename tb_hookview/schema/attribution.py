@@ -36,7 +36,7 @@ class Work(Struct, frozen=True):
 
 
 class ModuleSync(Struct, frozen=True):
-    """Syncs inside a module or the modules below it."""
+    """Syncs inside a module or the modules below it, without the profiler's own."""
 
     count: Count
     """Syncs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, TimeByKind, Us
+from tb_hookview.schema.units import Count, MeanCount, TimeByKind, Us
 
 
 class Idle(Struct, frozen=True):
@@ -73,7 +73,7 @@ class Step(Struct, frozen=True):
     device_idle_us: Us | None
     """The step's duration times these devices, less `device_busy_us`."""
     sync_blocked_us: Us
-    """Time in which some host thread waited for a device."""
+    """Time in which some host thread was in a sync, the profiler's own left out."""
     idle: Idle | None
     """`device_idle_us` by its cause."""
     queue_full_us: Us | None
@@ -84,8 +84,17 @@ class Step(Struct, frozen=True):
     """The part of `device_idle_us` during which some thread evaluated a node: a device may still be
     busy with the forward then, or go on with the backward later."""
     counts: bool
-    """Whether the means in findings count it: every selected step; of a whole trace all but the
-    first, which warms up, and those that launched nothing."""
+    """Whether it is one of the steps of `per_step` and of the means in findings: every selected
+    step; of a whole trace all but the first, which warms up, and those that launched nothing."""
+    device_us: Us | None = None
+    """Sum of the durations of the device events that were launched in the step. It may exceed the
+    step: streams run at the same time, and devices run on when the host is done. Null without
+    device events."""
+    launched_before_count: Count | None = None
+    """Device events that began in the step and were launched before the trace began. They are in
+    the step's busy time, but in none of its sums over device events. Null without launches."""
+    launched_before_us: Us | None = None
+    """Sum of their durations."""
 
 
 class Totals(Struct, frozen=True):
@@ -105,7 +114,8 @@ class Totals(Struct, frozen=True):
     sync_count: Count
     """Syncs, the profiler's own included."""
     sync_blocked_us: Us
-    """Sum of their durations."""
+    """Sum of their durations. The time that the program was blocked is this less
+    `profiler_sync_us`."""
     backward_sync_count: Count
     """Syncs in the backward phase."""
     device_wait_count: Count
@@ -123,6 +133,63 @@ class Totals(Struct, frozen=True):
     """The part of it that is known to have run on tensor cores."""
     tensor_core_unknown_us: Us | None = None
     """The part of it that may have run on tensor cores: unknown from names."""
+    profiler_sync_count: Count = 0
+    """The profiler's own syncs among `sync_count`, as it starts or stops."""
+    profiler_sync_us: Us = 0.0
+    """Sum of their durations."""
+
+
+class PerStep(Struct, frozen=True, kw_only=True):
+    """Means over the steps that count: those that summaries, pages and comparisons show.
+
+    They count the selected steps. Of a whole trace they count all but the first, which warms up,
+    and those in which nothing was launched; all, where that leaves none. Device events are in the
+    step that launched them; those launched before the trace began are in none. Work between steps
+    is left out.
+    """
+
+    steps: Count
+    """Steps that the means are over."""
+    of: Count
+    """Steps of the trace."""
+    marked: bool
+    """Whether the trace marks steps; else its one step is the whole trace."""
+    text: str
+    """Which steps the means are over, and why others are left out."""
+    duration_us: Us | None
+    """Length of a step on the host; null, as all others, without steps."""
+    forward_us: Us | None
+    """Host time, as `steps[].forward_us`; the five phases sum to `duration_us`."""
+    backward_us: Us | None
+    """Host time, as `steps[].backward_us`."""
+    optimizer_us: Us | None
+    """Host time, as `steps[].optimizer_us`."""
+    data_us: Us | None
+    """Host time, as `steps[].data_us`."""
+    other_us: Us | None
+    """Host time, as `steps[].other_us`."""
+    device_busy_us: Us | None
+    """Time in which a device did any work, summed over the devices."""
+    device_idle_us: Us | None
+    """Time in which it did none, summed over the devices."""
+    idle: Idle | None
+    """`device_idle_us` by its cause."""
+    device_us: Us | None
+    """Sum of the durations of device events; see `steps[].device_us`."""
+    backward_device_us: Us | None
+    """The part of it launched in the backward phase."""
+    forward_device_us: Us | None
+    """The part of it launched in the forward phase."""
+    optimizer_device_us: Us | None
+    """The part of it launched in the optimizer phase."""
+    communication_device_us: Us | None
+    """The part of it that is communication, whether or not computation overlaps it."""
+    device_us_by_kind: TimeByKind
+    """All of it by kind; kinds without any are left out."""
+    sync_count: MeanCount
+    """Syncs, without the profiler's own."""
+    sync_blocked_us: Us
+    """Sum of their durations."""
 
 
 class Breakdown(Struct, frozen=True):

@@ -515,6 +515,45 @@ export const Parameters = {
   trainable: { text: "Whether a parameter of the module itself requires a gradient." },
 } as const;
 
+export const PerStep = {
+  steps: { unit: "count", text: "Steps that the means are over." },
+  of: { unit: "count", text: "Steps of the trace." },
+  marked: { text: "Whether the trace marks steps; else its one step is the whole trace." },
+  text: { text: "Which steps the means are over, and why others are left out." },
+  duration_us: {
+    unit: "us",
+    text: "Length of a step on the host; null, as all others, without steps.",
+  },
+  forward_us: {
+    unit: "us",
+    text: "Host time, as `steps[].forward_us`; the five phases sum to `duration_us`.",
+  },
+  backward_us: { unit: "us", text: "Host time, as `steps[].backward_us`." },
+  optimizer_us: { unit: "us", text: "Host time, as `steps[].optimizer_us`." },
+  data_us: { unit: "us", text: "Host time, as `steps[].data_us`." },
+  other_us: { unit: "us", text: "Host time, as `steps[].other_us`." },
+  device_busy_us: {
+    unit: "us",
+    text: "Time in which a device did any work, summed over the devices.",
+  },
+  device_idle_us: { unit: "us", text: "Time in which it did none, summed over the devices." },
+  idle: { text: "`device_idle_us` by its cause." },
+  device_us: {
+    unit: "us",
+    text: "Sum of the durations of device events; see `steps[].device_us`.",
+  },
+  backward_device_us: { unit: "us", text: "The part of it launched in the backward phase." },
+  forward_device_us: { unit: "us", text: "The part of it launched in the forward phase." },
+  optimizer_device_us: { unit: "us", text: "The part of it launched in the optimizer phase." },
+  communication_device_us: {
+    unit: "us",
+    text: "The part of it that is communication, whether or not computation overlaps it.",
+  },
+  device_us_by_kind: { unit: "us", text: "All of it by kind; kinds without any are left out." },
+  sync_count: { unit: "count", text: "Syncs, without the profiler's own." },
+  sync_blocked_us: { unit: "us", text: "Sum of their durations." },
+} as const;
+
 export const ReadingProgress = {
   stage: { text: '"waiting", "decoding", "columns", "attribution" or "done".' },
   done: { unit: "fraction", text: "Of the stage." },
@@ -579,7 +618,11 @@ export const SearchResult = {
   },
 } as const;
 
-export const Side = { steps: { unit: "count", text: "Steps that count." } } as const;
+export const Side = {
+  steps: { unit: "count", text: "Steps that its means are over; see `per_step`." },
+  of: { unit: "count", text: "Steps of the trace." },
+  text: { text: "`per_step.text`: which steps its means are over, and why others are left out." },
+} as const;
 
 export const Site = {
   frame: { text: "The innermost frame that is not torch's own, `file.py(line): function`." },
@@ -610,7 +653,10 @@ export const Step = {
     unit: "us",
     text: "The step's duration times these devices, less `device_busy_us`.",
   },
-  sync_blocked_us: { unit: "us", text: "Time in which some host thread waited for a device." },
+  sync_blocked_us: {
+    unit: "us",
+    text: "Time in which some host thread was in a sync, the profiler's own left out.",
+  },
   idle: { text: "`device_idle_us` by its cause." },
   queue_full_us: {
     unit: "us",
@@ -621,8 +667,17 @@ export const Step = {
     text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later.",
   },
   counts: {
-    text: "Whether the means in findings count it: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing.",
+    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing.",
   },
+  device_us: {
+    unit: "us",
+    text: "Sum of the durations of the device events that were launched in the step. It may exceed the step: streams run at the same time, and devices run on when the host is done. Null without device events.",
+  },
+  launched_before_count: {
+    unit: "count",
+    text: "Device events that began in the step and were launched before the trace began. They are in the step's busy time, but in none of its sums over device events. Null without launches.",
+  },
+  launched_before_us: { unit: "us", text: "Sum of their durations." },
 } as const;
 
 export const Stream = {
@@ -705,7 +760,10 @@ export const Thread = {
     unit: "us",
     text: "`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it.",
   },
-  blocked_us: { unit: "us", text: "The part of it in which the thread waited for a device." },
+  blocked_us: {
+    unit: "us",
+    text: "The part of it in which the thread was in a sync, the profiler's own left out.",
+  },
 } as const;
 
 export const TimelineLane = {
@@ -757,7 +815,10 @@ export const Totals = {
   },
   optimizer_device_us: { unit: "us", text: "Device time of work launched in the optimizer phase." },
   sync_count: { unit: "count", text: "Syncs, the profiler's own included." },
-  sync_blocked_us: { unit: "us", text: "Sum of their durations." },
+  sync_blocked_us: {
+    unit: "us",
+    text: "Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`.",
+  },
   backward_sync_count: { unit: "count", text: "Syncs in the backward phase." },
   device_wait_count: {
     unit: "count",
@@ -781,6 +842,11 @@ export const Totals = {
     unit: "us",
     text: "The part of it that may have run on tensor cores: unknown from names.",
   },
+  profiler_sync_count: {
+    unit: "count",
+    text: "The profiler's own syncs among `sync_count`, as it starts or stops.",
+  },
+  profiler_sync_us: { unit: "us", text: "Sum of their durations." },
 } as const;
 
 export const TraceInfo = {

@@ -211,11 +211,11 @@ def by_name_of_kind(times: Sequence[float]) -> dict[str, float]:
 
 
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
-    """Syncs of each module and the modules below it."""
+    """Syncs of each module and the modules below it, without the profiler's own."""
     analysis = selection.analysis
     syncs, size = analysis.syncs, len(analysis.modules)
     module = analysis.attribution.row_module[syncs.row]
-    wanted = selection.syncs & (module >= 0)
+    wanted = selection.syncs & (module >= 0) & ~syncs.by_profiler
     blocked = _sum(module, syncs.end - syncs.start, wanted, size)
     idle = analysis.sync_idle
     lost = np.zeros(size, np.int64) if idle is None else _sum(module, idle, wanted, size)

@@ -14,7 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
-from tb_hookview.rules.engine.text import format_us
+from tb_hookview.formats import format_us
 from tb_hookview.schema.trace import WarningSeverity
 
 

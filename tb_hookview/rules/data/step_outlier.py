@@ -9,9 +9,9 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.types import GapIndex
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 _LONG = 1.5
 """Times the median from which a step is an outlier; with enough steps also from three standard

@@ -11,10 +11,10 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05

@@ -8,9 +8,9 @@ import numpy as np
 
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int, TreeRow
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _PRODUCTS = ("aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum")

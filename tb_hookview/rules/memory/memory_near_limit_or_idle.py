@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import unique
+from tb_hookview.formats import format_bytes
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
@@ -35,7 +36,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             yield Occurrence(
                 place=f"device {device}",
                 everywhere=True,
-                evidence=f"the allocator held up to {share:.1%} of {size / 1e9:.1f} GB, "
+                evidence=f"the allocator held up to {share:.1%} of {format_bytes(size)}, "
                 f"{used:.1%} in use",
                 claims_gain=False,
                 examples=memory.time[[place]],

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.devices import all_have_tensor_cores
 from tb_hookview.rules.evidence.inputs import Inputs, with_inputs
 
