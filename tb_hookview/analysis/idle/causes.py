@@ -14,8 +14,9 @@ could be launched while the host waited. Of this the sync claims:
 what a sync claims *after* its end: there the host can be seen to do something else.
 
 **Launches.** All this holds only in a gap whose next device event was launched too late for the
-device to go on at once; what is left of such a gap the host spent otherwise. If the event had been
-launched by then (before the trace began, too), the delay is the device's own.
+device to go on at once; what is left of such a gap the host spent otherwise. From the moment at
+which the device could start the event (before the trace began, too), the delay is the device's own;
+of a device's first event it is unknown.
 """
 
 from __future__ import annotations
@@ -110,10 +111,9 @@ def _claims(
     near = isin(process, process[launches])[call_tree.thread] | (not launches.any())
     launching = launches[call_tree.thread]
     during, after = _sync_claims(timing, rows, near)
-    late, queued, collective = _launch_claims(timing, rows, gaps)
+    delayed, late = _launch_claims(timing, rows, gaps)
     return [
-        queued,
-        collective,
+        *delayed,
         during,
         _rows(Cause.DATA_LOADING, call_tree, near & (timing.host.role == Role.DATA)),
         _rows(Cause.COPY, call_tree, launching & common.copying),
@@ -231,27 +231,33 @@ def _launched_meanwhile(
 
 def _launch_claims(
     timing: LaunchTiming, rows: DeviceEventIndex, gaps: TimeSet
-) -> tuple[Claims, Claims, Claims]:
-    """Each whole gap by its next event: late, in time, next to a collective."""
+) -> tuple[list[Claims], Claims]:
+    """Each whole gap by its next event: what is the device's own, and what the host launched late.
+
+    A gap is the host's until the device could start the event, and the device's from then on. What
+    a device did before its first event is not in the trace, so that the cause of a delay of that
+    event is unknown.
+    """
     place = np.searchsorted(timing.device_events.start[rows], gaps[:, 1])
     inside = place < len(rows)
     (start, end), row = gaps[inside].T, rows[place[inside]]
     launch, previous = timing.device_events.launch[row], timing.previous[row]
-    begun = timing.launch_start[row]
     late = (launch >= 0) & _launched_late(timing, row, start)
-    queued = (launch >= 0) | (timing.queued_before[row] & (previous >= 0))
-    queued &= ~late
-    collective = timing.communication[row] | ((previous >= 0) & timing.communication[previous])
-    start = np.where(previous < 0, np.maximum(start, begun), start)
+    first = previous < 0
+    start = np.where(first, np.maximum(start, timing.launch_start[row]), start)
+    ready = np.where(late, np.clip(timing.startable[row], start, end), start)
+    known = ~first & ((launch >= 0) | timing.queued_before[row])
+    collective = timing.communication[row] | (~first & timing.communication[previous])
 
-    def claims(cause: Cause, wanted: Bool) -> Claims:
-        return Claims(cause, start[wanted], end[wanted], launch[wanted])
+    def claims(cause: Cause, wanted: Bool, begin: Nanoseconds, stop: Nanoseconds) -> Claims:
+        return Claims(cause, begin[wanted], stop[wanted], launch[wanted])
 
-    return (
-        claims(Cause.LAUNCH, late),
-        claims(Cause.DEVICE, queued & ~collective),
-        claims(Cause.COMMUNICATION, queued & collective),
-    )
+    delayed = [
+        claims(Cause.UNKNOWN, first & (launch >= 0), ready, end),
+        claims(Cause.DEVICE, known & ~collective, ready, end),
+        claims(Cause.COMMUNICATION, known & collective, ready, end),
+    ]
+    return delayed, claims(Cause.LAUNCH, late, start, ready)
 
 
 def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanoseconds) -> Bool:

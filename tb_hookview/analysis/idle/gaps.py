@@ -52,9 +52,9 @@ class Cause(IntEnum):
     PROFILER = 6
     """The profiler was running."""
     DEVICE = 7
-    """The next device event had been launched in time: the device's own delay."""
+    """The next device event had been launched by then: the device's own delay."""
     UNKNOWN = 8
-    """Before the first launch, after the last device event, and before one of unknown launch."""
+    """Before the first device event, after the last one, and before one of unknown launch."""
 
 
 class Claims(NamedTuple):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.syncs.detection import Syncs
-from tb_hookview.arrays.joins import median, unique, unique_inverse
+from tb_hookview.arrays.joins import lower_quartile, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
 from tb_hookview.trace import EventCategory
@@ -67,10 +67,31 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     @cached_property
     def launch_latency(self) -> int:
-        """Median time from launch to start on an idle device, nanoseconds; 0 if unknown."""
-        begun = self.launch_start
-        onto_idle = (begun >= 0) & (self.busy_until <= begun) & (self.device_events.start >= begun)
-        return int(median((self.device_events.start - begun)[onto_idle])) if onto_idle.any() else 0
+        """Time from a launch to its start on an idle device, nanoseconds; 0 if unknown.
+
+        The lower quartile of (start - start of the launching call) over the first event of each
+        launch that began no earlier than the end of all its device had started. A quarter of them
+        has to be free of anything else that delays a start: a call that loads code, a device busy
+        with what is not in the trace. The first event of a device is left out, because what the
+        device did before is not in the trace: it need not have been idle.
+        """
+        begun, start = self.launch_start, self.device_events.start
+        onto_idle = (begun >= 0) & (self.busy_until <= begun) & (start >= begun)
+        onto_idle &= self.first_of_launch & (self.previous >= 0)
+        return int(lower_quartile((start - begun)[onto_idle])) if onto_idle.any() else 0
+
+    @cached_property
+    def startable(self) -> Nanoseconds:
+        """Moment from which its device could start each event; -1 where the launch is unknown.
+
+        The later of start + `launch_latency` and end of the launching call. An event that starts
+        at most one further latency later starts as usual: that moment is its start.
+        """
+        begun, start = self.launch_start, self.device_events.start
+        returned = lookup(self.call_tree.end, self.device_events.launch)
+        ready = np.maximum(begun + self.launch_latency, returned)
+        ready = np.where(start - ready <= self.launch_latency, start, ready)
+        return np.where(begun >= 0, np.minimum(ready, start), -1)
 
     @cached_property
     def first_of_launch(self) -> Bool:
