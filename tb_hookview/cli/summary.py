@@ -31,6 +31,8 @@ Cell = str | Text
 
 FINDINGS = 5
 """Findings shown in full, the most expensive first."""
+LOADING = 5
+"""Modules named whose host times hold the loading of kernels."""
 SEVERITY_STYLE = {"high": "bold red", "medium": "yellow"}
 
 
@@ -41,6 +43,7 @@ def summarize(report: ReportData, *, rows: int) -> RenderableType:
         _steps(report.steps, rows),
         _idle(report.steps, rows),
         _modules(report, rows),
+        _kernel_loading(report),
         _syncs(report.syncs, rows),
         _threads(report.threads, rows),
         _coverage(report.coverage),
@@ -186,6 +189,22 @@ def _modules(report: ReportData, rows: int) -> RenderableType | None:
             _sync_cell(module),
         )
     return _closed(made, len(found), rows)
+
+
+def _kernel_loading(report: ReportData) -> RenderableType | None:
+    """Return the modules whose host times hold the first use of kernels."""
+    own = {module.path: module.kernel_loading_us or 0.0 for module in report.modules}
+    for module in report.modules:
+        if module.parent is not None:
+            own[module.parent] -= module.kernel_loading_us or 0.0
+    ranked = _largest({path: us for path, us in own.items() if us > 0})
+    if not ranked:
+        return None
+    most = ranked[:LOADING]
+    more = f" and {len(ranked) - len(most)} more" if len(ranked) > len(most) else ""
+    modules = ", ".join(f"{module_name(path)} {duration(us)}" for path, us in most)
+    line = f"Host times hold the loading of kernels on their first use: {modules}{more}\n"
+    return Text(line, style="yellow")
 
 
 def _communication(module: Module, per_step: int) -> str:

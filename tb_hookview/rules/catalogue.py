@@ -32,6 +32,7 @@ from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
     debug_apis_on,
     graph_pause,
+    kernel_first_use,
     launch_queue_shallow,
 )
 from tb_hookview.rules.kernels import (
@@ -103,6 +104,8 @@ RULES: tuple[Rule, ...] = (
     allocator_malloc_free_in_step.RULE,
     recompute_overhead.RULE,
     memory_near_limit_or_idle.RULE,
+    # host
+    kernel_first_use.RULE,
     # kernels, optimizer, precision, compile, distributed
     python_loop_over_batch.RULE,
     optimizer_single_tensor.RULE,

@@ -5,6 +5,7 @@ Times are the microseconds of the events, which are whole ones, and so are momen
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -173,11 +174,30 @@ def _host_cause(
         return "copy"
     if during(mine, "cudaMalloc", "cudaFree"):
         return "allocator"
+    if during([*_loads(timeline, mine), *timeline.overhead], "loads", "Lazy Function Loading"):
+        return "kernel_loading"
     if during(timeline.overhead, "Buffer Flush"):
         return "profiler"
     if billed_to:
         return "sync"
     return "communication" if during(timeline.notes, "gloo:") else None
+
+
+def _loads(timeline: Timeline, calls: list[Piece]) -> list[Piece]:
+    """Time in which some calls loaded kernels."""
+    loads = [c for c in calls if c.name == "cuModuleLoadData"]
+    found = [Piece("loads", call.start, call.end, call.thread) for call in loads]
+    launched = [(w, c) for w in timeline.works if (c := timeline.launch_of(w))]
+    every = {id(c): c.end - c.start for _, c in launched if c.name == "cudaLaunchKernel"}
+    seen: set[tuple[str, int]] = set()
+    for work, call in sorted(launched, key=lambda pair: pair[1].start):
+        if id(call) not in every or (work.name, work.device) in seen:
+            continue
+        seen.add((work.name, work.device))
+        until = min(call.end, work.start)
+        if call in calls and until - call.start > 20 * statistics.median(every.values()):
+            found.append(Piece("loads", call.start, until, call.thread))
+    return found
 
 
 def _copies_unpinned(timeline: Timeline, call: Piece) -> list[Piece]:

@@ -10,8 +10,9 @@ could be launched while the host waited. Of this the sync claims:
   What is left of one's length may be used after the next
 - nothing while another thread went on launching
 
-**Calls.** A loader, a copy, an allocation, the profiler claim the time they last. They go before
-what a sync claims *after* its end: there the host can be seen to do something else.
+**Calls.** A loader, a copy, an allocation, the loading of a kernel, the profiler claim the time
+they last. They go before what a sync claims *after* its end: there the host can be seen to do
+something else.
 
 **Launches.** All this holds only in a gap whose next device event was launched too late for the
 device to go on at once; what is left of such a gap the host spent otherwise. From the moment at
@@ -29,6 +30,7 @@ import numpy as np
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, cut
+from tb_hookview.analysis.idle.kernel_loading import KernelLoads
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.analysis.syncs.detection import holds_unpinned
 from tb_hookview.arrays import intervals
@@ -37,16 +39,18 @@ from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
+    EventRow,
     Nanoseconds,
     SyncIndex,
     ThreadIndex,
     TimeSet,
+    TreeRow,
 )
 from tb_hookview.trace import EventCategory
 
-_NOT_THE_PROFILERS = re.compile(
-    r"Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
-)
+_LOADING = "Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
+"""`overhead` rows of the driver while it loads or compiles code."""
+_NOT_THE_PROFILERS = f"Command Buffer Full|{_LOADING}"
 """`overhead` rows of the driver, which come without a profiler too."""
 _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
 """Prefixes of rows in which the host itself takes part in a collective.
@@ -54,13 +58,13 @@ _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_
 Those of `nccl:*` only launch one."""
 
 
-def find_gaps(timing: LaunchTiming, hull: tuple[int, int]) -> Gaps:
+def find_gaps(timing: LaunchTiming, loads: KernelLoads, hull: tuple[int, int]) -> Gaps:
     """Find the causes of idle time between `hull` (start, end; nanoseconds).
 
     Devices without a device event have no gaps.
     """
     device_events, found = timing.device_events, []
-    common = _common(timing)
+    common = _common(timing, loads)
     for device, busy in device_events.busy.items():
         rows = np.flatnonzero(device_events.device == device)
         gaps = intervals.complement(busy, np.array([hull], np.int64))
@@ -88,13 +92,15 @@ class _Common(NamedTuple):
     """Columns that all devices need, computed once."""
 
     profiler: Claims
+    loading: Claims
     copying: Bool
     collective: Bool
 
 
-def _common(timing: LaunchTiming) -> _Common:
+def _common(timing: LaunchTiming, loads: KernelLoads) -> _Common:
     return _Common(
         _profiler_claims(timing),
+        _loading_claims(timing, loads),
         (timing.call == Call.COPY) | holds_unpinned(timing.host, timing.device_events),
         _host_collectives(timing)[timing.host.string],
     )
@@ -118,6 +124,7 @@ def _claims(
         _rows(Cause.DATA_LOADING, call_tree, near & (timing.host.role == Role.DATA)),
         _rows(Cause.COPY, call_tree, launching & common.copying),
         _rows(Cause.ALLOCATOR, call_tree, launching & (timing.call == Call.ALLOCATE)),
+        _of_threads(common.loading, launching),
         common.profiler,
         after,
         _rows(Cause.COMMUNICATION, call_tree, near & common.collective),
@@ -136,20 +143,50 @@ def _rows(cause: Cause, call_tree: CallTree, wanted: Bool) -> Claims:
     return Claims(cause, call_tree.start[row], call_tree.end[row], row)
 
 
+def _of_threads(claims: Claims, wanted: Bool) -> Claims:
+    """Those of some claims whose source is a wanted row, or no row."""
+    mine = (claims.source < 0) | (lookup(wanted.astype(np.int64), claims.source) > 0)
+    return Claims(claims.cause, *(column[mine] for column in claims[1:]))
+
+
 def _profiler_claims(timing: LaunchTiming) -> Claims:
     """The profiler's overhead, and its own syncs."""
-    events = timing.host.trace.events
+    row, own = _overhead(timing, _NOT_THE_PROFILERS, inside=False), timing.syncs.by_profiler
+    calls = timing.syncs.row[own], timing.syncs.start[own], timing.syncs.end[own]
+    return _with_overhead(timing, Cause.PROFILER, row, *calls)
+
+
+def _loading_claims(timing: LaunchTiming, loads: KernelLoads) -> Claims:
+    """Calls that loaded kernels, and the driver's overhead of that."""
+    row = _overhead(timing, _LOADING, inside=True)
+    calls = loads.row, timing.call_tree.start[loads.row], loads.end
+    return _with_overhead(timing, Cause.KERNEL_LOADING, row, *calls)
+
+
+def _overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
+    """Rows of `Events` of overhead whose whole name matches a pattern, or does not."""
+    events, texts = timing.host.trace.events, timing.host.trace.strings
     row = np.flatnonzero(events.kind == EventCategory.OVERHEAD)
-    names = unique(events.name[row])
-    texts = timing.host.trace.strings
-    others = [name for name in names.tolist() if _NOT_THE_PROFILERS.fullmatch(texts[name])]
-    row = row[~isin(events.name[row], others)]
-    own = timing.syncs.by_profiler
+    names = unique(events.name[row]).tolist()
+    found = [name for name in names if re.fullmatch(pattern, texts[name])]
+    return np.asarray(row[isin(events.name[row], found) == inside])
+
+
+def _with_overhead(
+    timing: LaunchTiming,
+    cause: Cause,
+    row: EventRow,
+    source: TreeRow,
+    start: Nanoseconds,
+    end: Nanoseconds,
+) -> Claims:
+    """Claims of calls and of rows of overhead."""
+    events = timing.host.trace.events
     return Claims(
-        Cause.PROFILER,
-        np.concatenate([events.start[row], timing.syncs.start[own]]),
-        np.concatenate([events.end[row], timing.syncs.end[own]]),
-        np.concatenate([np.full(len(row), -1, np.int64), timing.syncs.row[own]]),
+        cause,
+        np.concatenate([events.start[row], start]),
+        np.concatenate([events.end[row], end]),
+        np.concatenate([np.full(len(row), -1, np.int64), source]),
     )
 
 

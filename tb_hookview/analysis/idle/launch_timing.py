@@ -10,10 +10,15 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.syncs.detection import Syncs
-from tb_hookview.arrays.joins import lower_quartile, unique, unique_inverse
+from tb_hookview.arrays.joins import lower_quartile, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
+
+SLOW = 20
+"""Multiple of its name's median from which on a launch is slow.
+
+The first launch of a kernel whose code is in place takes up to 15 times the median."""
 
 
 class LaunchTiming(Struct, frozen=True, dict=True):
@@ -92,6 +97,16 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         ready = np.maximum(begun + self.launch_latency, returned)
         ready = np.where(start - ready <= self.launch_latency, start, ready)
         return np.where(begun >= 0, np.minimum(ready, start), -1)
+
+    def slow(self, launches: TreeRow, lasted: Nanoseconds) -> Bool:
+        """Whether each of some launches lasted over `SLOW` times the median of its name."""
+        launch = self.device_events.launch
+        every = unique(launch[launch >= 0])
+        names, slow = self.host.string, np.zeros(len(launches), bool)
+        for name in unique(names[launches]):
+            usual = median(self.call_tree.duration[every[names[every] == name]])
+            slow |= (names[launches] == name) & (lasted > SLOW * usual)
+        return slow
 
     @cached_property
     def first_of_launch(self) -> Bool:
