@@ -127,8 +127,22 @@ def _cause(
         beside = "nccl" in following.name or "nccl" in previous.name
         return "communication" if beside else "device"
     launching = {c.thread for c in timeline.calls if any(timeline.launch_of(w) is c for w in works)}
-    rest = "launch" if late and begun else "unknown"
+    rest = (
+        "launch"
+        if late and (begun or _at_work(timeline, following, launch, moment, floor))
+        else "unknown"
+    )
     return _host_cause(timeline, moment, bills, launching) or rest
+
+
+def _at_work(
+    timeline: Timeline, first: Piece | None, launch: Piece | None, moment: float, floor: float
+) -> bool:
+    """Whether the host did something before the launch of an event that started at once."""
+    if first is None or launch is None or _ready(first, launch, floor) < first.start:
+        return False
+    mine = [p for p in (*timeline.calls, *timeline.notes) if p.thread == launch.thread]
+    return any(piece.start <= moment < piece.end for piece in mine)
 
 
 def _ready(work: Piece, launch: Piece, floor: float) -> float:

@@ -17,7 +17,8 @@ something else.
 **Launches.** All this holds only in a gap whose next device event was launched too late for the
 device to go on at once; what is left of such a gap the host spent otherwise. From the moment at
 which the device could start the event (before the trace began, too), the delay is the device's own;
-of a device's first event it is unknown.
+of a device's first event it is unknown. Before the launch of a device's first event the time is the
+host's if the device then started that event at once.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ _LOADING = "Lazy Function Loading|Runtime Triggered Module Loading|Driver Compil
 """`overhead` rows of the driver while it loads or compiles code."""
 _NOT_THE_PROFILERS = f"Command Buffer Full|{_LOADING}"
 """`overhead` rows of the driver, which come without a profiler too."""
+_OF_HOST = (
+    *(EventCategory.OPERATOR, EventCategory.ANNOTATION),
+    *(EventCategory.RUNTIME, EventCategory.PYTHON),
+)
+"""Events that show what a thread of the host does."""
 _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
 """Prefixes of rows in which the host itself takes part in a collective.
 
@@ -118,6 +124,7 @@ def _claims(
     launching = launches[call_tree.thread]
     during, after = _sync_claims(timing, rows, near)
     delayed, late = _launch_claims(timing, rows, gaps)
+    before_first = _before_first(timing, rows)
     return [
         *delayed,
         during,
@@ -129,6 +136,7 @@ def _claims(
         after,
         _rows(Cause.COMMUNICATION, call_tree, near & common.collective),
         late,
+        before_first,
     ]
 
 
@@ -295,6 +303,26 @@ def _launch_claims(
         claims(Cause.COMMUNICATION, known & collective, ready, end),
     ]
     return delayed, claims(Cause.LAUNCH, late, start, ready)
+
+
+def _before_first(timing: LaunchTiming, rows: DeviceEventIndex) -> Claims:
+    """Time of the host before the launch of a device's first event.
+
+    It counts if the device started that event at once, and so was idle; and where anything is
+    recorded on the launching thread.
+    """
+    device_events, events = timing.device_events, timing.host.trace.events
+    launch, first = device_events.launch[rows[0]], rows[0]
+    if launch < 0 or timing.startable[first] < device_events.start[first]:
+        return Claims(Cause.LAUNCH, *(np.zeros(0, np.int64) for _ in range(3)))
+    begun = timing.call_tree.start[launch]
+    before = np.flatnonzero(
+        (events.thread == timing.call_tree.thread[launch])
+        & (events.start < begun)
+        & isin(events.kind, [int(kind) for kind in _OF_HOST])
+    )
+    start, end = intervals.of(events.start[before], np.minimum(events.end[before], begun)).T
+    return Claims(Cause.LAUNCH, start, end, np.full(len(start), launch))
 
 
 def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanoseconds) -> Bool:
