@@ -32,6 +32,7 @@ from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
     debug_apis_on,
     graph_pause,
+    host_work,
     kernel_first_use,
     launch_queue_shallow,
 )
@@ -132,6 +133,7 @@ RULES: tuple[Rule, ...] = (
     comm_exposed.RULE,
     # what is left of the gaps
     step_outlier.RULE,
+    host_work.RULE,
     launch_queue_shallow.RULE,
     gpu_low_utilization.RULE,
     *ADVICE,

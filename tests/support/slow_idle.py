@@ -148,7 +148,7 @@ def _at_work(
 def _ready(work: Piece, launch: Piece, floor: float) -> float:
     """Moment from which the device could start a work."""
     ready = max(launch.start + floor, launch.end)
-    return work.start if work.start - ready <= floor else ready
+    return work.start if work.start - ready <= (floor or 50) else ready
 
 
 def _queued_before(timeline: Timeline, work: Piece) -> bool:

@@ -20,6 +20,9 @@ SLOW = 20
 
 The first launch of a kernel whose code is in place takes up to 15 times the median."""
 
+_USUAL_NS = 50_000
+"""Latency below which all launches onto idle CUDA and HIP devices are."""
+
 
 class LaunchTiming(Struct, frozen=True, dict=True):
     """Timing of device events and of the calls that launched them; shape (d,)."""
@@ -90,12 +93,14 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         """Moment from which its device could start each event; -1 where the launch is unknown.
 
         The later of start + `launch_latency` and end of the launching call. An event that starts
-        at most one further latency later starts as usual: that moment is its start.
+        at most one further latency later (`_USUAL_NS` if that is unknown) starts as usual: that
+        moment is its start.
         """
         begun, start = self.launch_start, self.device_events.start
         returned = lookup(self.call_tree.end, self.device_events.launch)
         ready = np.maximum(begun + self.launch_latency, returned)
-        ready = np.where(start - ready <= self.launch_latency, start, ready)
+        usual = self.launch_latency or _USUAL_NS
+        ready = np.where(start - ready <= usual, start, ready)
         return np.where(begun >= 0, np.minimum(ready, start), -1)
 
     def slow(self, launches: TreeRow, lasted: Nanoseconds) -> Bool:
