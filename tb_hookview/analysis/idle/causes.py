@@ -295,7 +295,8 @@ def _launch_claims(
     collective = timing.communication[row] | (~first & timing.communication[previous])
 
     def claims(cause: Cause, wanted: Bool, begin: Nanoseconds, stop: Nanoseconds) -> Claims:
-        return Claims(cause, begin[wanted], stop[wanted], launch[wanted])
+        mine = launch[wanted] if cause != Cause.UNKNOWN else np.full(wanted.sum(), -1)
+        return Claims(cause, begin[wanted], stop[wanted], mine)
 
     delayed = [
         claims(Cause.UNKNOWN, first & (launch >= 0), ready, end),
@@ -309,7 +310,7 @@ def _before_first(timing: LaunchTiming, rows: DeviceEventIndex) -> Claims:
     """Time of the host before the launch of a device's first event.
 
     It counts if the device started that event at once, and so was idle; and where anything is
-    recorded on the launching thread.
+    recorded on the launching thread. It is not the launch's: that had not begun.
     """
     device_events, events = timing.device_events, timing.host.trace.events
     launch, first = device_events.launch[rows[0]], rows[0]
@@ -322,7 +323,7 @@ def _before_first(timing: LaunchTiming, rows: DeviceEventIndex) -> Claims:
         & isin(events.kind, [int(kind) for kind in _OF_HOST])
     )
     start, end = intervals.of(events.start[before], np.minimum(events.end[before], begun)).T
-    return Claims(Cause.LAUNCH, start, end, np.full(len(start), launch))
+    return Claims(Cause.LAUNCH, start, end, np.full(len(start), -1, np.int64))
 
 
 def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanoseconds) -> Bool:

@@ -87,7 +87,8 @@ class Gaps(Struct, frozen=True):
     row: TreeRow
     """The call (or loader's annotation) that caused it, -1 for none.
 
-    For LAUNCH, DEVICE and COMMUNICATION it is the launch of the device event that ended the gap.
+    For LAUNCH, DEVICE and COMMUNICATION it is the launch of the device event that ended the gap,
+    and -1 before the launch of a device's first event.
     """
     sync: SyncIndex
     """The sync that caused it, -1 for other causes."""

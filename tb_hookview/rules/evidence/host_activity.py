@@ -12,7 +12,7 @@ from tb_hookview.analysis.host.roles import MODULE_ROLES, Role, module_name, nod
 from tb_hookview.analysis.host.stacks import is_frame, rows_holding
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import EventRow, GapIndex
+from tb_hookview.arrays.types import EventRow, GapIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.text import format_us
@@ -30,12 +30,18 @@ def activity_in(context: Context, gaps: GapIndex) -> list[str]:
     It is the innermost operator, annotation, module or Python frame that holds four fifths of it.
     """
     table, call_tree, trace = context.analysis.gaps, context.call_tree, context.analysis.trace
-    thread = lookup(call_tree.thread, table.row[gaps])
+    thread = lookup(call_tree.thread, _launches(context, gaps))
     span = np.stack([table.start[gaps], table.end[gaps]], axis=1)
     row = rows_holding(trace, _naming(context), thread, span, _HELD)
     string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
     return [names[i] for i in place.tolist()]
+
+
+def _launches(context: Context, gaps: GapIndex) -> TreeRow:
+    """Launch that ended each gap of the cause LAUNCH."""
+    work = context.analysis.device_events
+    return lookup(work.launch, context.analysis.gaps.device_event[gaps])
 
 
 def _naming(context: Context) -> EventRow:
@@ -63,10 +69,9 @@ def _name(text: str) -> str:
 
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     """Modules and operators whose launches ended gaps, most idle time first, as a phrase."""
-    table = context.analysis.gaps
     modules: defaultdict[str, float] = defaultdict(float)
     operators: defaultdict[str, float] = defaultdict(float)
-    for (module, place), members in places_of(context, table.row[gaps]).items():
+    for (module, place), members in places_of(context, _launches(context, gaps)).items():
         time = context.gaps.us_per_step(gaps[members])
         operators[place] += time
         if module is not None:

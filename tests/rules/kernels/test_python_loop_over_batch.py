@@ -17,8 +17,8 @@ def test_a_loop_over_samples(tmp_path: Path) -> None:
     finding = findings(tmp_path, operators(TURN * 10 + END + AFTER))[RULE]
     assert "10 times in a row" in finding.evidence
     assert finding.where == "outside every module, a loop around aten::select"
-    # The gap before the first kernel begins with the first operator.
-    assert finding.cost_us_per_step == pytest.approx(27 + 9 * 36 + 10 * 16)
+    # The gap before the first kernel begins with its launch.
+    assert finding.cost_us_per_step == pytest.approx(7 + 9 * 36 + 10 * 16)
 
 
 def test_another_loop_after_it(tmp_path: Path) -> None:
