@@ -20,6 +20,7 @@ from tb_hookview.analysis.host.runtime_calls import call_rows
 from tb_hookview.analysis.idle.causes import find_gaps
 from tb_hookview.analysis.idle.full_queue import launches_onto_full_queue
 from tb_hookview.analysis.idle.gaps import Gaps
+from tb_hookview.analysis.idle.kernel_loading import KernelLoads, find_kernel_loads
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
@@ -77,6 +78,8 @@ class Analysis(Struct, frozen=True, dict=True):
     """`Call` of each row of the call tree: what it may do to the host."""
     gaps: Gaps
     """Idle time of the devices, attributed to its causes."""
+    kernel_loads: KernelLoads
+    """Calls in which the host loaded the code of kernels."""
     blocked_launches: TreeRow
     """The launches that waited for room in a device's full queue."""
     launches_known: bool
@@ -189,6 +192,8 @@ def analyze_trace(trace: Trace) -> Analysis:
     syncs = find_syncs(host, device_events, calls)
     kinds = device_event_kinds(host, device_events)
     timing = LaunchTiming(host, device_events, syncs, calls, kinds.kind == COMMUNICATION)
+    blocked_launches = launches_onto_full_queue(timing)
+    loads = find_kernel_loads(timing, blocked_launches)
     bounds = _bounds(trace)
     phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)
     launches_known = _launches_known(host, module_calls, device_events)
@@ -210,8 +215,9 @@ def analyze_trace(trace: Trace) -> Analysis:
         ),
         syncs=syncs,
         calls=calls,
-        gaps=find_gaps(timing, bounds),
-        blocked_launches=launches_onto_full_queue(timing),
+        gaps=find_gaps(timing, loads, bounds),
+        kernel_loads=loads,
+        blocked_launches=blocked_launches,
         launches_known=launches_known,
         faults=find_faults(host, nodes, modules, device_events, calls, bounds),
     )

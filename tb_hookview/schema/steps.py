@@ -25,10 +25,18 @@ class Idle(Struct, frozen=True):
     pinned, while the device had nothing to do (its copy had not begun)."""
     allocator: Us
     """A thread that launches work was inside a call that allocates or frees memory."""
+    kernel_loading: Us
+    """A thread that launches work was loading the code of a kernel: in a call that loads modules,
+    or in the first launch of that kernel in the trace, if it took over 20 times the median of the
+    call's name until the kernel began, and the host did not wait, copy or allocate in it; or the
+    driver recorded such overhead."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
-    latency), or
-    the launching call of a kernel was still open then. The host had other things to do."""
+    latency), or the launching call of a kernel was still open then. The host had other things to
+    do. The time ends with the launching call, or one launch latency after it began if that is
+    later. The launch latency is the lower quartile of the time from launch to start over launches
+    onto an idle device, the first work of each device left out; a start up to one more latency
+    later is part of `launch`."""
     communication: Us
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
     launched in time and it or the work before was a collective's."""
@@ -36,11 +44,12 @@ class Idle(Struct, frozen=True):
     """The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the
     driver (loading of modules, a full command buffer) are not the profiler's."""
     device: Us
-    """The next work had been launched in time, or before the trace began: the device idled although
+    """The next work had been launched by then, or before the trace began: the device idled although
     work was queued, or for something the trace does not show."""
     unknown: Us
-    """Before the launch of a device's first work, after its last work, and before work whose launch
-    is not in the trace."""
+    """Before the launch of a device's first work, and between that launch and a late start of this
+    work, as it is not in the trace what the device did before; after its last work; before work
+    whose launch is not in the trace."""
 
 
 class Step(Struct, frozen=True):

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import grid
 from support.host_trace import write_host_trace
 
 import tb_hookview
@@ -60,6 +61,23 @@ def test_long_tables_say_what_they_leave_out(hookview: Hookview, annotated: Path
     done = hookview("analyze", annotated, "--top", "2")
     assert "... and 5 rows more" in done.stdout
     assert "ProfilerStep#1011" not in done.stdout
+
+
+def test_modules_that_loaded_kernels_are_named(hookview: Hookview, tmp_path: Path) -> None:
+    """The root's part is its own 30 us; its child's are 16."""
+    names = {"net": "nn.Module: Net_0", "fc": "nn.Module: Linear_0", "load": "cuModuleLoadData"}
+    traced = grid.events(
+        """
+        main python [net                                                                ]
+        main python           [fc            ]
+        main calls            [load          ][load                        ][launch corr=1]
+        gpu  kernel                                                             [k corr=1]
+        """,
+        {**names, "launch": "cudaLaunchKernel"},
+    )
+    done = hookview("analyze", grid.write(tmp_path / "t.json", traced))
+    line = next(line for line in done.stdout.splitlines() if "loading of kernels" in line)
+    assert line.endswith("on their first use: Net_0 30.0 us, Linear_0 16.0 us")
 
 
 def test_steps_narrow_the_summary(hookview: Hookview, annotated: Path) -> None:

@@ -276,9 +276,13 @@ export const Idle = {
     unit: "us",
     text: "A thread that launches work was inside a call that allocates or frees memory.",
   },
+  kernel_loading: {
+    unit: "us",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
+  },
   launch: {
     unit: "us",
-    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do.",
+    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later. The launch latency is the lower quartile of the time from launch to start over launches onto an idle device, the first work of each device left out; a start up to one more latency later is part of `launch`.",
   },
   communication: {
     unit: "us",
@@ -290,11 +294,11 @@ export const Idle = {
   },
   device: {
     unit: "us",
-    text: "The next work had been launched in time, or before the trace began: the device idled although work was queued, or for something the trace does not show.",
+    text: "The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show.",
   },
   unknown: {
     unit: "us",
-    text: "Before the launch of a device's first work, after its last work, and before work whose launch is not in the trace.",
+    text: "Before the launch of a device's first work, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace.",
   },
 } as const;
 
@@ -423,6 +427,10 @@ export const Module = {
   occupancy_pct: {
     unit: "percent",
     text: "Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter).",
+  },
+  kernel_loading_us: {
+    unit: "us",
+    text: "The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches.",
   },
   shapes: {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",

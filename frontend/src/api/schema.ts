@@ -391,15 +391,17 @@ export interface Idle {
   copy: number;
   /** A thread that launches work was inside a call that allocates or frees memory. */
   allocator: number;
-  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. */
+  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead. */
+  kernel_loading: number;
+  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later. The launch latency is the lower quartile of the time from launch to start over launches onto an idle device, the first work of each device left out; a start up to one more latency later is part of `launch`. */
   launch: number;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's. */
   communication: number;
   /** The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. */
   profiler: number;
-  /** The next work had been launched in time, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
+  /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number;
-  /** Before the launch of a device's first work, after its last work, and before work whose launch is not in the trace. */
+  /** Before the launch of a device's first work, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace. */
   unknown: number;
 }
 
@@ -602,6 +604,8 @@ export interface Module {
   backward_ratio: number | null;
   /** Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter). */
   occupancy_pct: number | null;
+  /** The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches. */
+  kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */

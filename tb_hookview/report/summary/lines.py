@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from tb_hookview.formats import MISSING, format_count, format_number, format_share, format_us
-from tb_hookview.schema import PerStep, ReportData, severe_warnings
+from tb_hookview.schema import PerStep, ReportData, module_label, severe_warnings
+
+LOADING = 5
+"""Modules named whose host times hold the loading of kernels."""
 
 
 def summary_lines(report: ReportData) -> list[str]:
@@ -17,7 +20,7 @@ def summary_lines(report: ReportData) -> list[str]:
         f"step {format_us(report.per_step.duration_us)} ({report.per_step.text})",
         _host(report.per_step),
     ]
-    return [*lines, *_device(report), _syncs(report)]
+    return [*lines, *_device(report), _syncs(report), *_kernel_loading(report)]
 
 
 def _origin(report: ReportData) -> str:
@@ -92,3 +95,17 @@ def _parts(**times: float | None) -> str:
     """Name times, without those that are nothing."""
     named = [f"{name} {format_us(us)}" for name, us in times.items() if us or us is None]
     return ", ".join(named) or MISSING
+
+
+def _kernel_loading(report: ReportData) -> list[str]:
+    """Name the modules whose host times hold the first use of kernels."""
+    own = {module.path: module.kernel_loading_us or 0.0 for module in report.modules}
+    for module in report.modules:
+        if module.parent is not None:
+            own[module.parent] -= module.kernel_loading_us or 0.0
+    ranked = sorted(((us, path) for path, us in own.items() if us > 0), reverse=True)
+    if not ranked:
+        return []
+    most = [f"{module_label(path)} {format_us(us)}" for us, path in ranked[:LOADING]]
+    more = f" and {len(ranked) - len(most)} more" if len(ranked) > len(most) else ""
+    return [f"host times hold the loading of kernels on their first use: {', '.join(most)}{more}"]

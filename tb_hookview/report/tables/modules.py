@@ -48,6 +48,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     count, parents = calls.counts(~calls.again).tolist(), modules.parent.tolist()
     depths = _depths(parents)
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
+    loading = _kernel_loading(selection)
     return [
         schema.Module(
             id=i,
@@ -63,6 +64,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
             sync=syncs[i],
             backward_ratio=_ratio(forward[i], backward[i]),
             occupancy_pct=occupancy[i],
+            kernel_loading_us=loading[i],
             shapes=shapes.get(i, []),
             source=analysis.module_sources[i],
         )
@@ -208,6 +210,18 @@ def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
 def by_name_of_kind(times: Sequence[float]) -> dict[str, float]:
     """Times by name of kind, in the order of `KINDS`, without zeros."""
     return {name: time for name, time in zip(KINDS, times, strict=True) if time}
+
+
+def _kernel_loading(selection: Selection) -> list[float | None]:
+    """Time of each module and those below in which kernels were loaded."""
+    analysis = selection.analysis
+    loads, size = analysis.kernel_loads, len(analysis.modules)
+    if not (analysis.device_events.launch >= 0).any():
+        return [None] * size
+    module = analysis.attribution.row_module[loads.row]
+    mine = selection.rows[loads.row] & (module >= 0)
+    own = _sum(module, loads.duration, mine, size)
+    return [to_us(time) for time in analysis.modules.rolled_up(own).tolist()]
 
 
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:

@@ -18,7 +18,10 @@ _LONG = 1.5
 deviations above the mean, if it is at least a tenth above the median."""
 _AT_LEAST = 4
 """Steps without which none is usual."""
-_HOSTS = (Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR, Cause.LAUNCH)
+_HOSTS = (
+    *(Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR),
+    *(Cause.KERNEL_LOADING, Cause.LAUNCH),
+)
 _PARTS = {
     "data_us": "in loaders",
     "forward_us": "in forward",
