@@ -98,7 +98,7 @@ def _finding(
         cost_us_per_step=cost if known else None,
         gain_us_per_step=gain if known and occurrence.claims_gain else None,
         evidence="; ".join(_evidence(occurrence, charge, known=known)),
-        fix=rule.fix,
+        fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
         advice=[_advice(by_id[advice]) for advice in rule.advice],

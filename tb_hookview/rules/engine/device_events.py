@@ -29,6 +29,10 @@ class DeviceEventContext(NamedRows, frozen=True):
         begun = np.where(events.launch >= 0, lookup(call_tree.start, events.launch), events.start)
         return self.steps.contain(begun)
 
+    def name_of(self, event: int) -> str:
+        """Name of a device event."""
+        return self.strings[int(self.name[event])]
+
     @cached_property
     def devices(self) -> list[int]:
         """Devices, as the trace numbers them, that ran an event in steps that count."""
