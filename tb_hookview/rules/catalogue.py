@@ -22,6 +22,7 @@ from tb_hookview.rules.data import (
     step_outlier,
 )
 from tb_hookview.rules.distributed import (
+    collective_per_parameter,
     comm_exposed,
     dataparallel_used,
     ddp_bucket_or_unused,
@@ -109,6 +110,7 @@ RULES: tuple[Rule, ...] = (
     zero_grad_fill.RULE,
     recompile_graph_break.RULE,
     graph_pause.RULE,
+    collective_per_parameter.RULE,
     ddp_bucket_or_unused.RULE,
     tiny_kernels_launch_bound.RULE,
     attention_unfused.RULE,

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -65,6 +66,8 @@ def _small_buckets(context: Context) -> Iterator[Occurrence]:
     transfers = transfers_of(context, small) & ~of_batch_norms(context)
     transfers &= context.device_events.counted
     if len(small) < _MANY * len(context.steps) or 2 * len(small) < len(rows):
+        return
+    if len(reduced_one_by_one(context)):
         return
     yield Occurrence(
         place="all-reduces of small buckets",
