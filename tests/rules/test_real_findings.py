@@ -65,3 +65,29 @@ def test_the_remedy_for_embeddings_that_are_exchanged() -> None:
         exposed = finding(name, "comm-exposed")
         assert "all-to-all" in exposed.evidence
         assert "no_sync" not in exposed.fix
+
+
+def test_reads_of_split_sizes_are_told_by_their_annotation() -> None:
+    """20 reads and 30 copies in the five steps that count."""
+    for name in ("hta_a100_dlrm", "hta_v100_training"):
+        for each in _findings(name):
+            if each.rule in ("sync-scalar-item", "sync-d2h-copy"):
+                assert "## sparse_data_dist ##" in each.evidence
+                assert each.fix.startswith("Keep sizes, splits and indices on the host")
+
+
+def test_truth_values_that_are_read_while_splits_are_made() -> None:
+    for name in ("hta_sampled_rank-0", "hta_sampled_rank-1"):
+        read = finding(name, "sync-scalar-item")
+        assert "under ## sdd_preprocess_splits ##" in read.evidence
+        assert "torch.where" in read.fix
+
+
+def test_a_library_that_tests_a_mask() -> None:
+    for name in ("tracelens_h100_bert_small", "tracelens_mi300_bert_small", "tracelens_h100_qwen"):
+        assert "pass no mask" in finding(name, "sync-bool-branch").fix
+
+
+def test_a_read_after_which_nothing_is_launched() -> None:
+    for name in ("tracelens_mi300_timesformer", "tracelens_mi300_sd35"):
+        assert "nothing is launched after it" in finding(name, "sync-d2h-copy").evidence
