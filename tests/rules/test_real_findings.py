@@ -91,3 +91,14 @@ def test_a_library_that_tests_a_mask() -> None:
 def test_a_read_after_which_nothing_is_launched() -> None:
     for name in ("tracelens_mi300_timesformer", "tracelens_mi300_sd35"):
         assert "nothing is launched after it" in finding(name, "sync-d2h-copy").evidence
+
+
+def test_memory_is_that_of_the_device_that_ran() -> None:
+    """ROCm numbers it 2, torch's allocator 0."""
+    for name in ("tracelens_mi300_bert_small", "tracelens_mi300_vllm_graph_capture"):
+        assert finding(name, "memory-near-limit-or-idle").where == "device 2"
+
+
+def test_a_larger_batch_is_no_remedy_for_loading_or_first_use() -> None:
+    for name in ("tracelens_h100_owlv2", "tracelens_mi300_timesformer", "tracelens_mi300_norm"):
+        assert "memory-near-limit-or-idle" not in rules_on(name)
