@@ -65,6 +65,7 @@ def test_the_remedy_for_embeddings_that_are_exchanged() -> None:
         exposed = finding(name, "comm-exposed")
         assert "all-to-all" in exposed.evidence
         assert "no_sync" not in exposed.fix
+        assert "TrainPipelineSparseDist" not in exposed.fix, "they exchange ahead already"
 
 
 def test_reads_of_split_sizes_are_told_by_their_annotation() -> None:
@@ -102,3 +103,8 @@ def test_memory_is_that_of_the_device_that_ran() -> None:
 def test_a_larger_batch_is_no_remedy_for_loading_or_first_use() -> None:
     for name in ("tracelens_h100_owlv2", "tracelens_mi300_timesformer", "tracelens_mi300_norm"):
         assert "memory-near-limit-or-idle" not in rules_on(name)
+
+
+def test_the_remedy_for_small_copies() -> None:
+    for name in ("hta_a100_cuda_graphs", "tracelens_mi300_sd35"):
+        assert finding(name, "h2d-pageable-blocking").fix.startswith("Keep constants")

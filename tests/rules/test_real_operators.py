@@ -28,10 +28,10 @@ WAITING = {
 }
 
 
-def recorded(folder: Path, act: Callable[[], Any]) -> list[dict[str, Any]]:
+def recorded(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> list[dict[str, Any]]:
     act()
     with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True
+        activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=shapes
     ) as prof:
         act()
     prof.export_chrome_trace(str(folder / "recorded.json"))
@@ -44,9 +44,9 @@ def causes(folder: Path, act: Callable[[], Any]) -> list[str]:
     return [sync.cause for sync in report(folder, act).syncs]
 
 
-def report(folder: Path, act: Callable[[], Any]) -> ReportData:
+def report(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> ReportData:
     """Report of a recording with a sync inside each operator that has one on a device."""
-    events = recorded(folder, act)
+    events = recorded(folder, act, shapes=shapes)
     waits = [
         {
             "ph": "X",
@@ -235,7 +235,7 @@ def clipping_by_hand() -> None:
 def test_the_remedy_is_that_of_what_is_read(
     tmp_path: Path, act: Callable[[], Any], remedy: str
 ) -> None:
-    findings = report(tmp_path, act).findings
+    findings = report(tmp_path, act, shapes=True).findings
     fixes = {each.fix for each in findings if each.rule == "sync-scalar-item"}
     assert fixes
     assert all(remedy in fix for fix in fixes)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
 from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
@@ -44,13 +46,15 @@ _SHARDS = (
     "set_modules_to_forward_prefetch), shard larger units, or shard within a node only. Give each "
     "rank a larger batch. Check links and topology."
 )
-_FIXES = {
-    "all-to-all": "Exchange the next batch's indices and features while this batch computes "
-    "(torchrec: TrainPipelineSparseDist). Give each rank a larger batch, send values in half "
-    "precision, and balance what ranks hold (tables, experts). Check links and topology.",
-    "all-gather": _SHARDS,
-    "reduce-scatter": _SHARDS,
-}
+_AHEAD = (
+    "Exchange the next batch's indices while this batch computes (torchrec: "
+    "TrainPipelineSparseDist). "
+)
+_EXCHANGE = (
+    "Compute what needs no exchanged values while they are on their way. Give each rank a larger "
+    "batch, send values in half precision, and balance what ranks hold (tables, experts). Check "
+    "links and topology."
+)
 _GRAPHS = "There are CUDA graphs: their kernels that the trace does not list may run meanwhile."
 
 
@@ -71,6 +75,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         f"{format_us(whole)}; for {format_us(exposed)} of a step "
         f"({share:.0%}{_range(context, rows, alone)}) nothing overlaps them: "
         + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
+        + _under(context, rows, alone)
         + _volume(context),
         count=count,
         wasted=rows,
@@ -108,12 +113,29 @@ def _by_collective(
     return {name: context.steps.us_per_step(ns) for name, ns in time.most_common() if ns}
 
 
+def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
+    """Phrase of the annotation of the program in which most of that time is launched."""
+    labels = context.call_tree.nearest(context.host.role == Role.LABEL)
+    string = lookup(
+        context.host.string, lookup(labels, context.analysis.device_events.launch[rows])
+    )
+    names, place = unique_inverse(string)
+    time = np.bincount(place, weights=alone)
+    most = int(np.argmax(time))
+    if names[most] < 0:
+        return ""
+    text = context.analysis.trace.strings[int(names[most])]
+    return f", {format_us(context.steps.us_per_step(time[most]))} of it under {text}"
+
+
 def _fix(context: Context, collective: str) -> str:
     if collective == "all-reduce":
         if len(reduced_one_by_one(context)):
             return _ONE_BY_ONE + _LESS
         return "" if context.any_name(_is_of_ddp) else _BUCKETS + _LESS
-    return _FIXES.get(collective, "")
+    if collective == "all-to-all":
+        return _EXCHANGE if context.any_name(_is_pipelined) else _AHEAD + _EXCHANGE
+    return _SHARDS if collective in ("all-gather", "reduce-scatter") else ""
 
 
 def _volume(context: Context) -> str:
@@ -129,6 +151,11 @@ def _volume(context: Context) -> str:
 
 def _is_of_ddp(name: str) -> bool:
     return "DistributedDataParallel" in name or name.startswith("torch::distributed::reducer::")
+
+
+def _is_pipelined(name: str) -> bool:
+    """Whether torchrec's pipeline marks with a name that it exchanges indices ahead."""
+    return name.startswith(("## sparse_data_dist", "## sdd_"))
 
 
 def _is_graph_launch(name: str) -> bool:

@@ -24,6 +24,7 @@ OPERATOR = r"(?!autograd::)\w+::.+"
 _LAST = "nothing is launched after it, so that the device cannot idle because of it"
 _CHAINS = 3
 """Annotations that the evidence names."""
+NO_STEPS = "The trace marks no steps: a sync made once is not separated from those of each step."
 UNKNOWN = "the trace does not show what the device did meanwhile"
 
 
@@ -52,16 +53,18 @@ def by_place(
     rows = context.syncs.row[found]
     for (module, place), members in places_of(context, rows, operator).items():
         group = found[members]
+        gaps = context.gaps.of_syncs(group)
+        once = (NO_STEPS,) if len(gaps) and not context.steps.marked else ()
         yield Occurrence(
             place=place,
             module=module,
             evidence="; ".join(
-                filter(None, (_evidence(context, group), note, _under(context, group, module)))
+                filter(None, (_evidence(context, group), note, under(context, group, module)))
             ),
             count=len(group),
-            gaps=context.gaps.of_syncs(group),
+            gaps=gaps,
             examples=context.syncs.start[group],
-            caveats=caveats,
+            caveats=(*caveats, *once),
             confidence=confidence,
             latent=_latent(context, group),
             fix=fix,
@@ -77,7 +80,7 @@ def _latent(context: Context, group: SyncIndex) -> str:
     return LATENT if (context.syncs.end[group] < last).any() else _LAST
 
 
-def _under(context: Context, group: SyncIndex, module: str | None) -> str:
+def under(context: Context, group: SyncIndex, module: str | None) -> str:
     """Phrase of the program's annotations around some syncs, most frequent first."""
     outermost, innermost = (side[group] + 1 for side in context.syncs.labels)
     pairs, place = unique_inverse(pair_key(outermost, innermost))

@@ -109,3 +109,20 @@ def test_the_remedy_is_that_of_the_collective(
     moves = operators(collective, start=1020, kernel=60, stream=20)
     marked = [row("user_annotation", name, 990, 5) for name in marks]
     assert said in findings(tmp_path, COMPUTES, moves, marked)[RULE].fix
+
+
+ALL_TO_ALL = [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "ahead"), [("## sparse_data_dist ##", False), ("## something ##", True)]
+)
+def test_indices_that_are_exchanged_ahead_already(tmp_path: Path, mark: str, ahead: bool) -> None:
+    moves = operators(ALL_TO_ALL, start=1020, kernel=60, stream=20)
+    marks = [
+        row("user_annotation", mark, 1002, 10),
+        row("user_annotation", "## alltoall_fwd ##", 1019, 30),
+    ]
+    finding = findings(tmp_path, COMPUTES, marks, moves)[RULE]
+    assert "all-to-all 30.0 us, 30.0 us of it under ## alltoall_fwd ##" in finding.evidence
+    assert ("TrainPipelineSparseDist" in finding.fix) == ahead
