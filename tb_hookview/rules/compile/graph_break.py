@@ -25,10 +25,11 @@ _LISTED = 3
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    around = region_around(context)
-    inner = np.flatnonzero(regions(context) & (around >= 0))
-    if not len(inner):
+    region = regions(context)
+    if not region.any():
         return
+    around = region_around(context)
+    inner = np.flatnonzero(region & (around >= 0))
     string = context.host.string
     frame = _frames(context, inner)
     # One place for each line, or without stacks for each pair of regions.

@@ -6,7 +6,6 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.trace import EventCategory
@@ -53,22 +52,27 @@ class Attention(Struct, frozen=True):
 
 def attention(context: Context) -> Attention:
     """Find attention by its parts in a trace."""
-    row = _outermost(context) if context.rows.named(*_SOFTMAX).any() else np.zeros(0, np.int64)
-    is_softmax = context.rows.named(*_SOFTMAX)[row]
-    place = np.flatnonzero(is_softmax)
+    row = np.zeros(0, np.int64)
+    if context.rows.named(*_SOFTMAX).any():
+        row = _outermost(context)
+    if not len(row):
+        return Attention(row, row, row, np.zeros(len(context.call_tree), bool))
+    place = np.flatnonzero(context.rows.named(*_SOFTMAX)[row])
     product = context.rows.named(*_PRODUCTS)[row] & _around_batched(context)[row]
-    between = context.rows.named(*_BETWEEN)[row]
+    between, thread = context.rows.named(*_BETWEEN)[row], context.call_tree.thread[row]
     first, last = _reach(place, -1, product, between), _reach(place, 1, product, between)
-    whole = (first >= 0) & (last >= 0)
-    thread = lookup(context.call_tree.thread, row)
-    whole &= thread[first] == thread[last] if len(row) else whole
+    whole = (first >= 0) & (last >= 0) & (thread[first] == thread[last])
     first, last = first[whole], last[whole]
-    covered = np.zeros(len(row) + 1, np.int64)
-    np.add.at(covered, first, 1)
-    np.add.at(covered, last + 1, -1)
-    chosen = np.zeros(len(context.call_tree), bool)
-    chosen[row[np.cumsum(covered)[:-1] > 0]] = True
-    return Attention(row[first], row[place[whole]], row[last], chosen)
+    return Attention(row[first], row[place[whole]], row[last], _covered(context, row, first, last))
+
+
+def _covered(context: Context, row: TreeRow, first: Int, last: Int) -> Bool:
+    """Rows from the first of each chain to its last, both indices into `row`; shape (n,)."""
+    opened = np.bincount(first, minlength=len(row) + 1)
+    opened -= np.bincount(last + 1, minlength=len(row) + 1)
+    found = np.zeros(len(context.call_tree), bool)
+    found[row[np.cumsum(opened[:-1]) > 0]] = True
+    return found
 
 
 def device_events_of(context: Context, found: Attention) -> Bool:
