@@ -17,7 +17,7 @@ from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.text import format_count, format_us
-from tb_hookview.rules.evidence.messages import collectives
+from tb_hookview.rules.evidence.messages import collectives, has_ddp
 
 _SHARE = 0.1
 _WAITS = (
@@ -132,7 +132,7 @@ def _fix(context: Context, collective: str) -> str:
     if collective == "all-reduce":
         if len(reduced_one_by_one(context)):
             return _ONE_BY_ONE + _LESS
-        return "" if context.any_name(_is_of_ddp) else _BUCKETS + _LESS
+        return "" if has_ddp(context) else _BUCKETS + _LESS
     if collective == "all-to-all":
         return _EXCHANGE if context.any_name(_is_pipelined) else _AHEAD + _EXCHANGE
     return _SHARDS if collective in ("all-gather", "reduce-scatter") else ""
@@ -147,10 +147,6 @@ def _volume(context: Context) -> str:
     return (
         f"; {context.steps.us_per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {messages} in all"
     )
-
-
-def _is_of_ddp(name: str) -> bool:
-    return "DistributedDataParallel" in name or name.startswith("torch::distributed::reducer::")
 
 
 def _is_pipelined(name: str) -> bool:
