@@ -43,6 +43,7 @@ def _compiling(context: Context) -> Iterator[Occurrence]:
     spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
     time = context.steps.us_per_step(context.call_tree.duration[rows].sum())
     yield Occurrence(
+        title="Code is compiled during the steps",
         place="torch.compile",
         everywhere=True,
         evidence=f"{format_count(len(rows), 'time')} something is compiled after the first step of "
@@ -84,6 +85,7 @@ def _variants(context: Context) -> Iterator[Occurrence]:
         return
     more = ", and others" if len(several) > 2 * _LISTED else ""
     yield Occurrence(
+        title="Compiled code runs in several variants",
         place="variants of one graph",
         everywhere=True,
         evidence=f"compiled regions {', '.join(several[: 2 * _LISTED])}{more} run in the same "

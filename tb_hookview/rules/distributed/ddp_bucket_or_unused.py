@@ -46,6 +46,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             count=int(np.count_nonzero(copies)),
             wasted=np.flatnonzero(copies),
             examples=context.device_events.starts(copies),
+            title="DistributedDataParallel copies gradients out of their buckets",
             fix=_VIEWS,
         )
     searching = context.rows.ending(_SEARCHED) & context.rows.counted
@@ -61,6 +62,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             gaps=context.gaps.within(spans, Cause.LAUNCH),
             examples=context.call_tree.start[searching],
             latent="the device did not idle because of it in this trace",
+            title="DistributedDataParallel searches for unused parameters",
             fix=_USED,
         )
 
@@ -87,6 +89,7 @@ def _small_buckets(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         examples=context.call_tree.start[small],
         latent="each has the latency of a collective, however little it moves",
+        title="DistributedDataParallel reduces gradients in small buckets",
         fix=_CAPACITY,
     )
 

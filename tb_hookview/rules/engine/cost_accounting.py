@@ -96,7 +96,7 @@ def _finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
         severity=_severity(cost, context.steps.duration_us),
-        title=rule.title,
+        title=occurrence.title or rule.title,
         module=occurrence.module,
         where=where,
         cost_us_per_step=cost if known else None,

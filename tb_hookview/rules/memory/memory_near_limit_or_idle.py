@@ -17,6 +17,8 @@ _FULL = 0.9
 _HALF = 0.5
 _BOUND = 0.5
 """Part of the time that the device waits for launches, from which a larger batch fills it."""
+_TITLE_FULL = "Device memory is nearly full"
+_TITLE_FREE = "Device memory is mostly free, and the device waits for launches"
 _WHEN_FULL = "with the memory nearly full, allocations are retried and stop the device"
 _WHEN_FREE = "a larger batch has room, and gives the device more to do between two launches"
 _LARGER = (
@@ -55,6 +57,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
                 claims_gain=False,
                 examples=memory.time[[place]],
                 latent=_WHEN_FULL if share > _FULL else _WHEN_FREE,
+                title=_TITLE_FULL if share > _FULL else _TITLE_FREE,
                 fix=_fix(context, full=share > _FULL),
             )
 

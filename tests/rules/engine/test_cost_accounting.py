@@ -183,12 +183,11 @@ def test_a_gap_is_charged_to_the_first_rule_that_claims_it(tmp_path: Path) -> No
     assert f"and {format_us(gaps[0])} that are in the cost of other" in evidence["second"]
 
 
-def test_an_occurrence_may_have_a_fix_of_its_own(tmp_path: Path) -> None:
-    context = context_of(
-        tmp_path,
-        rule("both", *(Occurrence(fix, "seen", latent="so", fix=fix) for fix in ("", "Other."))),
-    )
-    assert {each.fix for each in cost_accounting.findings(context)} == {"Fix.", "Other."}
+def test_an_occurrence_may_have_a_title_and_a_fix_of_its_own(tmp_path: Path) -> None:
+    ours = Occurrence("here", "seen", latent="so")
+    own = Occurrence("there", "seen", latent="so", title="Own", fix="Other.")
+    found = cost_accounting.findings(context_of(tmp_path, rule("both", ours, own)))
+    assert {(each.title, each.fix) for each in found} == {("Title", "Fix."), ("Own", "Other.")}
 
 
 def test_no_more_is_gained_than_the_step_idles(tmp_path: Path) -> None:
