@@ -7,7 +7,12 @@ data loading, data movement, memory, host, launches. Rules that no trace can sho
 from __future__ import annotations
 
 from tb_hookview.rules.advice import ADVICE
-from tb_hookview.rules.compile import eager_compile_candidate, recompile_graph_break
+from tb_hookview.rules.compile import (
+    eager_compile_candidate,
+    graph_break,
+    guard_checks,
+    recompilation,
+)
 from tb_hookview.rules.data import (
     create_on_cpu_then_move,
     device_layout_copies,
@@ -22,6 +27,7 @@ from tb_hookview.rules.data import (
     step_outlier,
 )
 from tb_hookview.rules.distributed import (
+    collective_per_parameter,
     comm_exposed,
     dataparallel_used,
     ddp_bucket_or_unused,
@@ -111,8 +117,11 @@ RULES: tuple[Rule, ...] = (
     python_loop_over_batch.RULE,
     optimizer_single_tensor.RULE,
     zero_grad_fill.RULE,
-    recompile_graph_break.RULE,
+    recompilation.RULE,
+    graph_break.RULE,
+    guard_checks.RULE,
     graph_pause.RULE,
+    collective_per_parameter.RULE,
     ddp_bucket_or_unused.RULE,
     tiny_kernels_launch_bound.RULE,
     attention_unfused.RULE,

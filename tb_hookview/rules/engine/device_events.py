@@ -26,6 +26,10 @@ class DeviceEventContext(NamedRows, frozen=True):
         """Device events of steps that count, by `Analysis.device_event_step`."""
         return isin(self.analysis.device_event_step, self.steps.indices)
 
+    def name_of(self, event: int) -> str:
+        """Name of a device event."""
+        return self.strings[int(self.name[event])]
+
     @cached_property
     def devices(self) -> list[int]:
         """Devices, as the trace numbers them, that ran an event in steps that count."""

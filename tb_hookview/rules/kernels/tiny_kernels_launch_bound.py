@@ -80,7 +80,7 @@ RULE = Rule(
     "launch that add up to 10 % of the step. Kernels of a CUDA graph do not count.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
-    "syncs. Use foreach or fused optimizers.",
+    "syncs.",
     reference="Holistic Trace Analysis, kernel launch statistics; CUDA semantics, CUDA graphs",
     find=_find,
 )
