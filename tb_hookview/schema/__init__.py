@@ -26,13 +26,21 @@ from tb_hookview.schema.host import (
     own_syncs,
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
-from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
-from tb_hookview.schema.terms import KINDS, Phase, module_label
-from tb_hookview.schema.trace import Device, Marks, Recorder, TraceInfo, TraceWarning
+from tb_hookview.schema.steps import Breakdown, Idle, PerStep, Step, Totals
+from tb_hookview.schema.terms import COUNTED, KINDS, Phase, module_label
+from tb_hookview.schema.trace import (
+    Device,
+    Marks,
+    Recorder,
+    TraceInfo,
+    TraceWarning,
+    severe_warnings,
+)
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
 from tb_hookview.schema.whatif import PathTime, WhatIf
 
 __all__ = [
+    "COUNTED",
     "KINDS",
     "OPERATORS",
     "PROFILER",
@@ -59,6 +67,7 @@ __all__ = [
     "Operator",
     "Pair",
     "PathTime",
+    "PerStep",
     "Phase",
     "Recorder",
     "ReportData",
@@ -80,4 +89,5 @@ __all__ = [
     "Work",
     "module_label",
     "own_syncs",
+    "severe_warnings",
 ]
