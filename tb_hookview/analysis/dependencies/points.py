@@ -18,7 +18,7 @@ from tb_hookview.analysis.dependencies.handover import (
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.runtime_calls import Call
-from tb_hookview.analysis.idle.full_queue import SLOW
+from tb_hookview.analysis.idle.launch_timing import SLOW
 from tb_hookview.arrays.joins import isin, median, unique
 from tb_hookview.arrays.types import (
     Bool,
