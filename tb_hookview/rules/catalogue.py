@@ -38,6 +38,8 @@ from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
     debug_apis_on,
     graph_pause,
+    host_work,
+    kernel_first_use,
     launch_queue_shallow,
 )
 from tb_hookview.rules.kernels import (
@@ -109,6 +111,8 @@ RULES: tuple[Rule, ...] = (
     allocator_malloc_free_in_step.RULE,
     recompute_overhead.RULE,
     memory_near_limit_or_idle.RULE,
+    # host
+    kernel_first_use.RULE,
     # kernels, optimizer, precision, compile, distributed
     python_loop_over_batch.RULE,
     optimizer_single_tensor.RULE,
@@ -138,6 +142,7 @@ RULES: tuple[Rule, ...] = (
     comm_exposed.RULE,
     # what is left of the gaps
     step_outlier.RULE,
+    host_work.RULE,
     launch_queue_shallow.RULE,
     gpu_low_utilization.RULE,
     *ADVICE,

@@ -11,10 +11,10 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import Bool, StringIndex, TreeRow
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import OPERATOR
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.rules.evidence.compiled import graph_calls, region_around, regions
 from tb_hookview.trace import EventCategory
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.rules.evidence.compiled import LOOKUP
 
 _SHARE, _SHARE_IDLE = 0.05, 0.01

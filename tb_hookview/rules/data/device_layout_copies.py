@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05

@@ -13,10 +13,10 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds, TimeSet, TreeRow
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _REDUCES = r"all_?reduce"

@@ -12,11 +12,11 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
+from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.rules.evidence.messages import collectives, has_ddp
 
 _SHARE = 0.1
@@ -144,9 +144,7 @@ def _volume(context: Context) -> str:
     if not len(rows) or (size < 0).any():
         return ""
     messages = format_count(len(rows), "message")
-    return (
-        f"; {context.steps.us_per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {messages} in all"
-    )
+    return f"; {format_bytes(size.sum() / len(context.steps))} a step, {messages} in all"
 
 
 def _is_pipelined(name: str) -> bool:

@@ -8,11 +8,11 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.rules.evidence.messages import collectives, has_ddp, transfers_of
 
 _COPIED = "reducer::copy_bucket_to_grad"

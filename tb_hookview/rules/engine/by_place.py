@@ -9,10 +9,10 @@ import numpy as np
 
 from tb_hookview.arrays.joins import pair_key, unique, unique_inverse
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.schema.rules import Confidence
 
 LATENT = (

@@ -15,10 +15,10 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.arrays.joins import setdiff
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""

@@ -12,11 +12,11 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Int, Nanoseconds, SyncIndex
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import LATENT, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.schema.rules import Confidence
 from tb_hookview.trace import EventCategory
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.rules.evidence.attention import Attention, attention, device_events_of
 from tb_hookview.rules.evidence.inputs import inputs_of
 from tb_hookview.rules.evidence.products import misaligned

@@ -9,9 +9,9 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import asof, median
 from tb_hookview.arrays.types import DeviceEventIndex, Nanoseconds
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000

@@ -9,9 +9,9 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
+from tb_hookview.formats import format_bytes, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 _FULL = 0.9
 _HALF = 0.5
@@ -46,12 +46,14 @@ def _find(context: Context) -> Iterator[Occurrence]:
         size = sizes.get(device)
         if not mine.any() or not size:
             continue
-        place = np.flatnonzero(mine)[np.argmax(memory.reserved[mine])]
+        place = np.flatnonzero(mine)[np.lexsort((memory.time[mine], -memory.reserved[mine]))[0]]
         share = int(memory.reserved[place]) / size
         used = int(memory.allocated[mine].max()) / size
         waits = _waits_for_launches(context)
         if share > _FULL or (share < _HALF and waits):
-            held = f"the allocator held up to {share:.1%} of {size / 1e9:.1f} GB, {used:.1%} in use"
+            held = (
+                f"the allocator held up to {share:.1%} of {format_bytes(size)}, {used:.1%} in use"
+            )
             yield Occurrence(
                 place=_name(context, devices, device),
                 everywhere=True,

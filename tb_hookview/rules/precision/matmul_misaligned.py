@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.attention import attention, device_events_of
 from tb_hookview.rules.evidence.products import Product, named_so, products_of, shaped_so
 

@@ -57,7 +57,7 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
     reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
     assert (
-        "; 2.0 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
+        "; 2.00 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
     )
 
 

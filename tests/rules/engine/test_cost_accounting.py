@@ -12,13 +12,13 @@ from rules.drawn import NAMES, findings, report
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
+from tb_hookview.formats import format_us
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report, step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 STEPS = {
     "s1": "ProfilerStep#1",

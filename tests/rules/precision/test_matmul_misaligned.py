@@ -9,6 +9,7 @@ import pytest
 from rules.eager import A100, findings, operators
 
 RULE = "matmul-misaligned"
+UNKNOWN = [{"id": 0, "name": "a device of the future"}]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_a_kernel_that_loads_16_bytes_or_runs_without_tensor_cores(
         pytest.param(1000, "c10::BFloat16", A100, False, id="a multiple of 8"),
         pytest.param(1001, "float", A100, False, id="float32"),
         pytest.param(1, "c10::Half", A100, False, id="a product with a vector"),
-        pytest.param(1001, "c10::Half", [], False, id="an unknown device"),
+        pytest.param(1001, "c10::Half", UNKNOWN, False, id="an unknown device"),
     ],
 )
 def test_the_shape_of_a_product(
