@@ -1,0 +1,58 @@
+"""What would be gone without the cause of a finding, as a change of a replay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.types import GapIndex
+from tb_hookview.rules.engine.rule import Occurrence
+from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
+from tb_hookview.simulation.questions import host_rows
+
+_ROWS = [int(cause) for cause in (Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR)]
+"""Causes of which the whole call is gone, whether the device was idle all the time or not."""
+
+
+def removed(analysis: Analysis, occurrence: Occurrence) -> Change:
+    """What is gone without an occurrence.
+
+    - Syncs do not wait.
+    - Calls that load data, copy, or allocate take no time; nor does what the host did otherwise
+      while the device was idle.
+    - Pauses that nothing explains are gone where the occurrence has idle time of no known cause.
+    - Of avoidable device events, the part that the fix saves.
+    """
+    gaps, causes = occurrence.gaps, analysis.gaps.cause[occurrence.gaps]
+    rows = analysis.gaps.row[gaps[isin(causes, _ROWS)]]
+    late = gaps[(causes == Cause.LAUNCH) | (causes == Cause.KERNEL_LOADING)]
+    others = gaps[causes > Cause.LAUNCH]
+    sync = analysis.gaps.sync[gaps]
+    return together(
+        [
+            host_rows(analysis, unique(rows[rows >= 0])),
+            _between_launches(analysis, late),
+            Change(
+                device=(
+                    DeviceChange(occurrence.wasted, 1 - occurrence.saved, occurrence.wasted_ns),
+                ),
+                syncs=unique(np.concatenate([sync[sync >= 0], occurrence.syncs])),
+                pauses=unique(analysis.gaps.device_event[others]),
+            ),
+        ]
+    )
+
+
+def _between_launches(analysis: Analysis, gaps: GapIndex) -> Change:
+    """The host's time in some gaps, on the threads that ended them by a launch."""
+    row = analysis.gaps.row[gaps]
+    gaps, row = gaps[row >= 0], row[row >= 0]
+    thread, changes = analysis.call_tree.thread[row], []
+    for each in unique(thread).tolist():
+        mine = gaps[thread == each]
+        time = intervals.of(analysis.gaps.start[mine], analysis.gaps.end[mine])
+        changes.append(HostChange(each, time))
+    return Change(host=tuple(changes))
