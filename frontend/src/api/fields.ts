@@ -519,6 +519,7 @@ export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
   marked: { text: "Whether the trace marks steps; else its one step is the whole trace." },
+  chosen: { text: "Whether the steps were named." },
   text: { text: "Which steps the means are over, and why others are left out." },
   duration_us: {
     unit: "us",

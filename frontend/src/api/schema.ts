@@ -751,6 +751,8 @@ export interface PerStep {
   of: number;
   /** Whether the trace marks steps; else its one step is the whole trace. */
   marked: boolean;
+  /** Whether the steps were named. */
+  chosen: boolean;
   /** Which steps the means are over, and why others are left out. */
   text: string;
   /** Length of a step on the host; null, as all others, without steps. */

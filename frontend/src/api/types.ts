@@ -12,6 +12,7 @@ export type {
   ReportData as WireReport,
   Idle as WireIdle,
   Step as WireStep,
+  PerStep as WirePerStep,
   Work as WireWork,
   Module as WireModule,
   Sync as WireSync,
