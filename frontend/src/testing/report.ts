@@ -91,6 +91,7 @@ export function sync(rest: Partial<WireSync> = {}): WireSync {
     module_id: null,
     cause: "scalar-read",
     device_idle_us: 2,
+    gap_ids: [],
     stack: [],
     thread: "thread 1",
     thread_id: 0,

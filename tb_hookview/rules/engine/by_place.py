@@ -51,6 +51,7 @@ def by_place(
             module=module,
             evidence=_evidence(context, group) + (f"; {note}" if note else ""),
             count=len(group),
+            syncs=group,
             gaps=context.gaps.of_syncs(group),
             examples=context.syncs.start[group],
             caveats=caveats,

@@ -138,6 +138,7 @@ def by_place_of_copies(
             evidence=_evidence(context, group, syncs, context.steps.us_per_step(alone.sum()))
             + (f"; {note}" if note else ""),
             count=len(group),
+            syncs=syncs,
             gaps=_gaps(context, group, syncs),
             wasted=group if saved else group[:0],
             wasted_ns=alone if saved else alone[:0],

@@ -19,7 +19,9 @@ interface ChooseBaseProps {
 
 /** Nothing to compare with is chosen yet: likely ones, each a click away. */
 export function ChooseBase({ listed, whole, target, missing }: ChooseBaseProps): ReactElement {
-  const steps = averagedSteps(whole.steps).map(({ name }) => name);
+  const counted = averagedSteps(whole.steps);
+  // Before all others those that count: the first step warms up.
+  const steps = (counted.length > 1 ? counted : whole.steps).map(({ name }) => name);
   const groups = suggestionGroups(suggestions(listed, target, steps));
   return (
     <div className="state wide">
