@@ -78,7 +78,7 @@ def _data(
         syncs=syncs,
         allocations=allocation_rows(selection),
         coverage=_coverage(selection),
-        findings=finding_rows(diagnosis.findings, syncs, analysis.modules.path),
+        findings=finding_rows(diagnosis.findings),
         per_step=means or per_step(selection, rows, totals),
         recorder=recorder_share(selection),
         kernels=kernels,

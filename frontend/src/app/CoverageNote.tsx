@@ -2,8 +2,9 @@ import { useId, type ReactElement } from "react";
 
 import type { WireReport } from "../api/types";
 import { attributedShare, evidenceOf, notesTitle, reasonsOf } from "../report/headline";
-import { backwardTotal, measureOf } from "../report/measures";
+import { backwardTotal, divisor, measureOf } from "../report/measures";
 import { clip, count, duration, percent } from "../text/formats";
+import { over } from "../text/numbers";
 
 /** Below this share too much is unknown to judge modules by what is known. */
 const WORTH_A_LOOK = 0.9;
@@ -22,7 +23,9 @@ export function CoverageNote({ report }: { report: WireReport }): ReactElement {
           <>
             attributed{" "}
             <strong className={share < WORTH_A_LOOK ? "low" : undefined}>{percent(share)}</strong>{" "}
-            of {duration(backwardTotal(report))} backward {measureOf(report)}
+            of {duration(over(backwardTotal(report), divisor(report, "mean")))} backward{" "}
+            {measureOf(report)}
+            {report.per_step.of > 1 && " a step"}
           </>
         )}
         {" · "}

@@ -3,11 +3,13 @@ import { over, ratio, sumOf, without } from "../text/numbers";
 import {
   backwardTotal,
   divisor,
+  meanStep,
   measureOf,
   stepsLength,
   type Averaging,
   type Measure,
 } from "./measures";
+import { avoidable } from "./syncs";
 
 /** The figures above the fold; times in microseconds, null where the trace holds none. */
 export interface Headline {
@@ -33,11 +35,11 @@ export function headline(report: WireReport, averaging: Averaging): Headline {
   const by = divisor(report, averaging);
   const backward = backwardTotal(report);
   const stepTotal = stepsLength(report);
-  const syncs = report.syncs.filter((sync) => sync.phase === "backward");
+  const syncs = avoidable(report.syncs).filter((sync) => sync.phase === "backward");
   return {
     measure: measureOf(report),
     steps: report.steps.length,
-    step: stepTotal / Math.max(1, report.steps.length),
+    step: meanStep(report),
     backward: over(backward, by),
     ratio: backwardRatio(report),
     backwardSyncs: syncs.length / by,
