@@ -27,7 +27,8 @@ IMPORT_AIM = 0.100
 TENSORBOARD_AIM = 0.050
 """Seconds."""
 
-_PYTHON, _HELP, _ANALYZER = "`python -c pass`", "`hookview --help`", "`import tb_hookview.analysis`"
+_PYTHON, _HELP = "`python -c pass`", "`hookview --help`"
+_ANALYZER = "`import tb_hookview.loading.analyzer`, reader and rules included"
 _TORCH, _RECORDER = "`import torch`", "what `wrap` and `profile` of tb_hookview add to it"
 _QUICK = 3
 
@@ -48,7 +49,7 @@ def _measured(repeats: int) -> Times:
     commands: dict[str, list[str | Path]] = {
         _PYTHON: [sys.executable, "-c", "pass"],
         _HELP: [*hookview, "--help"],
-        _ANALYZER: [sys.executable, "-c", "import tb_hookview.analysis"],
+        _ANALYZER: [sys.executable, "-c", "import tb_hookview.loading.analyzer"],
     }
     times = Times({name: [] for name in (*commands, _TORCH, _RECORDER)}, set(), [])
     for number in range(repeats + 1):
