@@ -8,6 +8,7 @@ Prints Markdown, and with --write puts it between the markers of that file.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -150,6 +151,8 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 def main(argv: Sequence[str]) -> int:
     """Measure, print, write."""
     arguments = _arguments(argv)
+    # An installed package has its bytecode; here the first runs write it.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     load, repeats = page.load_now(), _QUICK if arguments.quick else arguments.repeats
     try:
         times = _measured(repeats)
