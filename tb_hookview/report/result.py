@@ -49,15 +49,30 @@ class Report:
     steps: Table[schema.Step]
     """Steps, by start."""
 
-    def __init__(self, data: ReportData, load: Callable[[], Selection] | None = None) -> None:
+    def __init__(
+        self,
+        data: ReportData,
+        load: Callable[[], Selection] | None = None,
+        counted: Callable[[], Report] | None = None,
+    ) -> None:
         """Make a report.
 
         Args:
             data: its rows.
             load: returns what it was made of, for the tables at event level.
+            counted: returns the report on the steps that count; None where this one is.
         """
         self.data = data
         self._load = load
+        self._counted = cache(counted) if counted else None
+
+    @property
+    def counted(self) -> Report:
+        """The report on the steps that count: its sums by the number of its steps are means.
+
+        It is this one where steps were chosen, and of a trace that marks none.
+        """
+        return self if self._counted is None else self._counted()
 
     def tables(self) -> dict[str, Table[Any]]:
         """All tables by name; event-level tables are computed on first use."""
@@ -100,11 +115,13 @@ class Report:
         trace = msgspec.structs.replace(
             self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
         )
-        return Report(msgspec.structs.replace(self.data, trace=trace), self._load)
+        return Report(msgspec.structs.replace(self.data, trace=trace), self._load, self._counted)
 
-    def loaded_by(self, load: Callable[[], Selection]) -> Report:
-        """The same report without its analysis; `load` returns one on demand."""
-        return Report(self.data, load)
+    def loaded_by(
+        self, load: Callable[[], Selection], counted: Callable[[], Report] | None = None
+    ) -> Report:
+        """The same report without its analysis; `load` and `counted` return theirs on demand."""
+        return Report(self.data, load, counted)
 
     def __repr__(self) -> str:
         """Summarize in one line."""
@@ -114,11 +131,17 @@ class Report:
             f"{len(data.syncs)} syncs, {len(data.findings)} findings>"
         )
 
-    def _repr_html_(self) -> str:
-        """HTML that a notebook shows of the report."""
-        from tb_hookview.tables.notebook import report_html
+    def __str__(self) -> str:
+        """Summarize in some lines."""
+        from tb_hookview.report.summary.plain import plain_summary
 
-        return report_html(self.data)
+        return plain_summary(self.data, self.counted.data)
+
+    def _repr_html_(self) -> str:
+        """HTML that a notebook shows of the report: the tables of the summary."""
+        from tb_hookview.report.summary.html import html_summary
+
+        return html_summary(self.data, self.counted.data)
 
     def to_json(self) -> str:
         """The whole report as JSON."""

@@ -80,7 +80,7 @@ def _read(
                 return *read, Damages()
         finally:
             for other in plan.others:
-                other.cancel()
+                workers.stop(other)
     return _built(cut(file, report, limits=limits), count)
 
 

@@ -48,6 +48,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     count, parents = calls.counts(~calls.again).tolist(), modules.parent.tolist()
     depths = _depths(parents)
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
+    loading = _kernel_loading(selection)
     return [
         schema.Module(
             id=i,
@@ -63,6 +64,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
             sync=syncs[i],
             backward_ratio=_ratio(forward[i], backward[i]),
             occupancy_pct=occupancy[i],
+            kernel_loading_us=loading[i],
             shapes=shapes.get(i, []),
             source=analysis.module_sources[i],
         )
@@ -210,12 +212,24 @@ def by_name_of_kind(times: Sequence[float]) -> dict[str, float]:
     return {name: time for name, time in zip(KINDS, times, strict=True) if time}
 
 
+def _kernel_loading(selection: Selection) -> list[float | None]:
+    """Time of each module and those below in which kernels were loaded."""
+    analysis = selection.analysis
+    loads, size = analysis.kernel_loads, len(analysis.modules)
+    if not (analysis.device_events.launch >= 0).any():
+        return [None] * size
+    module = analysis.attribution.row_module[loads.row]
+    mine = selection.rows[loads.row] & (module >= 0)
+    own = _sum(module, loads.duration, mine, size)
+    return [to_us(time) for time in analysis.modules.rolled_up(own).tolist()]
+
+
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
-    """Syncs of each module and the modules below it."""
+    """Syncs of each module and the modules below it, without the profiler's own."""
     analysis = selection.analysis
     syncs, size = analysis.syncs, len(analysis.modules)
     module = analysis.attribution.row_module[syncs.row]
-    wanted = selection.syncs & (module >= 0)
+    wanted = selection.syncs & (module >= 0) & ~syncs.by_profiler
     blocked = _sum(module, syncs.end - syncs.start, wanted, size)
     idle = analysis.sync_idle
     lost = np.zeros(size, np.int64) if idle is None else _sum(module, idle, wanted, size)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from tb_hookview.trace.columns.rare_rows import RareRow
 
 Arrow = tuple[int | str, int, int]
 """One end of a flow: its identity, its place, its time in nanoseconds.
@@ -37,6 +37,6 @@ class Part(msgspec.Struct):
     arrows: dict[str, list[Arrow]]
     """By phase."""
     memory: list[tuple[int, ...]]
-    collectives: list[tuple[Any, ...]]
-    """The row of the event among the complete ones, and its details."""
+    collectives: list[RareRow]
+    cuda_syncs: list[RareRow]
     thread_names: list[tuple[str, str, str]]

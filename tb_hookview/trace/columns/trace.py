@@ -130,6 +130,32 @@ class Collectives(Struct, frozen=True):
         return len(self.event)
 
 
+class CudaSyncs(Struct, frozen=True):
+    """`cuda_sync` rows: synchronizations as CUPTI saw them; arrays of shape (s,), -1 for unknown.
+
+    They are in a file that was recorded with `enable_cuda_sync_events`, or by torch's second
+    exporter.
+    """
+
+    event: EventRow
+    kind: tuple[str, ...]
+    """ "Stream Sync", "Context Sync", "Event Sync" or "Stream Wait Event"; "" for unknown."""
+    stream: Int
+    """Stream that is waited for or, of "Stream Wait Event", that waits; -1 also for none."""
+    wait_on_stream: Int
+    """Stream on which the event waited for was recorded."""
+    record_correlation: Int
+    """Correlation id of the call that recorded that event."""
+    cuda_event: Int
+    """Number of that event."""
+    correlation: Int
+    """Correlation id of the host's call."""
+    device: DeviceNumber
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+
 class DeviceProperties(NamedTuple):
     """One entry of the file's `deviceProperties`; None for unknown."""
 
@@ -158,6 +184,7 @@ class Trace(Struct, frozen=True):
     flows: Flows
     memory: Memory
     collectives: Collectives
+    cuda_syncs: CudaSyncs
     devices: tuple[DeviceProperties, ...]
     """As the file lists them: every visible device, used or not."""
     runtime: str
