@@ -19,7 +19,7 @@ from tb_hookview.trace.shares import Decoded, Plan, share_out
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
-from tb_hookview.trace.text.pieces import Piece, Root, UncuttableError, cut, root_of, whole
+from tb_hookview.trace.text.pieces import Piece, Root, UncuttableError, cut, whole
 from tb_hookview.workers.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ def _read_together(
         decoded = _awaited(next(others), report)
         if decoded is None:
             return None
-        builder.absorb(decoded.part)
+        builder.absorb(decoded.builder)
         limits.events.check(file.address, builder.event_count)
         count(builder.event_count)
-        root = root_of(decoded.head) if decoded.is_last else None
+        root = decoded.root
     return None if damages or root is None else (builder, root)
 
 

@@ -334,11 +334,6 @@ def _last_cut(block: bytes, between: re.Pattern[bytes] = _BETWEEN) -> re.Match[b
     return None
 
 
-def root_of(head: bytes | None) -> Root:
-    """Return the root that `head`, its JSON, describes; a bare list has None."""
-    return Root("chrome-list", None) if head is None else Root("chrome-object", decode_head(head))
-
-
 def _document(text: bytes) -> tuple[bytes, Root]:
     """Return the events of a text as a JSON array, and its root."""
     if text.startswith(b"["):
