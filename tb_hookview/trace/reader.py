@@ -19,7 +19,7 @@ from tb_hookview.trace.shares import Decoded, Plan, share_out
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
-from tb_hookview.trace.text.pieces import Piece, Root, UncuttableError, cut, whole
+from tb_hookview.trace.text.pieces import Piece, Root, cut
 from tb_hookview.workers.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -58,10 +58,7 @@ def read_trace(
     file, report = trace_file(path), progress or silent
     limits = limits or limits_from_environment()
     report("decoding", 0.0)
-    try:
-        builder, root, damages = _read(file, report, count, limits, workers)
-    except UncuttableError:
-        builder, root, damages = _built(whole(file, limits), count)
+    builder, root, damages = _read(file, report, count, limits, workers)
     if damages and not builder.event_count:
         reason = f"damaged or cut off before any event: {damages.problem()}"
         raise TraceError(file.address, reason, _AGAIN)
