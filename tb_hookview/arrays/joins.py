@@ -95,6 +95,11 @@ def median(values: Int) -> float:
     return (float(ordered[half]) + float(ordered[-1 - half])) / 2
 
 
+def lower_quartile(values: Int) -> int:
+    """Value at index (n - 1) // 4 of n values in ascending order, n above 0."""
+    return int(np.sort(values)[(len(values) - 1) // 4])
+
+
 def union(first: Int, second: Int) -> Int:
     """Each value of either column once, in ascending order."""
     return unique(np.concatenate([first, second]))
@@ -154,6 +159,14 @@ def first_index(key: Int, query: Int) -> Int:
     place = np.minimum(np.searchsorted(key[order], query), len(key) - 1)
     row = order[place]
     return np.where(key[row] == query, row, -1)
+
+
+def running_max(key: Int, value: Int) -> Int:
+    """Largest value so far among the rows of each one's key; rows are in ascending order of key."""
+    values, rank = unique_inverse(value)
+    # Ranks can be lifted above those of the keys before; values could leave 64 bits.
+    lifted = unique_inverse(key)[1] * len(values)
+    return np.asarray(values[np.maximum.accumulate(rank + lifted) - lifted])
 
 
 def pair_key(first: Int, second: Int) -> Int:

@@ -10,6 +10,7 @@ from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.schema import TraceWarning
 from tb_hookview.trace import find_runs
 from tb_hookview.trace.source.file import LocalFile, TraceFile
+from tb_hookview.trace.source.perfetto import SUFFIX, perfetto_error
 
 
 class Choice(Struct, frozen=True):
@@ -38,6 +39,8 @@ def choose_trace(path: Path, worker: str | None = None) -> Choice:
         return Choice(path)
     workers = [listed for run in find_runs(path) for listed in run.workers]
     if not workers:
+        if perfetto := next(path.glob(f"*{SUFFIX}"), None):
+            raise perfetto_error(str(perfetto))
         remedy = "record one with hookview.profile, or name another folder"
         raise TraceError(path, "no traces (*.pt.trace.json, *.json.gz) in this folder", remedy)
     wanted = [listed for listed in workers if worker in (None, listed.name)]

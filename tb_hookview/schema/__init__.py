@@ -26,12 +26,20 @@ from tb_hookview.schema.host import (
     own_syncs,
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
-from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
-from tb_hookview.schema.terms import KINDS, Phase, module_label
-from tb_hookview.schema.trace import Device, Marks, Recorder, TraceInfo, TraceWarning
+from tb_hookview.schema.steps import Breakdown, Idle, PerStep, Step, Totals
+from tb_hookview.schema.terms import COUNTED, KINDS, Phase, module_label
+from tb_hookview.schema.trace import (
+    Device,
+    Marks,
+    Recorder,
+    TraceInfo,
+    TraceWarning,
+    severe_warnings,
+)
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
 
 __all__ = [
+    "COUNTED",
     "KINDS",
     "OPERATORS",
     "PROFILER",
@@ -57,6 +65,7 @@ __all__ = [
     "Node",
     "Operator",
     "Pair",
+    "PerStep",
     "Phase",
     "Recorder",
     "ReportData",
@@ -77,4 +86,5 @@ __all__ = [
     "Work",
     "module_label",
     "own_syncs",
+    "severe_warnings",
 ]

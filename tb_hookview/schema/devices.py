@@ -35,9 +35,11 @@ class DeviceUse(Struct, frozen=True):
     end) in which any kernel ran. Copies do not count."""
     sm_efficiency: Share | None
     """Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at
-    most one counts; null without these arguments (AMD)."""
+    most one counts; null where these arguments are not in the trace (AMD, torch's second
+    exporter)."""
     occupancy_pct: Percent | None
-    """Mean of `est. achieved occupancy %`, weighted by the kernels' time in it."""
+    """Mean of `est. achieved occupancy %`, weighted by the kernels' time in it; null where it is
+    not in the trace (AMD, torch's second exporter)."""
 
 
 class Stream(Struct, frozen=True):
@@ -51,6 +53,8 @@ class Stream(Struct, frozen=True):
     device: str
     device_id: str
     stream: str
+    """Its name; a lane where torch drew the events of CUDA graphs on lanes (`graph_lanes`), each
+    with the stream that it ran on as its argument `original_stream`."""
     count: Count
     """Device events."""
     busy_us: Us
@@ -93,9 +97,11 @@ class Kernel(Struct, frozen=True):
     """Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`,
     `convolution` and `attention` can."""
     blocks_per_sm: MeanCount | None
-    """Mean of `blocks per SM`, weighted by duration; events without it do not count."""
+    """Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it
+    is not in the trace (AMD, torch's second exporter)."""
     occupancy_pct: Percent | None
-    """Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count."""
+    """Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count.
+    Null where it is not in the trace (AMD, torch's second exporter)."""
 
 
 class KernelsOmitted(Struct, frozen=True):

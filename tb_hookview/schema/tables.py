@@ -92,7 +92,7 @@ class DeviceEvent(Struct, frozen=True):
     bytes: Bytes | None
     """Bytes that a copy or a set moves."""
     occupancy_pct: Percent | None
-    """`est. achieved occupancy %` of a kernel; null where it has none."""
+    """`est. achieved occupancy %` of a kernel; null where it is not in the trace."""
 
 
 class HostRow(Struct, frozen=True):
@@ -170,6 +170,43 @@ class Gap(Struct, frozen=True):
     """Call that caused it, or that launched what ended it."""
     ended_by_id: int | None
     """Device event that ended it; None after the last."""
+
+
+class CudaSync(Struct, frozen=True):
+    """A `cuda_sync` row of the trace: a synchronization as CUPTI saw it, in file order.
+
+    Only in a trace recorded with `_ExperimentalConfig(enable_cuda_sync_events=True)`, or by torch
+    2.15's second exporter.
+    """
+
+    id: int
+    cuda_sync_kind: str | None
+    """ "Stream Sync", "Context Sync", "Event Sync" (also of a query) or "Stream Wait Event", in
+    which a stream waits and the host does not."""
+    start_us: Us
+    """Start of the row, on the trace's own clock."""
+    duration_us: Us
+    """Length of the row. The time that the host spent is that of the call."""
+    device_id: str | None
+    stream: int | None
+    """Stream waited for or, of "Stream Wait Event", the stream that waits; null for no certain
+    one."""
+    correlation: int | None
+    call: str | None
+    """Host call of the same correlation id."""
+    call_id: int | None
+    sync_id: int | None
+    """Sync that the call is part of."""
+    wait_on_stream: int | None
+    """Stream on which the event waited for was recorded; null where the trace does not name it."""
+    wait_on_cuda_event_id: int | None
+    wait_on_cuda_event_record_corr_id: int | None
+    """Correlation id of the call that recorded that event; null for one before the recording."""
+    record_id: int | None
+    """That call, if it is in the trace."""
+    step: str | None
+    """Step in which it begins."""
+    step_id: int | None
 
 
 class TableColumn(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -19,8 +19,11 @@ class Device(Struct, frozen=True):
     """ "cuda", "hip", "ze" or "ur" (XPU); "device" where the runtime is unknown."""
 
 
+WarningSeverity = Literal["high", "low"]
+
+
 class TraceWarning(Struct, frozen=True):
-    """Something about the trace that the reader of the report should know."""
+    """Something that speaks against the trace, or that a reader of the report should know."""
 
     id: str
     """The code; `code#2` for the second of a code."""
@@ -28,6 +31,9 @@ class TraceWarning(Struct, frozen=True):
     message: str
     count: Count
     """Number of times it was seen."""
+    severity: WarningSeverity = "low"
+    """ "high" where it makes figures of the report wrong or leaves them out. `docs/reliability.md`
+    lists the codes."""
 
 
 class TraceInfo(Struct, frozen=True):
@@ -49,6 +55,12 @@ class TraceInfo(Struct, frozen=True):
     recorder: dict[str, Any] | None
     """The recorder's manifest (version, markers); null where it left none."""
     warnings: list[TraceWarning]
+    """Those of high severity first."""
+
+
+def severe_warnings(trace: TraceInfo) -> list[TraceWarning]:
+    """What makes figures of a report wrong or leaves them out: it heads every summary."""
+    return [warning for warning in trace.warnings if warning.severity == "high"]
 
 
 class Marks(Struct, frozen=True):

@@ -26,6 +26,7 @@ _EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "host_rows": rows.HostRow,
     "node_evaluations": rows.NodeEvaluation,
     "gaps": rows.Gap,
+    "cuda_syncs": rows.CudaSync,
 }
 """Rows of each table at event level; `events/NAME.py` computes them, in its function NAME."""
 

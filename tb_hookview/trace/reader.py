@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from concurrent.futures import CancelledError
-from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +113,9 @@ def _awaited(other: Future[Decoded | None], report: Progress) -> Decoded | None:
 
     What `report` raises ends the waiting.
     """
+    from concurrent.futures import CancelledError
+    from concurrent.futures import TimeoutError as NotYet
+
     while True:
         report("decoding", 1.0)
         try:

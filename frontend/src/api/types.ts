@@ -11,6 +11,7 @@ export type {
   RuleInfo as WireRule,
   ReportData as WireReport,
   Idle as WireIdle,
+  TraceWarning as WireWarning,
   Step as WireStep,
   Work as WireWork,
   Module as WireModule,

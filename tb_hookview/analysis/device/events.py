@@ -69,7 +69,6 @@ def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
     events = trace.events
     rows = np.flatnonzero(isin(events.kind, [int(kind) for kind in DEVICE_CATEGORIES]))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
-    calls = np.flatnonzero(_calls(trace, call_tree))
     start = events.start[rows]
     return DeviceEvents(
         event=rows,
@@ -77,18 +76,17 @@ def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
         stream=events.thread[rows].astype(np.int64),
         start=start,
         end=start + events.duration[rows],
-        launch=_launches(trace, call_tree, calls, events.correlation[rows], start),
+        launch=calls_of(trace, call_tree, events.correlation[rows], start),
     )
 
 
-def _launches(
-    trace: Trace, call_tree: CallTree, calls: TreeRow, correlation: Int, start: Nanoseconds
-) -> TreeRow:
-    """Launch of each device event, -1 for none.
+def calls_of(trace: Trace, call_tree: CallTree, correlation: Int, start: Nanoseconds) -> TreeRow:
+    """The runtime call of each correlation id, -1 for none.
 
     An id names one call of the host. Where ids start over within a file (several recordings in
-    one), the call is the last one of its id before the device event began.
+    one), the call is the last one of its id before `start`, when the event with that id began.
     """
+    calls = np.flatnonzero(_calls(trace, call_tree))
     own = trace.events.correlation[call_tree.event[calls]]
     found = first_index(own, correlation)
     if len(repeated := _repeated(trace, call_tree, calls)):

@@ -24,10 +24,8 @@ def events(selection: Selection) -> Arrays:
     """The table `events`: rows that began in a selected step, device events by their launch."""
     analysis, names = selection.analysis, Names(selection.analysis)
     of_event, of_host = analysis.device_attribution, analysis.attribution
-    launch, start = analysis.device_events.launch, analysis.trace.events.start.copy()
-    start[analysis.device_events.event] = np.where(
-        launch >= 0, lookup(analysis.call_tree.start, launch), analysis.device_events.start
-    )
+    launch, step = analysis.device_events.launch, analysis.steps.at(analysis.trace.events.start)
+    step[analysis.device_events.event] = analysis.device_event_step
     of_row, again = analysis.phases.row, of_host.row_recompute.astype(np.int64)
     phase = _spread(analysis, of_row, lookup(of_row, launch))
     module = _spread(analysis, of_host.row_module, of_event.module)
@@ -37,14 +35,14 @@ def events(selection: Selection) -> Arrays:
     recompute = _spread(analysis, again, of_event.recompute.astype(np.int64)) > 0
     work_kind = _spread(analysis, None, analysis.kinds.kind)
     return Arrays(
-        np.flatnonzero(selection.times(start)),
+        np.flatnonzero(selection.within(step)),
         {
             "id": Numbers,
             "name": names.event,
             "kind": names.category,
             **_traced(analysis.trace.events),
             **_threads(analysis.trace.events, analysis.trace.threads),
-            **owner_columns(analysis, names, module, node, analysis.steps.at(start), phase),
+            **owner_columns(analysis, names, module, node, step, phase),
             **attribution_columns(evidence, reason),
             "work_kind": lambda i: kind_texts(work_kind[i]),
             "recompute": lambda i: Numbers(recompute[i]),

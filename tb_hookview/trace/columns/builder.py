@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
+from tb_hookview.trace.columns.rare_rows import RareRows, integer
 from tb_hookview.trace.columns.times import (
     LONGEST_NS,
     are_starts,
@@ -21,18 +23,13 @@ from tb_hookview.trace.columns.times import (
     from_doubles,
     from_texts,
 )
-from tb_hookview.trace.columns.trace import (
-    Collectives,
-    Events,
-    Flows,
-    Memory,
-    StringTable,
-    Thread,
-)
-from tb_hookview.trace.format.arguments import ARGUMENTS, COLLECTIVE, MEMORY, Argument, Form
+from tb_hookview.trace.columns.trace import Events, Flows, Memory, StringTable, Thread
+from tb_hookview.trace.format.arguments import ARGUMENTS, MEMORY, MOVED, Argument, Form
 from tb_hookview.trace.format.decode import KEY_FIELDS, NO_TIME, Event
+from tb_hookview.trace.format.moves import UNNAMED, move_name
 from tb_hookview.trace.format.vocabulary import (
     CATEGORIES,
+    CUDA_SYNC_CATEGORY,
     FORWARD_BACKWARD_FLOWS,
     EventCategory,
     is_annotation_of_old,
@@ -64,7 +61,6 @@ class Builder:
         self._counts: Counter[str] = Counter()
         self._endless = 0
         self._names = Interner()
-        self._collective = self._names.number("record_param_comms")
         self._complete_count = 0
         self._categories, self._places = Interner(), Interner()
         self._processes, self._rows = Interner(), Interner()
@@ -74,7 +70,7 @@ class Builder:
         self._complete: list[dict[str, Any]] = []
         self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
         self._memory: list[tuple[int, ...]] = []
-        self._collectives: list[tuple[Any, ...]] = []
+        self._rare = RareRows()
         self._thread_names: dict[tuple[str, str], str] = {}
 
     def add(self, piece: Piece) -> None:
@@ -118,7 +114,8 @@ class Builder:
             "threads": threads,
             "flows": self._flows(renumbered),
             "memory": Memory(*np.array(self._memory, np.int64).reshape(-1, 1 + len(MEMORY)).T),
-            "collectives": self._collective_table(),
+            "collectives": self._rare.collective_table(),
+            "cuda_syncs": self._rare.cuda_sync_table(),
             "notices": (*self._unknown(category), *self._counted()),
         }
 
@@ -141,9 +138,7 @@ class Builder:
         for phase, arrows in later._arrows.items():
             self._arrows[phase] += [(number, int(place[p]), time) for number, p, time in arrows]
         self._memory += later._memory
-        self._collectives += [
-            (row + self._complete_count, *values) for row, *values in later._collectives
-        ]
+        self._rare.absorb(later._rare, self._complete_count)
         self._thread_names.update(later._thread_names)
         self._counts.update(later._counts)
         self._complete_count += later._complete_count
@@ -187,7 +182,7 @@ class Builder:
         category = self._categories.column([event.cat for event in complete])
         kind = self._kind_table()[category]
         name = self._names.column([event.name for event in complete])
-        self._add_collectives(complete, np.flatnonzero(name == self._collective).tolist(), piece)
+        self._add_rare(complete, name, category, piece)
         return {
             "name": name,
             "category": category,
@@ -282,25 +277,26 @@ class Builder:
             starts = np.array([event.ts for event in events], np.float64)
             times = self._times(events, starts, piece)[0].tolist()
             for time, args in zip(times, details, strict=True):
-                self._memory.append((time, *map(_integer, _MEMORY_OF(args))))
+                self._memory.append((time, *map(integer, _MEMORY_OF(args))))
 
-    def _add_collectives(self, complete: list[Event], rows: list[int], piece: Piece) -> None:
-        """Take the collective calls among the complete events of a piece."""
-        # torch wrote no details in 2023 and before.
-        if rows and _DETAILED in piece.text:
-            details = piece.details([complete[row] for row in rows])
-            for row, args in zip(rows, details, strict=False):
-                self._collectives.append((self._complete_count + row, *_COLLECTIVE_OF(args)))
+    def _add_rare(self, complete: list[Event], name: Index, category: Index, piece: Piece) -> None:
+        """Take the rare arguments of a piece, and complete the names of copies and sets."""
+        # torch wrote no details of collectives in 2023 and before.
+        calls = self._names.find(_COLLECTIVE) if _DETAILED in piece.text else -1
+        collectives = (name == calls) & (calls >= 0)
+        syncs = category == self._categories.find(CUDA_SYNC_CATEGORY)
+        moves = isin(name, [self._names.find(text) for text in UNNAMED])
+        rows = np.flatnonzero(collectives | syncs | moves).tolist()
+        details = piece.details([complete[row] for row in rows]) if rows else []
+        for row, arguments in zip(rows, details, strict=False):
+            if collectives[row]:
+                self._rare.add_collective(self._complete_count + row, arguments)
+            elif syncs[row]:
+                self._rare.add_cuda_sync(self._complete_count + row, arguments)
+            else:
+                full = move_name(complete[row].name, *_MOVED_OF(arguments))
+                name[row] = self._names.number(full)
         self._complete_count += len(complete)
-
-    def _collective_table(self) -> Collectives:
-        empty: list[list[Any]] = [[] for _ in range(1 + len(COLLECTIVE))]
-        columns = list(map(list, zip(*self._collectives, strict=True))) or empty
-        event, sent, received, group_size = (
-            np.array([*map(_integer, column)], np.int64) for column in columns[:4]
-        )
-        collective, dtype = (tuple(map(_text, column)) for column in columns[4:])
-        return Collectives(event, sent, received, group_size, collective, dtype)
 
     def _flows(self, renumbered: Index) -> Flows:
         heads = {name: (place, time) for name, place, time in self._arrows["f"]}
@@ -391,18 +387,8 @@ _TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.
 _NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
 
 _THREAD_NAME, _MEMORY_CHANGE = "thread_name", "[memory]"
-_DETAILED = b'"Group size"'
-_MEMORY_OF, _COLLECTIVE_OF = attrgetter(*MEMORY), attrgetter(*COLLECTIVE)
-
-
-def _integer(value: object) -> int:
-    """A whole number of 64 bits, or -1."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and abs(value) < 1 << 63 else -1  # type: ignore[return-value, arg-type]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+_COLLECTIVE, _DETAILED = "record_param_comms", b'"Group size"'
+_MEMORY_OF, _MOVED_OF = attrgetter(*MEMORY), attrgetter(*MOVED)
 
 
 _EVERYWHERE: dict[str, Any] = {

@@ -17,7 +17,9 @@ from isal import igzip
 
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.columns.times import EARLIEST_NS, LATEST_NS
+from tb_hookview.trace.format.arguments import MOVED
 from tb_hookview.trace.format.decode import decode_events
+from tb_hookview.trace.format.moves import move_name
 from tb_hookview.trace.text.pieces import texts
 
 _EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
@@ -73,10 +75,13 @@ class EventArguments:
             event = msgspec.json.decode(_raw.decode(text)[_complete(text)[number]])
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None  # what no column needs may be no text
-        if event.get("name", "") != name:
-            return None
         arguments = event.get("args", {})
-        return arguments if isinstance(arguments, dict) else {"args": arguments}
+        if not isinstance(arguments, dict):
+            arguments = {"args": arguments}
+        moved = (arguments.get(key) for key in MOVED.values())
+        if name not in (found := event.get("name", ""), move_name(found, *moved)):
+            return None
+        return arguments
 
     def _reaches(self, row: int) -> bool:
         """Read on up to a row; False if the file lacks it or is unreadable."""

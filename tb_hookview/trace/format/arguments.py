@@ -86,3 +86,22 @@ COLLECTIVE: dict[str, str] = {
     "dtype": "dtype",
 }
 """Columns of `Collectives`, and the arguments of a `record_param_comms` they are made of."""
+
+CUDA_SYNC: dict[str, str] = {
+    "sync_kind": "cuda_sync_kind",
+    "stream": "stream",
+    "wait_on_stream": "wait_on_stream",
+    "record_correlation": "wait_on_cuda_event_record_corr_id",
+    "cuda_event": "wait_on_cuda_event_id",
+    "correlation": "correlation",
+    "device": "device",
+}
+"""Columns of `CudaSyncs`, and the arguments of a `cuda_sync` row that they are made of."""
+
+MOVED: dict[str, str] = {
+    "copy_kind": "copy kind",
+    "source": "src kind",
+    "target": "dst kind",
+    "memory": "memory kind",
+}
+"""Arguments of a copy or a set whose name does not say what it moves (`format/moves.py`)."""

@@ -13,7 +13,15 @@ from typing import Annotated, Any
 import msgspec
 
 from tb_hookview.markers import MANIFEST_KEY
-from tb_hookview.trace.format.arguments import ARGUMENTS, COLLECTIVE, MEMORY, Argument, Form
+from tb_hookview.trace.format.arguments import (
+    ARGUMENTS,
+    COLLECTIVE,
+    CUDA_SYNC,
+    MEMORY,
+    MOVED,
+    Argument,
+    Form,
+)
 
 INT64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -82,7 +90,7 @@ class _TimeText(msgspec.Struct, gc=False):
     dur: msgspec.Raw = msgspec.Raw(NO_TIME)
 
 
-_DETAILS = (*MEMORY.items(), *COLLECTIVE.items())
+_DETAILS = tuple((MEMORY | COLLECTIVE | CUDA_SYNC | MOVED).items())
 _Details = msgspec.defstruct(
     "_Details",
     [(column, Any, None) for column, _ in _DETAILS],
@@ -144,7 +152,7 @@ def decode_time_texts(text: bytes) -> tuple[list[bytes], list[bytes]]:
 
 
 def decode_details(text: bytes) -> list[Any]:
-    """Return the arguments of the events of a JSON array that `Memory` and `Collectives` hold.
+    """Return the rare arguments (`MEMORY`, ..., `MOVED`) of the events of a JSON array.
 
     Each has an attribute for each of their columns, None where the event has no such argument.
 

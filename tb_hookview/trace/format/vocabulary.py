@@ -19,7 +19,8 @@ class EventCategory(IntEnum):
     COPY = 6
     SET = 7
     DEVICE_ANNOTATION = 8
-    """Device-side copy of an annotation or of a host's synchronization; keeps no device busy."""
+    """Device-side copy of an annotation or of a host's synchronization, or a graph's node that is
+    neither kernel nor copy; keeps no device busy."""
     OVERHEAD = 9
     SPAN = 10
     """The profiler's own window."""
@@ -52,6 +53,8 @@ CATEGORIES: dict[str, EventCategory] = {
     "gpu_user_annotation": EventCategory.DEVICE_ANNOTATION,
     "cuda_sync": EventCategory.DEVICE_ANNOTATION,
     "cuda_event": EventCategory.DEVICE_ANNOTATION,
+    "graph_event_node": EventCategory.DEVICE_ANNOTATION,
+    "graph_host_node": EventCategory.DEVICE_ANNOTATION,
     "xpu_sync": EventCategory.DEVICE_ANNOTATION,
     "cuda_profiler_range": EventCategory.DEVICE_ANNOTATION,
     "mtia_insight": EventCategory.DEVICE_ANNOTATION,
@@ -61,6 +64,8 @@ CATEGORIES: dict[str, EventCategory] = {
     "trace": EventCategory.SPAN,
 }
 """Lower-case category to kind; torch 1.8 to 1.10 wrote `Operator`, `Runtime`, `Kernel`, ..."""
+
+CUDA_SYNC_CATEGORY = "cuda_sync"
 
 FORWARD_BACKWARD_FLOWS = frozenset({"fwdbwd", "forward_backward", "fwd_bwd"})
 

@@ -20,7 +20,6 @@ from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.limits import DEFAULT, Limits
 from tb_hookview.trace.source.size import BLOCK
-from tb_hookview.trace.source.zipped import DAMAGED_ZIP, open_member
 
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
@@ -81,6 +80,8 @@ def _unpacked(path: str, raw: IO[bytes], size: int, damages: Damages) -> Iterato
     if begin != _ZIP:
         yield from _gunzipped(path, raw, size, damages)
         return
+    from tb_hookview.trace.source.zipped import DAMAGED_ZIP, open_member
+
     try:
         yield from _gunzipped(path, open_member(path, raw), size, damages)
     except DAMAGED_ZIP as error:

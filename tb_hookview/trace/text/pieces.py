@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
@@ -35,6 +35,7 @@ from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.inflate import blocks
 from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
+from tb_hookview.trace.source.perfetto import is_perfetto, perfetto_error
 from tb_hookview.trace.source.size import BLOCK
 from tb_hookview.trace.text.repair import DAMAGE, Repair, repair_head
 
@@ -55,8 +56,7 @@ _Decoded = TypeVar("_Decoded")
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Some events of a trace, in file order."""
 
     events: list[Event]
@@ -95,8 +95,7 @@ class Piece:
         return [args for args, event in pairs if id(event) in identities]
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(Struct, frozen=True):
     """Contents of a trace file other than its events."""
 
     format: str
@@ -278,6 +277,8 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
         if _WIDE.match(text):
             raise TraceError(path, "the text is UTF-16 or UTF-32", "save it as UTF-8")
         if not text.startswith((b"{", b"[")):
+            if is_perfetto(grown):
+                raise perfetto_error(path)
             raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
         if text.startswith(b"["):
             return begin, text[:1], text[1:]
@@ -285,16 +286,20 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
             return begin, text[: found.end()], text[found.end() :]
         searched = max(0, len(text) - _LONGEST_OPENING)
         limits.event_bytes.check(path, len(text))
+    raise _no_trace(path, text)
+
+
+def _no_trace(path: str, text: bytes) -> TraceError:
     if not text:
-        raise TraceError(path, "the file is empty", "record the run again")
+        return TraceError(path, "the file is empty", "record the run again")
     try:
         decode_head(text)
     except msgspec.ValidationError:
-        raise _no_list(path) from None
+        pass
     except DAMAGE as error:
         reason = f"the JSON is damaged or cut off ({error})"
-        raise TraceError(path, reason, "record the run again") from error
-    raise _no_list(path)
+        return TraceError(path, reason, "record the run again")
+    return _no_list(path)
 
 
 def _no_list(path: str) -> TraceError:

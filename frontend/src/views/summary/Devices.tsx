@@ -8,6 +8,9 @@ import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
 import { Block, TIMELINE } from "./Blocks";
 
+/** Arguments of kernels that not every exporter writes. */
+const NOT_HERE = "not in this trace";
+
 /** How well each device is used. */
 export function Devices({ report }: { report: WireReport }): ReactElement | null {
   const rows = deviceRows(report);
@@ -24,8 +27,8 @@ export function Devices({ report }: { report: WireReport }): ReactElement | null
 function DeviceFacts({ row }: { row: DeviceRow }): ReactElement {
   const facts = [
     [D.utilization, percent(row.utilization)],
-    [D.efficiency, percent(row.efficiency)],
-    [D.occupancy, written(row.occupancy, "percent")],
+    [D.efficiency, row.efficiency === null ? NOT_HERE : percent(row.efficiency)],
+    [D.occupancy, row.occupancy === null ? NOT_HERE : written(row.occupancy, "percent")],
     [D.tensorCores, percent(row.tensorCores)],
     [D.eligible, percent(row.eligible)],
     [D.overlapped, row.communication === 0 ? NOTHING : percent(row.overlapped)],

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { WireReport, WireWarning } from "../../api/types";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
@@ -9,7 +9,7 @@ import { clip, count, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
 import { SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
-import { traceFacts } from "./tables";
+import { severeWarnings, traceFacts } from "./tables";
 
 /** What attributed the backward, and why the rest is not. */
 export function Coverage({ report }: { report: WireReport }): ReactElement {
@@ -50,6 +50,28 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
   );
 }
 
+/** What makes figures of this report wrong or leaves them out; nothing where the trace is sound. */
+export function SevereWarnings({ report }: { report: WireReport }): ReactElement | null {
+  const severe = severeWarnings(report);
+  if (severe.length === 0) return null;
+  return (
+    <ul className="notes severe" aria-label="What speaks against this trace">
+      {severe.map((warning) => (
+        <Warning key={warning.id} warning={warning} />
+      ))}
+    </ul>
+  );
+}
+
+function Warning({ warning }: { warning: WireWarning }): ReactElement {
+  return (
+    <li>
+      <bdi>{clip(warning.message, 500)}</bdi>
+      {warning.count > 1 && <span className="muted"> ({count(warning.count)})</span>}
+    </li>
+  );
+}
+
 /** What to keep in mind when reading the numbers. */
 export function DataQuality({ report }: { report: WireReport }): ReactElement {
   const { warnings } = report.trace;
@@ -60,10 +82,7 @@ export function DataQuality({ report }: { report: WireReport }): ReactElement {
       {quiet && <p className="muted">Nothing to note.</p>}
       <ul className="notes">
         {warnings.map((warning) => (
-          <li key={`${warning.code} ${warning.message}`}>
-            <bdi>{clip(warning.message, 500)}</bdi>
-            {warning.count > 1 && <span className="muted"> ({count(warning.count)})</span>}
-          </li>
+          <Warning key={warning.id} warning={warning} />
         ))}
         {omitted !== null && (
           <li>

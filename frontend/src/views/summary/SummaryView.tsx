@@ -5,7 +5,7 @@ import { stepBars, type DevicePart, type Part } from "../../report/stepBars";
 import { duration, percent } from "../../text/formats";
 import { BreakdownBlock, Kinds } from "./Blocks";
 import { Devices } from "./Devices";
-import { Coverage, DataQuality, TraceBlock } from "./Quality";
+import { Coverage, DataQuality, SevereWarnings, TraceBlock } from "./Quality";
 import { StepsChart } from "./StepsChart";
 import { SummaryFigures, summaryFigures } from "./SummaryFigures";
 import { TopFindings } from "./TopFindings";
@@ -23,6 +23,7 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
   return (
     <div className="view">
       <div className="view-main summary">
+        <SevereWarnings report={report} />
         <div className="summary-head">
           <SummaryFigures report={report} />
           <p className="verdict">{verdict(report)}</p>
@@ -55,6 +56,7 @@ const BECAUSE: Readonly<Record<Exclude<DevicePart, "busy">, string>> = {
   data_loading: "as the host loads data",
   copy: "as the host copies unpinned memory",
   allocator: "as the host allocates or frees memory",
+  kernel_loading: "as the host loads kernels on their first use",
   launch: "waiting for the host to launch",
   communication: "because of communication",
   profiler: "because of the profiler",

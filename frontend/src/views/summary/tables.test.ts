@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { report, step } from "../../testing/report";
-import { breakdownRows, deviceRows, kindRows, traceFacts } from "./tables";
+import { breakdownRows, deviceRows, kindRows, severeWarnings, traceFacts } from "./tables";
 
 test("kinds and categories are shares of a whole", () => {
   const totals = { ...report().totals, device_us_by_kind: { copy: 20, matrix: 60, set: 0 } };
@@ -74,4 +74,12 @@ test("facts that a trace does not say are said to be missing", () => {
     rank: "3 of 8",
     devices: "none",
   });
+});
+
+test("only what makes figures wrong heads the summary", () => {
+  const low = { id: "quotes", code: "quotes", message: "a", count: 1, severity: "low" } as const;
+  const high = { ...low, id: "no-launch", code: "no-launch", severity: "high" } as const;
+  const trace = { ...report().trace, warnings: [high, low] };
+  expect(severeWarnings(report({ trace }))).toEqual([high]);
+  expect(severeWarnings(report())).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import type { WireBreakdown, WireDeviceUse, WireReport } from "../../api/types";
+import type { WireBreakdown, WireDeviceUse, WireReport, WireWarning } from "../../api/types";
 import { ratio } from "../../text/numbers";
 import type { BREAKDOWN_DEFINITIONS } from "./definitions";
 
@@ -99,4 +99,9 @@ function markersText(report: WireReport, manifest: boolean): string {
   }
   if (manifest) return "the recorder's, none in these steps";
   return report.modules.length > 0 ? "none; modules come from the trace itself" : "none";
+}
+
+/** What makes figures of a report wrong, or leaves them out. */
+export function severeWarnings(report: WireReport): WireWarning[] {
+  return report.trace.warnings.filter(({ severity }) => severity === "high");
 }

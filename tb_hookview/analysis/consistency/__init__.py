@@ -1,0 +1,1 @@
+"""Faults of a trace: where it contradicts itself, or lacks what the analysis builds on."""

@@ -1,0 +1,145 @@
+"""What speaks against the trace, in words: the faults that its reading and its analysis found.
+
+One of high severity makes figures of the report wrong or leaves them out; it heads the summary.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.analysis.outside_phases import outside_phases
+from tb_hookview.arrays.units import to_us
+from tb_hookview.formats import format_us
+from tb_hookview.schema.trace import WarningSeverity
+
+
+class Words(NamedTuple):
+    """How a fault is put; `{time}` and `{share}` are its own."""
+
+    message: str
+    high_from: float = 0.0
+    """Share from which on it is of high severity; without a share, 0 for always, 1 for never."""
+
+
+HIGH_NOTICES = frozenset(
+    {"cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration"}
+)
+"""Codes of the reader (`docs/reliability.md`) of high severity: rows or times are missing."""
+
+NEVER = 1.0
+WORDS: dict[str, Words] = {
+    "clock-jump": Words(
+        "times at which nothing happened for an hour or more: a clock that jumped, or recordings "
+        "put together; lengths across them mean nothing"
+    ),
+    "before-launch": Words(
+        "device events that begin before the call that launched them, by up to {time}: the clocks "
+        "of host and device differ; idle time and its causes are wrong by as much"
+    ),
+    "after-sync": Words(
+        "syncs that return before the work ends that they waited for, by up to {time}: the clocks "
+        "of host and device differ; idle time and its causes are wrong by as much"
+    ),
+    "impossible-length": Words(
+        "device events of up to {time}, longer than the rest of the trace: no device time, share "
+        "or idle time that they are in is right"
+    ),
+    "overlap": Words(
+        "device events that run while another one of their stream does, {share} of device time: "
+        "sums of device time count it twice"
+    ),
+    "no-device-events": Words(
+        "launches, and no device event: the profiler recorded no device; there is no device time, "
+        "idle time or cause of it"
+    ),
+    "lost-at-start": Words(
+        "launches at the start whose device events are missing: the profiler lost the first ones; "
+        "idle time there is not real, and first steps have too little device time"
+    ),
+    "lost-in-between": Words(
+        "launches in the middle whose device events are missing, {share} of all: the profiler lost "
+        "them; device time is too low, and idle time there is not real"
+    ),
+    "no-launch": Words(
+        "device events whose launch is not in the trace (queued before it began, or not recorded), "
+        "{share} of device time; in no phase and no module",
+        high_from=0.1,
+    ),
+    "gradient-sums": Words(
+        "device events ({time}) launched by the autograd engine between its nodes, to sum "
+        "gradients; in no phase",
+        NEVER,
+    ),
+    "no-forward": Words(
+        "device events launched in no known phase: no call of a module shows the forward, and no "
+        "sequence number or name all of it; its device time is unknown"
+    ),
+    "repeated-correlation": Words(
+        "kernels, copies and sets whose correlation id several calls have, attributed to the last "
+        "of these before them",
+        NEVER,
+    ),
+    "external-id": Words(
+        "calls whose External id names another operator than the one around them in time", NEVER
+    ),
+    "shared-number": Words(
+        "autograd nodes with the sequence number of another node of their thread, {share} of all: "
+        "modules found by number may be wrong",
+        high_from=0.01,
+    ),
+    "silent-collective": Words(
+        "collective calls without sizes or ranks, as torch wrote them until 2023: their bandwidth "
+        "is unknown",
+        NEVER,
+    ),
+    "unknown-record": Words(
+        "waits for a CUDA event whose recording is not in the trace: what they waited for is "
+        "unknown",
+        NEVER,
+    ),
+    "later-record": Words(
+        "waits for a CUDA event that was recorded only after them, by its correlation id", NEVER
+    ),
+    "mark-without-module": Words("marks of modules that are not in the tree", NEVER),
+    "mark-without-pair": Words("marks before or after a backward without their counterpart", NEVER),
+    "later-mark": Words("marks of a later version than this analyzer knows", NEVER),
+    "unknown-mark": Words("marks of a kind that this analyzer does not know", NEVER),
+    "later-manifest": Words("manifest of a later version than this analyzer knows", NEVER),
+}
+"""By code, in the order of `find_faults`."""
+
+
+def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
+    """Rows of high severity first."""
+    found = sorted(_all(analysis), key=lambda row: row[3] != "high")
+    seen: Counter[str] = Counter()
+    rows = []
+    for code, message, count, severity in found:
+        seen[code] += 1
+        number = code if seen[code] == 1 else f"{code}#{seen[code]}"
+        rows.append(schema.TraceWarning(number, code, message, count, severity))
+    return rows
+
+
+def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
+    for code, message, count in analysis.trace.notices:
+        yield code, message, count, "high" if code in HIGH_NOTICES else "low"
+    for fault in (*analysis.faults, *outside_phases(analysis)):
+        yield fault.code, _message(fault), fault.count, _severity(fault)
+    if not analysis.trace.event_count:
+        yield "empty", "the trace holds no events", 0, "high"
+
+
+def _severity(fault: Fault) -> WarningSeverity:
+    share = 0.0 if fault.share is None else fault.share
+    return "high" if share >= WORDS[fault.code].high_from else "low"
+
+
+def _message(fault: Fault) -> str:
+    time = "" if fault.time is None else format_us(to_us(fault.time))
+    return WORDS[fault.code].message.format(time=time, share=f"{100 * (fault.share or 0.0):.3g} %")

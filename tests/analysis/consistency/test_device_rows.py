@@ -1,0 +1,128 @@
+"""Pictures of device rows that cannot be, and of launches that lost theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shared_traces
+from support.faults import faults, on_device
+
+from tb_hookview.analysis.analysis import analyze_trace
+from tb_hookview.loading import load
+from tb_hookview.trace import EventCategory, read_trace
+
+MINUTE = 60_000_000
+
+
+@pytest.mark.parametrize(
+    ("length", "last", "expected"),
+    [
+        (MINUTE + 1, 40, MINUTE * 1000 + 1000),
+        (MINUTE - 1, 40, None),
+        (MINUTE + 1, 2 * MINUTE, None),
+    ],
+)
+def test_an_event_of_a_minute_longer_than_all_else(
+    tmp_path: Path, length: int, last: int, expected: int | None
+) -> None:
+    picture = "main ops [aten::mm   ]"
+    rows = on_device("long", 2, length), on_device("k", last, 5, stream=9)
+    found = faults(tmp_path, picture, *rows).get("impossible-length")
+    assert (found and found.time) == expected
+
+
+def test_events_of_one_stream_at_once(tmp_path: Path) -> None:
+    rows = [on_device("a", 0, 100), on_device("b", 60, 100), on_device("c", 170, 10)]
+    found = faults(tmp_path, "main ops [aten::mm   ]", *rows)["overlap"]
+    assert (found.count, found.time) == (1, 40_000)
+    assert found.share == pytest.approx(40 / 210)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [on_device("a", 0, 100), on_device("b", 60, 100, stream=9)],
+        [on_device("a", 0, 100), on_device("b", 60, 100, device=1)],
+        [on_device("a", 0, 200), on_device("b", 199, 200)],
+        [on_device("a", 0, 1000), on_device("b", 998, 1000)],
+        [on_device("a", 0, 100, **{"graph id": 3}), on_device("b", 60, 100, **{"graph id": 3})],
+    ],
+    ids=["two streams", "two devices", "rounding", "below one in a hundred", "a graph"],
+)
+def test_events_that_may_be_at_once(tmp_path: Path, rows: list[dict[str, object]]) -> None:
+    assert "overlap" not in faults(tmp_path, "main ops [aten::mm   ]", *rows)
+
+
+def test_launches_before_the_first_device_event(tmp_path: Path) -> None:
+    picture = """
+        main calls  [launch corr=1][launch corr=2][launch corr=3][launch corr=4]
+        gpu  kernel                                      [k corr=3][k corr=4]
+        """
+    found = faults(tmp_path, picture)
+    assert found["lost-at-start"].count == 2
+    assert "lost-in-between" not in found
+
+
+def test_launches_between_those_with_device_events(tmp_path: Path) -> None:
+    picture = """
+        main calls  [launch corr=1][launch corr=2][launch corr=3][launch corr=4]
+        gpu  kernel            [k corr=1]                [k corr=3]
+        """
+    found = faults(tmp_path, picture)
+    assert (found["lost-in-between"].count, found["lost-in-between"].share) == (1, 0.25)
+    assert "lost-at-start" not in found
+
+
+def test_launches_into_a_graph_that_is_captured(tmp_path: Path) -> None:
+    picture = """
+        main calls  [begin][launch corr=1][end][launch corr=2][begin][launch corr=3][end][graph corr=4]
+        gpu  kernel                                    [k corr=2]                          [k corr=4]
+        """
+    found = faults(tmp_path, picture)
+    assert not {"lost-at-start", "lost-in-between", "no-device-events"} & set(found)
+
+
+def test_calls_other_than_launches_have_no_device_event(tmp_path: Path) -> None:
+    picture = """
+        main calls  [cudaEventQuery corr=1][launch corr=2][cudaMalloc corr=3][launch corr=4]
+        gpu  kernel                                   [k corr=2]                   [k corr=4]
+        """
+    assert faults(tmp_path, picture) == {}
+
+
+def test_a_device_that_was_not_recorded(tmp_path: Path) -> None:
+    found = faults(tmp_path, "main calls  [launch corr=1][launch corr=2]")
+    assert found["no-device-events"].count == 2
+
+
+def test_a_trace_of_the_host_alone_has_no_fault(tmp_path: Path) -> None:
+    assert faults(tmp_path, "main ops [aten::mm   ]") == {}
+
+
+def test_device_time_whose_launch_is_unknown(tmp_path: Path) -> None:
+    picture = """
+        main calls  [launch corr=5]
+        gpu  kernel [k corr=1    ] [k corr=5                   ]
+        """
+    found = faults(tmp_path, picture)["no-launch"]
+    assert (found.count, found.share) == (1, 14 / 43)
+
+
+@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+def test_device_rows_of_real_traces(path: Path) -> None:
+    codes = {fault.code for fault in load(path).faults}
+    assert codes.isdisjoint({"impossible-length", "overlap", "lost-at-start", "lost-in-between"})
+    # 77 calls of `cudaLaunchKernel`, and ranges of CUPTI's range profiler instead of kernels.
+    assert ("no-device-events" in codes) == path.name.startswith("hta_a100_cupti_ranges")
+
+
+def test_a_real_trace_without_its_first_device_events() -> None:
+    """The first 100 kernels of the trace taken out: their launches are the first 100."""
+    trace = read_trace(shared_traces.shared_trace("tracelens_mi210_gpu_only"))
+    kernels = np.flatnonzero(trace.events.kind == EventCategory.KERNEL)
+    first = kernels[np.argsort(trace.events.start[kernels], kind="stable")][:100]
+    trace.events.kind[first] = EventCategory.OTHER
+    found = {fault.code: fault.count for fault in analyze_trace(trace).faults}
+    assert found == {"lost-at-start": 100}

@@ -1,0 +1,101 @@
+"""What a report says against its trace: in words, with a severity, the severe first."""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+import grid
+import pytest
+import shared_traces
+from support.faults import NAMES
+
+from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
+from tb_hookview.report.tables.warnings import HIGH_NOTICES, NEVER, WORDS, warning_rows
+from tb_hookview.schema import TraceWarning
+from tb_hookview.trace.source.damage import MESSAGES
+
+HIGH = {
+    "hta_a100_cuda_graphs_rank0": "13.2 %",
+    "hta_compare_base": "99.5 %",
+    "hta_compare_test": "99.8 %",
+    "hta_mtia_inference": "26 %",
+    "tracelens_h100_qwen": "30.1 %",
+    "tracelens_mi300_resnet_checkpointing": "31.8 %",
+}
+"""Traces of which a tenth or more of device time has no launch; HTA's two are cut to a few rows."""
+
+
+def warnings(folder: Path, picture: str) -> list[TraceWarning]:
+    path = grid.write(folder / "t.json", grid.events(picture, NAMES))
+    return build_report(load(path)).data.trace.warnings
+
+
+def test_a_severe_one_comes_first_and_says_how_much(tmp_path: Path) -> None:
+    picture = """
+        main ops    [aten::mm ext=1    ]
+        main calls      [launch corr=1 ext=2] [launch corr=2]
+        main ops                          [aten::relu ext=2   ]
+        gpu  kernel [k corr=1  ]                    [k corr=2            ]
+        """
+    low, high = sorted(warnings(tmp_path, picture), key=lambda row: row.severity, reverse=True)
+    assert (low.code, low.count, low.severity) == ("external-id", 1, "low")
+    assert (high.code, high.count, high.severity) == ("before-launch", 1, "high")
+    assert "by up to 4.00 us" in high.message
+    assert warnings(tmp_path, picture) == [high, low]
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.09, "low"), (0.1, "high"), (1.0, "high")])
+def test_unknown_launches_are_severe_from_a_tenth_of_device_time(
+    tmp_path: Path, share: float, severity: str
+) -> None:
+    unknown = round(1000 * share)
+    path = tmp_path / "t.json"
+    rows = [("k", 0, unknown, 9), ("k", unknown, 1000 - unknown, 1)]
+    launch = grid.events("main calls [launch corr=1]", NAMES)
+    kernels = [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1100 + start}
+        | {"dur": length, "args": {"correlation": correlation, "device": 0}}
+        for name, start, length, correlation in rows
+        if length
+    ]
+    (row,) = build_report(load(grid.write(path, launch + kernels))).data.trace.warnings
+    assert (row.code, row.severity) == ("no-launch", severity)
+    assert f"{100 * share:.3g} % of device time" in row.message
+
+
+def test_every_word_has_the_numbers_it_asks_for() -> None:
+    for code, words in WORDS.items():
+        asked = {name for _, name, _, _ in string.Formatter().parse(words.message) if name}
+        assert asked <= set(Fault.__struct_fields__), code
+
+
+def test_severe_notices_are_notices() -> None:
+    assert HIGH_NOTICES - {"no-timestamp", "negative-duration"} <= set(MESSAGES)
+
+
+@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+def test_severe_ones_of_real_traces(path: Path) -> None:
+    severe = [row for row in warning_rows(load(path)) if row.severity == "high"]
+    if path.name.startswith("hta_a100_cupti_ranges"):
+        assert [row.code for row in severe] == ["no-device-events"]
+        return
+    share = next((share for name, share in HIGH.items() if path.name.startswith(name)), None)
+    assert [row.code for row in severe] == (["no-launch"] if share else [])
+    assert all(f", {share} of device time" in row.message for row in severe)
+
+
+def test_every_code_and_its_severity_is_documented() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "reliability.md").read_text()
+    section = text.partition("## Whether a trace can be believed")[2].partition("\n## ")[0]
+    rows = [row.split(" | ") for row in section.splitlines() if row.startswith("| `")]
+    severity = {code: row[2] for row in rows for code in re.findall(r"`([\w-]+)`", row[0])}
+    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty"}
+    for code, words in WORDS.items():
+        share = words.high_from
+        expected = "high" if share == 0 else "low" if share == NEVER else f"high from {share:.0%}"
+        assert severity[code].replace(" %", "%").startswith(expected), code
+    assert {severity[code] for code in HIGH_NOTICES} == {"high"}
