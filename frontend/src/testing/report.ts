@@ -171,6 +171,7 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
       by_evidence: { sequence_number: 9 },
       measure: "device",
       by_evidence_host: {},
+      by_origin: { recorder: 9 },
       communication_device_us: null,
       unattributed_communication_us: null,
       unattributed_by_reason: { graph_launch: 1 },
