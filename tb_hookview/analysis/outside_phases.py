@@ -31,7 +31,7 @@ def outside_phases(analysis: Analysis) -> Iterator[Notice]:
         time = float(analysis.device_events.duration[sums].sum()) / 1e6
         yield Notice("gradient-sums", _BETWEEN_NODES.format(time), int(sums.sum()))
     unknown = analysis.without_phase & ~sums
-    if unknown.any():
+    if analysis.launches_known and unknown.any():
         yield Notice("no-forward", _FORWARD, int(unknown.sum()))
 
 
