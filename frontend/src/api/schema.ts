@@ -172,6 +172,8 @@ export interface Coverage {
   by_evidence_host: Record<string, number>;
   /** The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all. */
   unattributed_by_reason: Record<string, number>;
+  /** Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the manifest), `lightning`, `python_stack` (the stack's own label, `Linear_3`), `annotation` (no module at all: a range that somebody put around the forward). */
+  by_origin: Record<string, number>;
   /** The part of `backward_device_us` that is communication. */
   communication_device_us: number | null;
   /** The part of `unattributed_us` that is communication. */

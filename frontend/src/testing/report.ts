@@ -184,6 +184,7 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
       by_evidence: { sequence_number: 9 },
       measure: "device",
       by_evidence_host: {},
+      by_origin: { recorder: 9 },
       communication_device_us: null,
       unattributed_communication_us: null,
       unattributed_by_reason: { graph_launch: 1 },

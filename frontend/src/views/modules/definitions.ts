@@ -42,7 +42,7 @@ export const FIGURE_DEFINITIONS = {
   ),
   attributed: define(
     "attributed",
-    "Share of the backward time that is known to belong to a module.",
+    "Share of the backward time that is known to belong to a module; an annotation is none.",
     "fraction",
   ),
 } as const;

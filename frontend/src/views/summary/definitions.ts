@@ -21,7 +21,7 @@ export const SUMMARY_DEFINITIONS = {
   ),
   attributed: define(
     "backward attributed",
-    "Share of the backward time that is known to belong to a module.",
+    "Share of the backward time that is known to belong to a module; an annotation is none.",
     "fraction",
   ),
 } as const;
