@@ -155,6 +155,8 @@ LIGHT = {"__init__.py", "plugin.py", "cli"}
 """Imported before it is known what is asked for: they import what they need as they need it."""
 OPTIONAL = {"pandas", "polars", "pyarrow"}
 LAZY = {
+    # It takes long to import, and few have something to log.
+    "cache/log.py": {"logging"},
     # It imports bz2 and lzma by way of shutil, and only who writes an entry needs it.
     "cache/entries.py": {"tempfile"},
     # It imports fractions and random, and only traces of four steps or more need it.
@@ -164,9 +166,15 @@ LAZY = {
     "cache/location.py": {"platformdirs"},
     # A cached report is loaded without numpy, rules and reader.
     "loading/loader.py": {"tb_hookview.loading.analyzer", "tb_hookview.workers.pool"},
+    # Who only writes a report as JSON needs none of its tables.
+    "report/result.py": {"tb_hookview.tables.catalogue", "tb_hookview.tables.notebook"},
     # The tables of a cached report are made without numpy, until one at event level is asked for.
     "tables/outlets/arrow.py": {"tb_hookview.tables.model.values"},
     "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.values"},
+    # It imports logging; whoever made the processes that are waited for has imported it.
+    "trace/reader.py": {"concurrent.futures"},
+    # It imports bz2 and lzma, and few traces are in a zip file.
+    "trace/source/inflate.py": {"tb_hookview.trace.source.zipped"},
 }
 """Modules imported in functions, by file."""
 

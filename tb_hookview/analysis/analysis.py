@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -12,6 +12,7 @@ from tb_hookview.analysis.consistency.checks import find_faults
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.device.events import DeviceEvents, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
+from tb_hookview.analysis.host.equal_extent import rank_equals
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
@@ -19,6 +20,7 @@ from tb_hookview.analysis.host.runtime_calls import call_rows
 from tb_hookview.analysis.idle.causes import find_gaps
 from tb_hookview.analysis.idle.full_queue import launches_onto_full_queue
 from tb_hookview.analysis.idle.gaps import Gaps
+from tb_hookview.analysis.idle.kernel_loading import KernelLoads, find_kernel_loads
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
@@ -29,12 +31,28 @@ from tb_hookview.analysis.modules.attribution import (
 from tb_hookview.analysis.modules.sources import module_sources
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
 from tb_hookview.analysis.phases import Phases, find_phases
-from tb_hookview.analysis.steps import Steps, StepTimes, find_steps, step_times
+from tb_hookview.analysis.steps import (
+    StepDeviceEvents,
+    Steps,
+    StepTimes,
+    find_steps,
+    step_device_events,
+    step_times,
+)
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals, nesting
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import EventRow, Int, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    EventRow,
+    Int,
+    Nanoseconds,
+    NodeIndex,
+    StepIndex,
+    TreeRow,
+)
+from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
 
 
@@ -60,6 +78,8 @@ class Analysis(Struct, frozen=True, dict=True):
     """`Call` of each row of the call tree: what it may do to the host."""
     gaps: Gaps
     """Idle time of the devices, attributed to its causes."""
+    kernel_loads: KernelLoads
+    """Calls in which the host loaded the code of kernels."""
     blocked_launches: TreeRow
     """The launches that waited for room in a device's full queue."""
     launches_known: bool
@@ -89,6 +109,12 @@ class Analysis(Struct, frozen=True, dict=True):
         return np.where(forward_op >= 0, forward_op, row)
 
     @cached_property
+    def without_phase(self) -> Bool:
+        """Device events that may be the forward's, where the trace does not show it, shape (d,)."""
+        launched = lookup(self.phases.row, self.device_events.launch) == Phase.OTHER
+        return np.asarray(launched & (not self.phases.forward_known))
+
+    @cached_property
     def step_times(self) -> StepTimes:
         """Times of every step."""
         rows = self.blocked_launches
@@ -98,11 +124,49 @@ class Analysis(Struct, frozen=True, dict=True):
         )
 
     @cached_property
+    def step_device_events(self) -> StepDeviceEvents:
+        """Device events of every step."""
+        return step_device_events(
+            self.steps, self.device_events, self.device_event_step, self.launched_before
+        )
+
+    @cached_property
     def sync_idle(self) -> Nanoseconds | None:
         """Device idle time that each sync caused; None without a known launch."""
         if not (self.device_events.launch >= 0).any():
             return None
         return self.gaps.by_sync(len(self.syncs))
+
+    @cached_property
+    def launched_before(self) -> Bool:
+        """Device events that were launched before the trace began, shape (d,).
+
+        Their launch is not in the trace, and no event before them on their stream has one there;
+        or they began before the first launch of all. A stream runs its events in order.
+        """
+        events = self.device_events
+        known = events.launch >= 0
+        if not known.any():
+            return np.zeros(len(events), bool)
+        first = np.full(
+            len(self.trace.threads), lookup(self.call_tree.start, events.launch)[known].min()
+        )
+        seen = unique(events.stream[known])
+        first[seen] = np.iinfo(np.int64).max
+        np.minimum.at(first, events.stream[known], events.start[known])
+        return np.asarray(~known & (events.start < first[events.stream]))
+
+    @cached_property
+    def device_event_step(self) -> StepIndex:
+        """Step to which each device event belongs, -1 for none, shape (d,).
+
+        The one in which it was launched; of an event without a launch the one in which it began,
+        unless it was launched before the trace began.
+        """
+        events = self.device_events
+        launched = lookup(self.call_tree.start, events.launch)
+        step = self.steps.at(np.where(events.launch >= 0, launched, events.start))
+        return np.where(self.launched_before, -1, step)
 
     @cached_property
     def operators(self) -> OperatorRows:
@@ -128,6 +192,8 @@ def analyze_trace(trace: Trace) -> Analysis:
     syncs = find_syncs(host, device_events, calls)
     kinds = device_event_kinds(host, device_events)
     timing = LaunchTiming(host, device_events, syncs, calls, kinds.kind == COMMUNICATION)
+    blocked_launches = launches_onto_full_queue(timing)
+    loads = find_kernel_loads(timing, blocked_launches)
     bounds = _bounds(trace)
     phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)
     launches_known = _launches_known(host, module_calls, device_events)
@@ -149,8 +215,9 @@ def analyze_trace(trace: Trace) -> Analysis:
         ),
         syncs=syncs,
         calls=calls,
-        gaps=find_gaps(timing, bounds),
-        blocked_launches=launches_onto_full_queue(timing),
+        gaps=find_gaps(timing, loads, bounds),
+        kernel_loads=loads,
+        blocked_launches=blocked_launches,
         launches_known=launches_known,
         faults=find_faults(host, nodes, modules, device_events, calls, bounds),
     )
@@ -165,7 +232,8 @@ def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: De
 
 def _call_tree(trace: Trace, rows: EventRow) -> CallTree:
     events = trace.events
-    return nesting.build(rows, events.thread[rows], events.start[rows], events.duration[rows])
+    extent = events.thread[rows], events.start[rows], events.duration[rows]
+    return nesting.build(rows, *extent, rank=partial(rank_equals, trace))
 
 
 def _nested_rows(trace: Trace, role: Int) -> EventRow:

@@ -18,7 +18,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, NodeIndex
 from tb_hookview.schema.terms import Phase
 
 
@@ -32,6 +32,18 @@ class BackwardSpans(Struct, frozen=True):
     """Depth of the module in the tree, 0 for a root."""
     first: Int
     """Index of the first row of each span."""
+
+
+def spans_of_nodes(
+    analysis: Analysis, nodes: NodeIndex, levels: int | None = None
+) -> BackwardSpans:
+    """Spans of modules over the nodes of a thread, in their order; `levels` as below."""
+    rows = analysis.nodes.row[nodes]
+    start, end = analysis.call_tree.start[rows], analysis.call_tree.end[rows]
+    before = np.minimum(np.concatenate([start[:1], end[:-1]]), start)
+    breaks = other_pass_between(analysis, before, start)
+    owner = analysis.attribution.node_module[nodes]
+    return find_backward_spans(analysis.modules, owner, start, end, breaks, levels)
 
 
 def find_backward_spans(

@@ -9,7 +9,8 @@ A host row is in the phase of the first of these that holds:
 5. inside a module's call, or an operator that is or holds the forward operator of a node: forward
 
 The rest is other. A sequence number is no sign of the forward: it is the number the *next* node
-will get, and `loss.item()` has one too.
+will get, and `loss.item()` has one too. Where no row has one, names decide
+(`autograd/forward_by_name.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.autograd.forward_by_name import forward_by_name
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
@@ -50,6 +52,8 @@ class Phases(Struct, frozen=True):
 
     The sets are disjoint: a moment belongs to the first phase that any thread is in.
     """
+    forward_known: bool
+    """Whether the trace shows the whole forward; where it does not, that is in OTHER."""
 
 
 def find_phases(
@@ -64,8 +68,7 @@ def find_phases(
         forward_ops: forward operators of the nodes, -1 for none.
     """
     updating = isin(host.role, [int(role) for role in _UPDATING])
-    forward = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
-    forward |= _operators_up_from(host, forward_ops)
+    forward, known = _forward(host, row_node, module_calls, forward_ops)
     closure = forward & (host.call_tree.nearest_above(updating) >= 0)
     tests = (row_node >= 0, closure, updating, host.role == Role.DATA, forward)
     reason = np.full(len(host), len(tests), np.int64)
@@ -77,7 +80,19 @@ def find_phases(
         phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
-    return Phases(np.array(REASONS)[reason], reason, tuple(times[: Phase.OTHER]))
+    return Phases(np.array(REASONS)[reason], reason, tuple(times[: Phase.OTHER]), known)
+
+
+def _forward(
+    host: HostRows, row_node: NodeIndex, module_calls: ModuleCalls, forward_ops: TreeRow
+) -> tuple[Bool, bool]:
+    """Rows of the forward, and whether it is known."""
+    forward = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
+    forward |= _operators_up_from(host, forward_ops)
+    if forward.any() or (host.sequence >= 0).any():
+        return forward, bool(forward.any())
+    forward, unknown = forward_by_name(host, row_node)
+    return forward, bool(forward.any()) and not unknown
 
 
 def _union(first: TimeSet, second: TimeSet) -> TimeSet:

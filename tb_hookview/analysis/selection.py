@@ -10,26 +10,33 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Nanoseconds
+from tb_hookview.arrays.types import Bool, Nanoseconds, StepIndex
 from tb_hookview.errors import NotFoundError
+from tb_hookview.schema import COUNTED
 
 
 class Selection(Struct, frozen=True, dict=True):
     """Masks over the rows of an analysis.
 
-    A device event is in the step of its launch.
+    A device event is in the step of its launch. One that was launched before the trace began is in
+    no step.
     """
 
     analysis: Analysis
     chosen: tuple[int, ...] | None
     """Indices of steps; None for the whole trace, including what is outside all steps."""
+    by_name: bool = False
+    """Whether the user named the steps."""
 
     def times(self, time: Nanoseconds) -> Bool:
         """Whether each moment is in the selection."""
         if self.chosen is None:
             return np.ones(len(time), bool)
-        return isin(self.analysis.steps.at(time), self.chosen)
+        return self.within(self.analysis.steps.at(time))
+
+    def within(self, step: StepIndex) -> Bool:
+        """Whether each of some steps, -1 for none, is in the selection."""
+        return np.ones(len(step), bool) if self.chosen is None else isin(step, self.chosen)
 
     @cached_property
     def rows(self) -> Bool:
@@ -43,10 +50,8 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def device_events(self) -> Bool:
-        """Device events, by the start of their launch (by their own where it is unknown)."""
-        device_events, call_tree = self.analysis.device_events, self.analysis.call_tree
-        launched = lookup(call_tree.start, device_events.launch)
-        return self.times(np.where(device_events.launch >= 0, launched, device_events.start))
+        """Device events, by `Analysis.device_event_step`."""
+        return self.within(self.analysis.device_event_step)
 
     @cached_property
     def syncs(self) -> Bool:
@@ -65,19 +70,33 @@ class Selection(Struct, frozen=True, dict=True):
             return self.chosen
         return tuple(np.flatnonzero(self.analysis.steps.counted).tolist())
 
+    @cached_property
+    def averaged(self) -> Selection:
+        """The steps over which means are taken: those that count, or all where none does.
+
+        A trace without marks of steps is one step, with nothing outside it.
+        """
+        if self.chosen is not None or not self.analysis.steps.marked:
+            return self
+        return Selection(self.analysis, self.counted or self.steps)
+
 
 def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:
     """Choose steps by name; a bare number stands for `ProfilerStep#number`.
+
+    The one name `COUNTED` stands for the steps over which means are taken.
 
     Raises:
         NotFoundError: the trace has no step of that name.
     """
     if not steps:
         return Selection(analysis, None)
+    if list(steps) == [COUNTED]:
+        return Selection(analysis, None).averaged
     names = analysis.steps.name
     wanted = [f"ProfilerStep#{step}" if step.isdecimal() else step for step in steps]
     for step in wanted:
         if step not in names:
             known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise NotFoundError(f"{analysis.trace.path}: no step {step!r}; there are {known}")
-    return Selection(analysis, tuple(i for i, name in enumerate(names) if name in wanted))
+    return Selection(analysis, tuple(i for i, name in enumerate(names) if name in wanted), True)

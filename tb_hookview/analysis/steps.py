@@ -40,6 +40,13 @@ class Steps(Struct, frozen=True):
     The first one warms up. What follows the last step of a loop is often recorded as a further
     step, in which nothing is launched. A lone step counts if the host launched in it.
     """
+    warm_up: int = -1
+    """The first step in which the host launched, where it launched in others too; -1 for none."""
+
+    @property
+    def marked(self) -> bool:
+        """Whether the trace marks steps; else its one step is the whole trace."""
+        return bool((self.thread >= 0).any())
 
     def at(self, time: Nanoseconds) -> StepIndex:
         """Step in which each moment lies, -1 outside all."""
@@ -60,14 +67,14 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
         window = np.array([bounds], np.int64)
-        return Steps(("whole trace",), window, np.array([-1]), _counted(window, launched))
+        return Steps(("whole trace",), window, np.array([-1]), *_counted(window, launched))
     start = events.start[rows]
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
     window = np.stack([start, end], axis=1)
     names = tuple(trace.strings[name] for name in events.name[rows])
     thread = events.thread[rows].astype(np.int64)
-    return Steps(names, window, thread, _counted(window, launched))
+    return Steps(names, window, thread, *_counted(window, launched))
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:
@@ -76,12 +83,14 @@ def _at(window: Intervals, time: Nanoseconds) -> StepIndex:
     return np.where(inside, place, -1)
 
 
-def _counted(window: Intervals, launched: Nanoseconds) -> Bool:
+def _counted(window: Intervals, launched: Nanoseconds) -> tuple[Bool, int]:
+    """`Steps.counted` and `Steps.warm_up`."""
     used = unique(_at(window, launched))
     used = used[used >= 0]
+    several = len(used) > 1
     counted = np.zeros(len(window), bool)
-    counted[used[1:] if len(used) > 1 else used] = True
-    return counted
+    counted[used[1:] if several else used] = True
+    return counted, int(used[0]) if several else -1
 
 
 class StepTimes(Struct, frozen=True):
@@ -94,7 +103,7 @@ class StepTimes(Struct, frozen=True):
     phase: tuple[Nanoseconds, ...]
     """Host time by `Phase`; they add up to the duration."""
     sync_blocked: Nanoseconds
-    """Any host thread was in a sync."""
+    """Any host thread was in a sync that is not the profiler's own."""
     device_busy: Nanoseconds | None
     device_idle: Nanoseconds | None
     idle: dict[Cause, Nanoseconds] | None
@@ -103,6 +112,39 @@ class StepTimes(Struct, frozen=True):
     """The host was in the backward pass and a device did nothing."""
     queue_full: Nanoseconds | None
     """A launch waited for room in a full queue; None without a known launch."""
+
+
+class StepDeviceEvents(Struct, frozen=True):
+    """Device events of the steps; arrays of shape (s,), times in nanoseconds."""
+
+    time: Nanoseconds
+    """Durations of those of each step, summed."""
+    before: Int
+    """Number that began in each step, and were launched before the trace began."""
+    before_time: Nanoseconds
+    """Their durations, summed."""
+
+
+def step_device_events(
+    steps: Steps, device_events: DeviceEvents, step: StepIndex, launched_before: Bool
+) -> StepDeviceEvents:
+    """Sum the device events of each step.
+
+    Args:
+        steps: the steps.
+        device_events: all device events.
+        step: the step of each, -1 for none.
+        launched_before: which of them were launched before the trace began.
+    """
+    began = np.where(launched_before, steps.at(device_events.start), -1)
+
+    def summed(of: StepIndex) -> Nanoseconds:
+        total = np.zeros(len(steps.name), np.int64)
+        np.add.at(total, of[of >= 0], device_events.duration[of >= 0])
+        return total
+
+    count = np.bincount(began[began >= 0], minlength=len(steps.name))
+    return StepDeviceEvents(summed(step), count, summed(began))
 
 
 def step_times(

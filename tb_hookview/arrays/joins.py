@@ -95,6 +95,11 @@ def median(values: Int) -> float:
     return (float(ordered[half]) + float(ordered[-1 - half])) / 2
 
 
+def lower_quartile(values: Int) -> int:
+    """Value at index (n - 1) // 4 of n values in ascending order, n above 0."""
+    return int(np.sort(values)[(len(values) - 1) // 4])
+
+
 def union(first: Int, second: Int) -> Int:
     """Each value of either column once, in ascending order."""
     return unique(np.concatenate([first, second]))

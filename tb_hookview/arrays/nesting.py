@@ -1,6 +1,7 @@
 """Nesting of host events, on every thread at once.
 
-The rows of all threads are put in one order, by thread, start, then longer first:
+The rows of all threads are put in one order, by thread, start, then longer first (rows of equal
+extent as the caller ranks them):
 
     thread 0   |------- a -------|  |- d -|        order    a  b  c  d
                |- b -|  |- c -|                    parent  -1  0  0 -1
@@ -16,6 +17,7 @@ coarsest resolution of traces (1 us) is rounding, and makes neighbours, not pare
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -79,7 +81,11 @@ class CallTree(Struct, frozen=True, dict=True):
 
 
 def build(
-    event: EventRow, thread: NDArray[Any], start: Nanoseconds, duration: Nanoseconds
+    event: EventRow,
+    thread: NDArray[Any],
+    start: Nanoseconds,
+    duration: Nanoseconds,
+    rank: Callable[[EventRow], Int] | None = None,
 ) -> CallTree:
     """Nest rows by thread and time.
 
@@ -87,9 +93,13 @@ def build(
         event: `CallTree.event` of each row, ascending. All are of shape (n,).
         thread: index of its thread.
         start, duration: times of each row.
+        rank: gives numbers to events; of rows of equal extent the lower one is around the other.
+            Without it, the earlier one is.
     """
     thread = thread.astype(np.int64)
     order = _in_order(thread, start, duration)
+    if rank is not None:
+        _rank_equals(order, event, (thread, start, duration), rank)
     thread, start, end = thread[order], start[order], (start + duration)[order]
     return CallTree(event[order], enclosing(thread, start, end), start, end, thread)
 
@@ -107,6 +117,24 @@ def _in_order(thread: ThreadIndex, start: Nanoseconds, duration: Nanoseconds) ->
         rows = order[place]
         order[place] = rows[np.lexsort((-duration[rows], start[rows], thread[rows]))]
     return order
+
+
+def _rank_equals(
+    order: Int,
+    event: EventRow,
+    extent: tuple[ThreadIndex, Nanoseconds, Nanoseconds],
+    rank: Callable[[EventRow], Int],
+) -> None:
+    """Put rows of equal thread, start and duration, adjacent in an order, by their rank."""
+    equal = np.ones(max(len(order) - 1, 0), bool)
+    for column in extent:
+        equal &= np.diff(column[order]) == 0
+    if not equal.any():
+        return
+    place = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    group = np.cumsum(~np.append(False, equal))[place]
+    rows = order[place]
+    order[place] = rows[np.lexsort((rank(event[rows]), group))]
 
 
 def enclosing(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds) -> TreeRow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import SupportsInt
+from typing import Any, SupportsInt
 
 from tb_hookview.arrays.types import Nanoseconds
 
@@ -12,7 +12,7 @@ def to_us(nanoseconds: SupportsInt) -> float:
     return int(nanoseconds) / 1000
 
 
-def microseconds(nanoseconds: Nanoseconds) -> list[float]:
-    """Times in nanoseconds as microseconds."""
-    times: list[float] = (nanoseconds / 1000).tolist()
+def microseconds(nanoseconds: Nanoseconds) -> list[Any]:
+    """Times in nanoseconds as microseconds, in lists as deep as the array."""
+    times: list[Any] = (nanoseconds / 1000).tolist()
     return times

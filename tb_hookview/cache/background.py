@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock, Thread
 
-_log = logging.getLogger(__name__)
+from tb_hookview.cache.log import log
+
 _one_at_a_time = Lock()
 
 
@@ -21,7 +21,7 @@ def later(job: Callable[[], object]) -> None:
             try:
                 job()
             except Exception as error:  # noqa: BLE001  # whatever it is, the answer was given
-                _log.debug("not cached: %s: %s", type(error).__name__, error)
+                log("not cached: %s: %s", type(error).__name__, error)
 
     with suppress(RuntimeError):  # no more threads can be had: the program is ending
         Thread(target=run, name="hookview-cache").start()

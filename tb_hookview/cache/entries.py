@@ -9,7 +9,6 @@ processes may use one folder without locks.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import re
 import struct
@@ -21,6 +20,7 @@ from typing import NamedTuple
 
 from isal import isal_zlib
 
+from tb_hookview.cache.log import log
 from tb_hookview.cache.program import program
 
 HEADER = struct.Struct("<8sQI20s24x")
@@ -31,7 +31,6 @@ ABANDONED_S = 3600.0
 
 _NAME = re.compile(r"[0-9a-f]{40}\.[a-z]+")
 _PARTIAL = re.compile(r"\.[0-9a-f]{40}\.[a-z]+\.\w+\.part")
-_log = logging.getLogger(__name__)
 
 
 class Usage(NamedTuple):
@@ -70,11 +69,11 @@ class Cache:
         except FileNotFoundError:
             return None
         except (OSError, MemoryError) as error:
-            _log.debug("cannot read %s: %s", path, error)
+            log("cannot read %s: %s", path, error)
             return None
         content = _content(whole, digest)
         if content is None:
-            _log.debug("%s is damaged; removing it", path)
+            log("%s is damaged; removing it", path)
             _remove(path)
             return None
         with suppress(OSError):  # of a folder that may only be read, nothing is dropped either
@@ -191,6 +190,6 @@ def _remove(path: Path) -> bool:
     try:
         path.unlink()
     except OSError as error:
-        _log.debug("cannot remove %s: %s", path, error)
+        log("cannot remove %s: %s", path, error)
         return False
     return True

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tb_hookview.cache.entries import Cache
 from tb_hookview.cache.fingerprint import fingerprint, fingerprint_now
+from tb_hookview.cache.log import log
 from tb_hookview.cache.state import File
 
-_log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One state of a file, and what is cached about it."""
 
     cache: Cache
@@ -35,7 +32,7 @@ class Source:
             OSError: it cannot be written.
         """
         if fingerprint_now(self.file) != self.fingerprint:
-            _log.debug("%s changed while it was read; not cached", self.file)
+            log("%s changed while it was read; not cached", self.file)
             return False
         return self.cache.put(kind, parts, self.fingerprint, *key)
 

@@ -10,8 +10,8 @@ from importlib import import_module
 
 import click
 
-from tb_hookview.cli.text import printable
 from tb_hookview.errors import HookviewError
+from tb_hookview.formats import printable
 from tb_hookview.version import __version__
 
 BAD_INPUT = 2

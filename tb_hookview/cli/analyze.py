@@ -39,7 +39,7 @@ def analyze(path: str, as_json: bool, worker: str | None, steps: tuple[str, ...]
         return
     from tb_hookview.cli.summary import summarize
 
-    output().print(summarize(report.data, rows=top))
+    output().print(summarize(report, rows=top))
 
 
 def read(path: str, *, worker: str | None = None, steps: tuple[str, ...] = ()) -> Report:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tb_hookview.cli.terminal import progress
-from tb_hookview.cli.text import plural, printable
 from tb_hookview.errors import HookviewError, UsageError
+from tb_hookview.formats import format_count, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cache import Cache
@@ -70,7 +70,7 @@ def fill(paths: tuple[str, ...], workers: int | None) -> None:
             added += outcome.added
     for problem in problems:
         click.echo(f"hookview: {printable(problem)}", err=True)
-    click.echo(f"{plural(len(found), 'trace')}, {added} read and cached")
+    click.echo(f"{format_count(len(found), 'trace')}, {added} read and cached")
     click.echo(f"the cache holds {_size(cached.usage().bytes)} of at most {_size(cached.limit)}")
     click.get_current_context().exit(BAD_INPUT if problems else 0)
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.analyze import read, step_option, worker_option
-from tb_hookview.cli.text import duration, printable
 from tb_hookview.errors import UsageError
+from tb_hookview.formats import format_us, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cli.checks import Outcome
     from tb_hookview.schema import Sync
 
 PLACES_SHOWN = 5
+HOLDS, VIOLATED = 0, 1
+_VERDICTS = (HOLDS, BAD_INPUT, VIOLATED)
+"""Exit codes of single limits; that of all is the last of them here."""
 
 
 class Limit(click.FloatRange):
@@ -86,10 +92,11 @@ def check(
     modules: tuple[tuple[str, float], ...],
     **limits: float | None,
 ) -> None:
-    """Exit 0 if the trace PATH is within all limits, 1 if not (saying where), 2 if unreadable.
+    """Exit 0 if the trace PATH is within all limits, 1 if it is outside of any (saying where).
 
-    Limits apply to the whole trace, or to the chosen steps together. The profiler's own sync as it
-    stops is not counted.
+    Exit 2 if it cannot be read, or if it is outside of none but lacks what a limit is about (a
+    backward pass, a device). Limits apply to the whole trace, or to the chosen steps together. The
+    profiler's own sync as it stops is not counted.
     """
     asked = {name: limit for name, limit in limits.items() if limit is not None}
     if not asked and not modules:
@@ -97,11 +104,20 @@ def check(
     report = read(path, worker=worker, steps=steps).data
     from tb_hookview.cli.checks import LIMITS, module_percent
 
-    outcomes = [LIMITS[name](report, limit) for name, limit in asked.items()]
-    outcomes += [module_percent(report, module, limit) for module, limit in modules]
-    for outcome in outcomes:
-        _say(outcome)
-    click.get_current_context().exit(0 if all(outcome.holds for outcome in outcomes) else 1)
+    tests = [partial(LIMITS[name], report, limit) for name, limit in asked.items()]
+    tests += [partial(module_percent, report, module, limit) for module, limit in modules]
+    click.get_current_context().exit(max(map(_tested, tests), key=_VERDICTS.index))
+
+
+def _tested(test: Callable[[], Outcome]) -> int:
+    """Check one limit and print what was found; the exit code it asks for."""
+    try:
+        outcome = test()
+    except UsageError as error:
+        click.echo(f"hookview: {printable(str(error))}", err=True)
+        return BAD_INPUT
+    _say(outcome)
+    return HOLDS if outcome.holds else VIOLATED
 
 
 def _say(outcome: Outcome) -> None:
@@ -123,4 +139,4 @@ def _place(sync: Sync) -> str:
     parts = [sync.operator or sync.api, sync.phase, module, *sync.stack[:1]]
     if sync.step:
         parts.insert(1, sync.step)
-    return f"{duration(sync.duration_us):>8}  " + printable(", ".join(parts))
+    return f"{format_us(sync.duration_us):>8}  " + printable(", ".join(parts))

@@ -24,20 +24,33 @@ class Outcome:
 
 
 def backward_syncs(report: ReportData, limit: float) -> Outcome:
-    """Count the syncs in the backward pass."""
-    counted = [sync for sync in own_syncs(report.syncs) if sync.phase == "backward"]
+    """Count the syncs in the backward pass.
+
+    Raises:
+        UsageError: the trace has no backward pass, no device events, or not their launches.
+    """
+    _need_backward(report)
+    counted = [sync for sync in _syncs(report) if sync.phase == "backward"]
     return _outcome("syncs in backward", len(counted), limit, "", counted)
 
 
 def syncs(report: ReportData, limit: float) -> Outcome:
-    """Count the syncs of all phases."""
-    counted = own_syncs(report.syncs)
+    """Count the syncs of all phases.
+
+    Raises:
+        UsageError: the trace has no device events, or not their launches.
+    """
+    counted = _syncs(report)
     return _outcome("syncs", len(counted), limit, "", counted)
 
 
 def sync_us(report: ReportData, limit: float) -> Outcome:
-    """Add up the time the host is blocked, in microseconds."""
-    counted = own_syncs(report.syncs)
+    """Add up the time the host is blocked, in microseconds.
+
+    Raises:
+        UsageError: the trace has no device events, or not their launches.
+    """
+    counted = _syncs(report)
     blocked = sum(sync.duration_us for sync in counted)
     return _outcome("host blocked in syncs", blocked, limit, " us", counted)
 
@@ -48,9 +61,8 @@ def unattributed_percent(report: ReportData, limit: float) -> Outcome:
     Raises:
         UsageError: the trace has no backward pass.
     """
+    _need_backward(report)
     whole, missing = _backward(report.coverage)
-    if not whole:
-        raise UsageError(f"{report.trace.path}: no backward pass, so no share of it to check")
     return _outcome("backward time not attributed", 100 * missing / whole, limit, " %", [])
 
 
@@ -74,9 +86,8 @@ def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
     Raises:
         UsageError: the trace has no backward pass, or no such module.
     """
+    _need_backward(report)
     whole, _ = _backward(report.coverage)
-    if not whole:
-        raise UsageError(f"{report.trace.path}: no backward pass, so no share of it to check")
     found = next((module for module in report.modules if module.path == path), None)
     if found is None:
         paths = [module.path for module in report.modules]
@@ -102,6 +113,20 @@ LIMITS: dict[str, Callable[[ReportData, float], Outcome]] = {
     "max_unattributed_percent": unattributed_percent,
     "max_idle_percent": idle_percent,
 }
+
+
+def _need_backward(report: ReportData) -> None:
+    if not any(_backward(report.coverage)):
+        raise UsageError(f"{report.trace.path}: no backward pass, so nothing of it to check")
+
+
+def _syncs(report: ReportData) -> list[Sync]:
+    """Syncs of the program's own; without any, the trace must be able to show one."""
+    launches_known = report.totals.queue_full_count is not None
+    if not report.syncs and not launches_known:
+        lacking = "launches" if report.trace.devices else "device events"
+        raise UsageError(f"{report.trace.path}: no {lacking}, so no sync with a device to check")
+    return own_syncs(report.syncs)
 
 
 def _backward(coverage: Coverage) -> tuple[float, float]:

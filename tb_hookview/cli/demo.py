@@ -37,7 +37,7 @@ def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
     from tb_hookview.cli.summary import summarize
     from tb_hookview.cli.terminal import output
 
-    output().print(summarize(read(str(trace)).data, rows=12))
+    output().print(summarize(read(str(trace)), rows=12))
     if not no_serve:
         _serve(logdir, port)
 

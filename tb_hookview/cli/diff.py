@@ -28,7 +28,7 @@ def diff(
     base: str, other: str, as_json: bool, worker: str | None, steps: tuple[str, ...], top: int
 ) -> None:
     """Compare the trace OTHER with the trace BASE, module by module, per step."""
-    reports = [read(path, worker=worker, steps=steps).data for path in (base, other)]
+    reports = [read(path, worker=worker, steps=steps).counted.data for path in (base, other)]
     from tb_hookview.comparison.compare import compare
 
     comparison = compare(*reports)
@@ -44,7 +44,7 @@ def _render(comparison: Comparison, rows: int) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from tb_hookview.cli.text import plural
+    from tb_hookview.formats import format_count
 
     differing = [module for module in comparison.modules if module.status != "same"]
     parts: list[RenderableType] = [_totals(comparison)]
@@ -53,16 +53,21 @@ def _render(comparison: Comparison, rows: int) -> RenderableType:
     else:
         parts.append(_modules(comparison.measure, differing[:rows]))
         if len(differing) > rows:
-            parts.append(Text(f"... and {plural(len(differing) - rows, 'module')} more", "dim"))
+            parts.append(
+                Text(f"... and {format_count(len(differing) - rows, 'module')} more", "dim")
+            )
     return Group(*parts)
 
 
 def _totals(comparison: Comparison) -> RenderableType:
     from tb_hookview.cli.summary import table
-    from tb_hookview.cli.text import change, duration, printable
+    from tb_hookview.formats import format_change, format_us, printable
 
     base, other = comparison.base, comparison.other
-    title = f"{printable(base.path)} -> {printable(other.path)} (per step)"
+    title = (
+        f"base:  {printable(base.path)} ({base.text})\n"
+        f"other: {printable(other.path)} ({other.text})\nA step"
+    )
     made = table(title, "", "base", "other", "change")
     measured = (
         ("step", comparison.step_us),
@@ -72,7 +77,7 @@ def _totals(comparison: Comparison) -> RenderableType:
         ("host blocked in syncs", comparison.sync_blocked_us),
     )
     for name, pair in measured:
-        made.add_row(name, duration(pair.base), duration(pair.other), change(pair.change))
+        made.add_row(name, format_us(pair.base), format_us(pair.other), format_change(pair.change))
     made.add_row(
         "syncs",
         *map(_number, (comparison.syncs.base, comparison.syncs.other)),
@@ -84,7 +89,7 @@ def _totals(comparison: Comparison) -> RenderableType:
 
 def _modules(measure: str, modules: list[ModuleChange]) -> RenderableType:
     from tb_hookview.cli.summary import module_name, table
-    from tb_hookview.cli.text import change, duration, printable
+    from tb_hookview.formats import format_change, format_us, printable
 
     title = f"\nModules by change (own {measure} time per step)"
     columns = ("module", "class", "", "backward", "change", "forward", "change", "syncs")
@@ -94,10 +99,10 @@ def _modules(measure: str, modules: list[ModuleChange]) -> RenderableType:
             module_name(module.path),
             printable(module.module_class),
             module.status,
-            duration(module.backward_us.other),
-            change(module.backward_us.change),
-            duration(module.forward_us.other),
-            change(module.forward_us.change),
+            format_us(module.backward_us.other),
+            format_change(module.backward_us.change),
+            format_us(module.forward_us.other),
+            format_change(module.forward_us.change),
             _signed(module.syncs),
         )
     return made

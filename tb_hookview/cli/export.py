@@ -8,7 +8,7 @@ import click
 
 from tb_hookview.cli.analyze import step_option, worker_option
 from tb_hookview.cli.terminal import progress
-from tb_hookview.cli.text import printable
+from tb_hookview.formats import printable
 
 
 @click.command(

@@ -18,8 +18,8 @@ from tb_hookview.cli.script import (
     run_module,
     run_script,
 )
-from tb_hookview.cli.text import printable
 from tb_hookview.errors import UsageError
+from tb_hookview.formats import printable
 
 if TYPE_CHECKING:
     from tb_hookview.recorder.auto_record import TrainingRecorder

@@ -13,7 +13,7 @@ PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
 def compare(base: ReportData, other: ReportData) -> Comparison:
-    """Join two reports; what changed most comes first in each table.
+    """Join two reports on steps that count (`Report.counted`); what changed most comes first.
 
     `compare(b, a)` is `compare(a, b)` with its sides exchanged; rows that changed equally may
     come in another order.
@@ -49,7 +49,8 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
 
 
 def _side(report: ReportData) -> Side:
-    return Side(report.trace.path, len(report.steps), [step.name for step in report.steps])
+    names, means = [step.name for step in report.steps], report.per_step
+    return Side(report.trace.path, len(names), names, of=means.of, text=means.text)
 
 
 def _blocked_us(report: ReportData) -> float:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import EventRow
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
-from tb_hookview.schema import KINDS, Phase
-from tb_hookview.tables.events.event_rows import EventRows
+from tb_hookview.tables.model.values import Arrays
+from tb_hookview.tables.outlets.files import listed
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.columns.trace import Thread
 from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
@@ -29,10 +27,10 @@ _LARGEST = 2**31 - 1
 """Of the numbers that an operating system gives processes and threads, as Perfetto holds them."""
 
 
-def write_threads(writer: PacketWriter, analysis: Analysis, rows: EventRows) -> None:
+def write_threads(writer: PacketWriter, analysis: Analysis, rows: Arrays) -> None:
     """Write every chosen row of the trace on its thread's or stream's track."""
     events, threads = analysis.trace.events, analysis.trace.threads
-    chosen = np.flatnonzero(rows.chosen)
+    chosen = rows.places
     start, duration, thread = (c[chosen] for c in (events.start, events.duration, events.thread))
     order = np.lexsort((-duration, start, thread))
     chosen, thread = chosen[order], thread[order]
@@ -115,52 +113,34 @@ def _flows(analysis: Analysis) -> dict[int, list[int]]:
     return flows
 
 
+_ARGUMENTS = (
+    *("correlation", "sequence", "forward_thread", "external_id", "device"),
+    *("module", "phase", "evidence", "no_module", "work_kind"),
+)
+"""Columns of the table `events` that are arguments of slices."""
+
+
 def _slices(
-    analysis: Analysis, rows: EventRows, mine: EventRow, flows: dict[int, list[int]]
+    analysis: Analysis, rows: Arrays, mine: EventRow, flows: dict[int, list[int]]
 ) -> Iterator[Slice]:
     """Slices of some rows, made a chunk at a time."""
-    events, texts = analysis.trace.events, analysis.trace.strings.texts
-    kinds = [kind.name.lower() for kind in EventCategory]
+    events = analysis.trace.events
     for first in range(0, len(mine), _CHUNK):
         chunk = mine[first : first + _CHUNK]
+        name, kind = (listed(rows.columns[column](chunk)) for column in ("name", "kind"))
         yield from map(
             Slice,
             events.start[chunk].tolist(),
             events.end[chunk].tolist(),
-            [texts[name] for name in events.name[chunk].tolist()],
-            [kinds[kind] for kind in events.kind[chunk].tolist()],
-            _arguments(analysis, rows, chunk),
+            name,
+            kind,
+            _arguments(rows, chunk),
             [flows.get(row, ()) for row in chunk.tolist()],
         )
 
 
-def _arguments(analysis: Analysis, rows: EventRows, chunk: EventRow) -> Iterable[Any]:
-    """Arguments of each row of a chunk, from the trace and the analysis."""
-    events = analysis.trace.events
-    numbers = {
-        "correlation": (events.correlation, 0),
-        "sequence": (events.sequence, 0),
-        "forward_thread": (events.forward_thread, 1),
-        "external_id": (events.external, 0),
-        "device": (events.device, 0),
-    }
-    texts = {
-        "module": (rows.module, analysis.modules.path),
-        "phase": (rows.phase, [phase.name.lower() for phase in Phase]),
-        "evidence": (rows.evidence, EVIDENCE),
-        "no_module": (rows.reason, REASONS),
-        "work_kind": (rows.work_kind, KINDS),
-    }
-    columns = [
-        [(name, value) if value >= least else None for value in column[chunk].tolist()]
-        for name, (column, least) in numbers.items()
-        if (column[chunk] >= least).any()
-    ]
-    columns += [
-        [(name, table[value]) if value >= 0 else None for value in column[chunk].tolist()]
-        for name, (column, table) in texts.items()
-        if (column[chunk] >= 0).any()
-    ]
-    if not columns:
-        return repeat((), len(chunk))
-    return [tuple(filter(None, row)) for row in zip(*columns, strict=True)]
+def _arguments(rows: Arrays, chunk: EventRow) -> Iterator[Any]:
+    """Arguments of each row of a chunk: what is known of it."""
+    columns = [listed(rows.columns[name](chunk)) for name in _ARGUMENTS]
+    for values in zip(*columns, strict=True):
+        yield [(n, v) for n, v in zip(_ARGUMENTS, values, strict=True) if v is not None]

@@ -11,7 +11,7 @@ from tb_hookview.export.packets import PacketWriter
 from tb_hookview.export.threads import write_threads
 from tb_hookview.progress import Progress
 from tb_hookview.report.result import Report
-from tb_hookview.tables.events.event_rows import event_rows
+from tb_hookview.tables.events.events import events
 
 
 def write_perfetto(path: Path, selection: Selection, report: Report, progress: Progress) -> None:
@@ -20,10 +20,9 @@ def write_perfetto(path: Path, selection: Selection, report: Report, progress: P
     Raises:
         OSError: the file cannot be written.
     """
-    rows = event_rows(selection)
-    events = selection.analysis.trace.events
-    origin = int(events.start.min()) if len(events) else 0
-    counter = Counter("writing", int(rows.chosen.sum()), progress)
+    rows, start = events(selection), selection.analysis.trace.events.start
+    origin = int(start.min()) if len(start) else 0
+    counter = Counter("writing", len(rows), progress)
     with path.open("xb") as file:
         writer = PacketWriter(file, origin, counter.add)
         write_lanes(writer, selection, report)

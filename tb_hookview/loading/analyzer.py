@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from tb_hookview.analysis.analysis import Analysis, analyze_trace
 from tb_hookview.analysis.selection import Selection, select
@@ -12,10 +13,13 @@ from tb_hookview.loading import columns, reports
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
+from tb_hookview.schema import COUNTED
 from tb_hookview.trace import Trace, reader
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits
-from tb_hookview.workers.pool import Workers
+
+if TYPE_CHECKING:
+    from tb_hookview.workers.pool import Workers
 
 CACHED_FROM = 1 << 15
 """Traces of fewer bytes as stored are read as quickly as their columns are."""
@@ -53,10 +57,10 @@ class Analyzer:
     def report(
         self, analysis: Analysis, steps: Sequence[str] | None, source: Source | None
     ) -> Report:
-        """Build a report, and store it for the next time."""
+        """Build a report, and store it for the next time with that on the steps that count."""
         report = build_report(analysis, steps)
         if source:
-            later(lambda: reports.store(source, steps, report))
+            later(lambda: _store(source, steps, report))
         return report
 
     def selection(self, analysis: Analysis, steps: Sequence[str] | None) -> Selection:
@@ -78,7 +82,7 @@ class Analyzer:
         trace = trace or self._read(file, silent, uncounted)
         if not complete and of_columns:
             complete = columns.store(of_columns, trace)
-        if not (reports.store(source, None, build_report(analyze_trace(trace))) and complete):
+        if not (_store(source, None, build_report(analyze_trace(trace))) and complete):
             reason = "it was written to meanwhile, or is larger than the cache may be"
             raise UsageError(f"{file.address}: cannot be cached; {reason}")
         return True
@@ -94,3 +98,9 @@ class Analyzer:
         except (OSError, ValueError):  # the reader says what is wrong with it
             return None
         return None if small else source_of(file, self._cache)
+
+
+def _store(source: Source, steps: Sequence[str] | None, report: Report) -> bool:
+    stored = reports.store(source, steps, report)
+    counted = report.counted
+    return stored and (counted is report or reports.store(source, [COUNTED], counted))

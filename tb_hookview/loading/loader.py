@@ -15,6 +15,7 @@ from tb_hookview.cache import Cache, opened, source_of
 from tb_hookview.errors import TraceError
 from tb_hookview.loading import reports
 from tb_hookview.progress import Count, Progress, uncounted
+from tb_hookview.schema import COUNTED
 from tb_hookview.trace.plan import SMALLEST_SHARE
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
@@ -23,6 +24,7 @@ from tb_hookview.workers.count import processes
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
+    from tb_hookview.analysis.selection import Selection
     from tb_hookview.loading.analyzer import Analyzer
     from tb_hookview.report.result import Report
     from tb_hookview.workers.pool import Workers
@@ -84,12 +86,19 @@ class Loader:
         """
         analyze = analysis or (lambda: self.analysis(file, progress))
         source = source_of(file, self._cache)
-        report = reports.load(source, file.address, steps) if source else None
-        if report is None:
-            if _ANALYZER not in sys.modules:
-                self.prepare(file)
-            report = self._analyzer.report(analyze(), steps, source)
-        return report.loaded_by(lambda: self._analyzer.selection(analyze(), steps))
+        cached = reports.load(source, file.address, steps) if source else None
+        if cached is None and _ANALYZER not in sys.modules:
+            self.prepare(file)
+        report = cached or self._analyzer.report(analyze(), steps, source)
+
+        def load(chosen: Sequence[str] | None) -> Callable[[], Selection]:
+            return lambda: self._analyzer.selection(analyze(), chosen)
+
+        if steps or not report.data.per_step.marked:
+            return report.loaded_by(load(steps))
+        made = None if cached else report.counted.loaded_by(load([COUNTED]))
+        counted = lambda: made or self.report(file, [COUNTED], progress, analysis)  # noqa: E731
+        return report.loaded_by(load(steps), counted)
 
     def fill(self, file: TraceFile) -> bool:
         """Cache columns and report of a trace file, and be done only then.

@@ -20,20 +20,21 @@ from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 from tb_hookview.arrays.units import to_us
+from tb_hookview.report.per_step import per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
-from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
+from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.report.tables.warnings import warning_rows
-from tb_hookview.rules.diagnosis import diagnose
+from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
 from tb_hookview.tables.events.keys import first_events
 
@@ -46,32 +47,47 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     """
     selection = select(analysis, steps)
     rows = step_rows(selection)
+    diagnosis = diagnose(selection, rows)
+    averaged = selection.averaged
+    if averaged is selection:
+        return Report(_data(selection, rows, diagnosis), lambda: selection)
+    counted = Report(_data(averaged, step_rows(averaged), diagnosis), lambda: averaged)
+    data = _data(selection, rows, diagnosis, counted.data.per_step)
+    return Report(data, lambda: selection, lambda: counted)
+
+
+def _data(
+    selection: Selection,
+    rows: list[schema.Step],
+    diagnosis: Diagnosis,
+    means: schema.PerStep | None = None,
+) -> ReportData:
+    """All rows over a selection; `means` are those of its own steps by default."""
+    analysis = selection.analysis
     kernels, omitted = kernel_rows(selection)
     breakdown = find_breakdown(analysis)
-    diagnosis = diagnose(selection, rows)
     syncs = sync_rows(selection, diagnosis.causes)
-    return Report(
-        ReportData(
-            schema=schema.SCHEMA_VERSION,
-            trace=_trace_info(analysis),
-            totals=_totals(selection, syncs),
-            steps=rows,
-            modules=module_rows(selection),
-            nodes=_nodes(selection),
-            syncs=syncs,
-            allocations=allocation_rows(selection),
-            coverage=_coverage(selection),
-            findings=finding_rows(diagnosis.findings, syncs, analysis.modules.path),
-            recorder=recorder_share(selection),
-            kernels=kernels,
-            kernels_omitted=omitted,
-            operators=operator_rows(selection),
-            breakdown=breakdown_rows(selection, breakdown),
-            devices=device_rows(selection, breakdown),
-            streams=stream_rows(selection),
-            threads=thread_rows(selection),
-        ),
-        lambda: selection,
+    totals = _totals(selection, syncs)
+    return ReportData(
+        schema=schema.SCHEMA_VERSION,
+        trace=_trace_info(analysis),
+        totals=totals,
+        steps=rows,
+        modules=module_rows(selection),
+        nodes=_nodes(selection),
+        syncs=syncs,
+        allocations=allocation_rows(selection),
+        coverage=_coverage(selection),
+        findings=finding_rows(diagnosis.findings, syncs, analysis.modules.path),
+        per_step=means or per_step(selection, rows, totals),
+        recorder=recorder_share(selection),
+        kernels=kernels,
+        kernels_omitted=omitted,
+        operators=operator_rows(selection),
+        breakdown=breakdown_rows(selection, breakdown),
+        devices=device_rows(selection, breakdown),
+        streams=stream_rows(selection),
+        threads=thread_rows(selection),
     )
 
 
@@ -109,21 +125,24 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
     by_kind = _by_kind(selection)
     on_cores = analysis.kinds.tensor_core
     any_events = bool(len(analysis.device_events))
+    by_profiler = selection.syncs & analysis.syncs.by_profiler
     return schema.Totals(
         device_busy_us=_busy(selection),
         backward_device_us=phase_device_us(selection, Phase.BACKWARD),
         forward_device_us=phase_device_us(selection, Phase.FORWARD),
         optimizer_device_us=phase_device_us(selection, Phase.OPTIMIZER),
         sync_count=len(syncs),
-        sync_blocked_us=to_us((analysis.syncs.end - analysis.syncs.start)[selection.syncs].sum()),
+        sync_blocked_us=to_us(analysis.syncs.duration[selection.syncs].sum()),
         backward_sync_count=sum(sync.phase == "backward" for sync in syncs),
         device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
         queue_full_count=len(full) if known else None,
         queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,
-        device_us_by_kind=microseconds_by_kind(by_kind),
+        device_us_by_kind=by_name_of_kind([to_us(time) for time in by_kind]),
         communication_device_us=to_us(by_kind[COMMUNICATION]) if any_events else None,
         tensor_core_us=_device_us(selection, on_cores == 1) if any_events else None,
         tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_events else None,
+        profiler_sync_count=int(by_profiler.sum()),
+        profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
     )
 
 
@@ -145,9 +164,9 @@ def _device_us(selection: Selection, wanted: Bool) -> float:
 
 
 def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Time of device events launched in a phase; None where launches are unknown."""
+    """Time of device events launched in a phase; None where launches or the phase are unknown."""
     analysis = selection.analysis
-    if not analysis.launches_known:
+    if not analysis.launches_known or (phase == Phase.FORWARD and analysis.without_phase.any()):
         return None
     inside = selection.device_events & (
         lookup(analysis.phases.row, analysis.device_events.launch) == phase
@@ -169,7 +188,10 @@ def _busy(selection: Selection) -> dict[str, float]:
 
 def step_rows(selection: Selection) -> list[schema.Step]:
     """One row per selected step; the five host phases sum to its duration."""
-    steps, times = selection.analysis.steps, selection.analysis.step_times
+    analysis = selection.analysis
+    steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
+    any_event, launches = times.device_busy is not None, times.queue_full is not None
+    counted = frozenset(selection.counted)
     return [
         schema.Step(
             id=i,
@@ -187,7 +209,10 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             idle=None if times.idle is None else _idle(times.idle, i),
             queue_full_us=_known(times.queue_full, i),
             backward_idle_us=_known(times.backward_idle, i),
-            counts=i in selection.counted,
+            counts=i in counted,
+            device_us=to_us(events.time[i]) if any_event else None,
+            launched_before_count=int(events.before[i]) if launches else None,
+            launched_before_us=to_us(events.before_time[i]) if launches else None,
         )
         for i in selection.steps
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,10 @@ import msgspec
 from tb_hookview import schema
 from tb_hookview.errors import UsageError
 from tb_hookview.schema import ReportData
-from tb_hookview.tables.catalogue import CATALOGUE, entry, event_table, report_table
-from tb_hookview.tables.notebook import report_html
-from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.selection import Selection
+    from tb_hookview.tables.table import Table
 
 
 class Report:
@@ -51,20 +49,35 @@ class Report:
     steps: Table[schema.Step]
     """Steps, by start."""
 
-    def __init__(self, data: ReportData, load: Callable[[], Selection] | None = None) -> None:
+    def __init__(
+        self,
+        data: ReportData,
+        load: Callable[[], Selection] | None = None,
+        counted: Callable[[], Report] | None = None,
+    ) -> None:
         """Make a report.
 
         Args:
             data: its rows.
             load: returns what it was made of, for the tables at event level.
+            counted: returns the report on the steps that count; None where this one is.
         """
         self.data = data
         self._load = load
+        self._counted = cache(counted) if counted else None
+
+    @property
+    def counted(self) -> Report:
+        """The report on the steps that count: its sums by the number of its steps are means.
+
+        It is this one where steps were chosen, and of a trace that marks none.
+        """
+        return self if self._counted is None else self._counted()
 
     def tables(self) -> dict[str, Table[Any]]:
         """All tables by name; event-level tables are computed on first use."""
         selection = cache(self._selection)
-        return {name: self._table(name, selection) for name in CATALOGUE}
+        return {name: self._table(name, selection) for name in _names()}
 
     def table(self, name: str) -> Table[Any]:
         """One table.
@@ -76,15 +89,17 @@ class Report:
 
     def __getattr__(self, name: str) -> Table[Any]:
         """Return the table of that name."""
-        if name not in CATALOGUE:
+        if name not in _names():
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self.table(name)
 
     def __dir__(self) -> list[str]:
         """Name the tables too."""
-        return sorted({*super().__dir__(), *CATALOGUE})
+        return sorted({*super().__dir__(), *_names()})
 
     def _table(self, name: str, selection: Callable[[], Selection]) -> Table[Any]:
+        from tb_hookview.tables.catalogue import entry, event_table, report_table
+
         computed = entry(name).computed
         return event_table(name, selection) if computed else report_table(name, self.data)
 
@@ -100,11 +115,13 @@ class Report:
         trace = msgspec.structs.replace(
             self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
         )
-        return Report(msgspec.structs.replace(self.data, trace=trace), self._load)
+        return Report(msgspec.structs.replace(self.data, trace=trace), self._load, self._counted)
 
-    def loaded_by(self, load: Callable[[], Selection]) -> Report:
-        """The same report without its analysis; `load` returns one on demand."""
-        return Report(self.data, load)
+    def loaded_by(
+        self, load: Callable[[], Selection], counted: Callable[[], Report] | None = None
+    ) -> Report:
+        """The same report without its analysis; `load` and `counted` return theirs on demand."""
+        return Report(self.data, load, counted)
 
     def __repr__(self) -> str:
         """Summarize in one line."""
@@ -114,9 +131,17 @@ class Report:
             f"{len(data.syncs)} syncs, {len(data.findings)} findings>"
         )
 
+    def __str__(self) -> str:
+        """Summarize in some lines."""
+        from tb_hookview.report.summary.plain import plain_summary
+
+        return plain_summary(self.data, self.counted.data)
+
     def _repr_html_(self) -> str:
-        """HTML that a notebook shows of the report."""
-        return report_html(self.data)
+        """HTML that a notebook shows of the report: the tables of the summary."""
+        from tb_hookview.report.summary.html import html_summary
+
+        return html_summary(self.data, self.counted.data)
 
     def to_json(self) -> str:
         """The whole report as JSON."""
@@ -125,6 +150,13 @@ class Report:
     def to_bytes(self) -> bytes:
         """The whole report as JSON in UTF-8."""
         return msgspec.json.encode(self.data)
+
+
+def _names() -> Iterable[str]:
+    """Return the names of all tables."""
+    from tb_hookview.tables.catalogue import CATALOGUE
+
+    return CATALOGUE
 
 
 def path_as_text(path: str | Path) -> str:

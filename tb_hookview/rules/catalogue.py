@@ -7,7 +7,12 @@ data loading, data movement, memory, host, launches. Rules that no trace can sho
 from __future__ import annotations
 
 from tb_hookview.rules.advice import ADVICE
-from tb_hookview.rules.compile import eager_compile_candidate, recompile_graph_break
+from tb_hookview.rules.compile import (
+    eager_compile_candidate,
+    graph_break,
+    guard_checks,
+    recompilation,
+)
 from tb_hookview.rules.data import (
     create_on_cpu_then_move,
     device_layout_copies,
@@ -22,6 +27,7 @@ from tb_hookview.rules.data import (
     step_outlier,
 )
 from tb_hookview.rules.distributed import (
+    collective_per_parameter,
     comm_exposed,
     dataparallel_used,
     ddp_bucket_or_unused,
@@ -32,6 +38,8 @@ from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
     debug_apis_on,
     graph_pause,
+    host_work,
+    kernel_first_use,
     launch_queue_shallow,
 )
 from tb_hookview.rules.kernels import (
@@ -103,12 +111,17 @@ RULES: tuple[Rule, ...] = (
     allocator_malloc_free_in_step.RULE,
     recompute_overhead.RULE,
     memory_near_limit_or_idle.RULE,
+    # host
+    kernel_first_use.RULE,
     # kernels, optimizer, precision, compile, distributed
     python_loop_over_batch.RULE,
     optimizer_single_tensor.RULE,
     zero_grad_fill.RULE,
-    recompile_graph_break.RULE,
+    recompilation.RULE,
+    graph_break.RULE,
+    guard_checks.RULE,
     graph_pause.RULE,
+    collective_per_parameter.RULE,
     ddp_bucket_or_unused.RULE,
     tiny_kernels_launch_bound.RULE,
     attention_unfused.RULE,
@@ -129,6 +142,7 @@ RULES: tuple[Rule, ...] = (
     comm_exposed.RULE,
     # what is left of the gaps
     step_outlier.RULE,
+    host_work.RULE,
     launch_queue_shallow.RULE,
     gpu_low_utilization.RULE,
     *ADVICE,

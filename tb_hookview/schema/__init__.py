@@ -26,8 +26,8 @@ from tb_hookview.schema.host import (
     own_syncs,
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
-from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
-from tb_hookview.schema.terms import KINDS, Phase, module_label
+from tb_hookview.schema.steps import Breakdown, Idle, PerStep, Step, Totals
+from tb_hookview.schema.terms import COUNTED, KINDS, Phase, module_label
 from tb_hookview.schema.trace import (
     Device,
     Marks,
@@ -39,6 +39,7 @@ from tb_hookview.schema.trace import (
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
 
 __all__ = [
+    "COUNTED",
     "KINDS",
     "OPERATORS",
     "PROFILER",
@@ -64,6 +65,7 @@ __all__ = [
     "Node",
     "Operator",
     "Pair",
+    "PerStep",
     "Phase",
     "Recorder",
     "ReportData",

@@ -36,7 +36,7 @@ class Work(Struct, frozen=True):
 
 
 class ModuleSync(Struct, frozen=True):
-    """Syncs inside a module or the modules below it."""
+    """Syncs inside a module or the modules below it, without the profiler's own."""
 
     count: Count
     """Syncs."""
@@ -88,6 +88,10 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     """Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's
     shape), weighted by duration, over the module and those below, both directions; null where it is
     not in the trace (AMD, torch's second exporter)."""
+    kernel_loading_us: Us | None = None
+    """The part of its host times, and of those of modules below it, that the host spent loading the
+    code of kernels on their first use, as in the idle time of that cause: charged once, to
+    whichever module came first. Null without launches."""
     shapes: list[InputShapes] = []
     """`Input Dims` of the first operator that has any in each call of the module, the three most
     frequent; recomputed calls do not count. Empty where the trace was recorded without

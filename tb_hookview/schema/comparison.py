@@ -139,8 +139,12 @@ class Side(msgspec.Struct, frozen=True):
 
     path: str
     steps: Count
-    """Steps that count."""
+    """Steps that its means are over; see `per_step`."""
     step_names: list[str] = []
+    of: Count = 0
+    """Steps of the trace."""
+    text: str = ""
+    """`per_step.text`: which steps its means are over, and why others are left out."""
 
 
 class Comparison(msgspec.Struct, frozen=True):

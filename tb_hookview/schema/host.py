@@ -50,7 +50,7 @@ class Thread(Struct, frozen=True):
     by_phase: TimeByPhase
     """`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it."""
     blocked_us: Us
-    """The part of it in which the thread waited for a device."""
+    """The part of it in which the thread was in a sync, the profiler's own left out."""
 
 
 class Allocation(Struct, frozen=True):

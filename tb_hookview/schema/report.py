@@ -23,7 +23,7 @@ from tb_hookview.schema.attribution import Coverage, Module, Node
 from tb_hookview.schema.devices import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.findings import Finding
 from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
-from tb_hookview.schema.steps import Breakdown, Step, Totals
+from tb_hookview.schema.steps import Breakdown, PerStep, Step, Totals
 from tb_hookview.schema.trace import Recorder, TraceInfo
 
 SCHEMA_VERSION = 1
@@ -32,7 +32,8 @@ OPERATORS = 1000
 
 
 class ReportData(Struct, frozen=True):
-    """The whole report."""
+    """The whole report. What is not called a mean is a sum over the selected steps; of a whole
+    trace, over all of it."""
 
     schema: int
     """Version of the report's form; one version only gains fields."""
@@ -47,6 +48,7 @@ class ReportData(Struct, frozen=True):
     """By name, most expensive first."""
     coverage: Coverage
     findings: list[Finding]
+    per_step: PerStep
     recorder: Recorder | None = None
     """Null where the trace holds no marks of our recorder."""
     kernels: list[Kernel] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, TimeByKind, Us
+from tb_hookview.schema.units import Count, MeanCount, TimeByKind, Us
 
 
 class Idle(Struct, frozen=True):
@@ -25,10 +25,18 @@ class Idle(Struct, frozen=True):
     pinned, while the device had nothing to do (its copy had not begun)."""
     allocator: Us
     """A thread that launches work was inside a call that allocates or frees memory."""
+    kernel_loading: Us
+    """A thread that launches work was loading the code of a kernel: in a call that loads modules,
+    or in the first launch of that kernel in the trace, if it took over 20 times the median of the
+    call's name until the kernel began, and the host did not wait, copy or allocate in it; or the
+    driver recorded such overhead."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
-    latency), or
-    the launching call of a kernel was still open then. The host had other things to do."""
+    latency), or the launching call of a kernel was still open then. The host had other things to
+    do. The time ends with the launching call, or one launch latency after it began if that is
+    later. The launch latency is the lower quartile of the time from launch to start over launches
+    onto an idle device, the first work of each device left out; a start up to one more latency
+    later is part of `launch`."""
     communication: Us
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
     launched in time and it or the work before was a collective's."""
@@ -36,11 +44,12 @@ class Idle(Struct, frozen=True):
     """The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the
     driver (loading of modules, a full command buffer) are not the profiler's."""
     device: Us
-    """The next work had been launched in time, or before the trace began: the device idled although
+    """The next work had been launched by then, or before the trace began: the device idled although
     work was queued, or for something the trace does not show."""
     unknown: Us
-    """Before the launch of a device's first work, after its last work, and before work whose launch
-    is not in the trace."""
+    """Before the launch of a device's first work, and between that launch and a late start of this
+    work, as it is not in the trace what the device did before; after its last work; before work
+    whose launch is not in the trace."""
 
 
 class Step(Struct, frozen=True):
@@ -54,7 +63,9 @@ class Step(Struct, frozen=True):
     """Length of the host row `ProfilerStep#N`. A trace without any is one step."""
     forward_us: Us
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
-    inside an operator that made an autograd node or holds one that did."""
+    inside an operator that made an autograd node or holds one that did. Without sequence numbers
+    (torch 1.7): from the first operator with the name of a node to the backward pass, on its
+    thread; a name counts where as many operators as nodes of the pass have it."""
     backward_us: Us
     """Time in which any thread evaluated an autograd node."""
     optimizer_us: Us
@@ -71,7 +82,7 @@ class Step(Struct, frozen=True):
     device_idle_us: Us | None
     """The step's duration times these devices, less `device_busy_us`."""
     sync_blocked_us: Us
-    """Time in which some host thread waited for a device."""
+    """Time in which some host thread was in a sync, the profiler's own left out."""
     idle: Idle | None
     """`device_idle_us` by its cause."""
     queue_full_us: Us | None
@@ -82,8 +93,17 @@ class Step(Struct, frozen=True):
     """The part of `device_idle_us` during which some thread evaluated a node: a device may still be
     busy with the forward then, or go on with the backward later."""
     counts: bool
-    """Whether the means in findings count it: every selected step; of a whole trace all but the
-    first, which warms up, and those that launched nothing."""
+    """Whether it is one of the steps of `per_step` and of the means in findings: every selected
+    step; of a whole trace all but the first, which warms up, and those that launched nothing."""
+    device_us: Us | None = None
+    """Sum of the durations of the device events that were launched in the step. It may exceed the
+    step: streams run at the same time, and devices run on when the host is done. Null without
+    device events."""
+    launched_before_count: Count | None = None
+    """Device events that began in the step and were launched before the trace began. They are in
+    the step's busy time, but in none of its sums over device events. Null without launches."""
+    launched_before_us: Us | None = None
+    """Sum of their durations."""
 
 
 class Totals(Struct, frozen=True):
@@ -95,13 +115,16 @@ class Totals(Struct, frozen=True):
     """Device time of work launched in the backward phase. Null, as the next two, where the trace
     has no launches or no operators to know phases by."""
     forward_device_us: Us | None
-    """Device time of work launched in the forward phase."""
+    """Device time of work launched in the forward phase. Null where the trace does not show which
+    of the work in no other phase is the forward's: no call of a module, no operator that made a
+    node, nor (without sequence numbers) names for half of the nodes of each pass."""
     optimizer_device_us: Us | None
     """Device time of work launched in the optimizer phase."""
     sync_count: Count
     """Syncs, the profiler's own included."""
     sync_blocked_us: Us
-    """Sum of their durations."""
+    """Sum of their durations. The time that the program was blocked is this less
+    `profiler_sync_us`."""
     backward_sync_count: Count
     """Syncs in the backward phase."""
     device_wait_count: Count
@@ -119,6 +142,63 @@ class Totals(Struct, frozen=True):
     """The part of it that is known to have run on tensor cores."""
     tensor_core_unknown_us: Us | None = None
     """The part of it that may have run on tensor cores: unknown from names."""
+    profiler_sync_count: Count = 0
+    """The profiler's own syncs among `sync_count`, as it starts or stops."""
+    profiler_sync_us: Us = 0.0
+    """Sum of their durations."""
+
+
+class PerStep(Struct, frozen=True, kw_only=True):
+    """Means over the steps that count: those that summaries, pages and comparisons show.
+
+    They count the selected steps. Of a whole trace they count all but the first, which warms up,
+    and those in which nothing was launched; all, where that leaves none. Device events are in the
+    step that launched them; those launched before the trace began are in none. Work between steps
+    is left out.
+    """
+
+    steps: Count
+    """Steps that the means are over."""
+    of: Count
+    """Steps of the trace."""
+    marked: bool
+    """Whether the trace marks steps; else its one step is the whole trace."""
+    text: str
+    """Which steps the means are over, and why others are left out."""
+    duration_us: Us | None
+    """Length of a step on the host; null, as all others, without steps."""
+    forward_us: Us | None
+    """Host time, as `steps[].forward_us`; the five phases sum to `duration_us`."""
+    backward_us: Us | None
+    """Host time, as `steps[].backward_us`."""
+    optimizer_us: Us | None
+    """Host time, as `steps[].optimizer_us`."""
+    data_us: Us | None
+    """Host time, as `steps[].data_us`."""
+    other_us: Us | None
+    """Host time, as `steps[].other_us`."""
+    device_busy_us: Us | None
+    """Time in which a device did any work, summed over the devices."""
+    device_idle_us: Us | None
+    """Time in which it did none, summed over the devices."""
+    idle: Idle | None
+    """`device_idle_us` by its cause."""
+    device_us: Us | None
+    """Sum of the durations of device events; see `steps[].device_us`."""
+    backward_device_us: Us | None
+    """The part of it launched in the backward phase."""
+    forward_device_us: Us | None
+    """The part of it launched in the forward phase."""
+    optimizer_device_us: Us | None
+    """The part of it launched in the optimizer phase."""
+    communication_device_us: Us | None
+    """The part of it that is communication, whether or not computation overlaps it."""
+    device_us_by_kind: TimeByKind
+    """All of it by kind; kinds without any are left out."""
+    sync_count: MeanCount
+    """Syncs, without the profiler's own."""
+    sync_blocked_us: Us
+    """Sum of their durations."""
 
 
 class Breakdown(Struct, frozen=True):

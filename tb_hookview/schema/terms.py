@@ -20,6 +20,10 @@ KINDS = (
 """Kinds of device work, in the order in which they are shown."""
 
 
+COUNTED = "counted"
+"""Stands for the name of a step: the steps that count, over which means are taken."""
+
+
 class Phase(IntEnum):
     """Phases, first match first."""
 

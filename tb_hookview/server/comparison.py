@@ -6,7 +6,7 @@ from flask import Flask, Response, request
 
 from tb_hookview.comparison.compare import compare
 from tb_hookview.report.build import build_report
-from tb_hookview.schema import ReportData
+from tb_hookview.schema import COUNTED, ReportData
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
@@ -33,5 +33,5 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
 def _side(store: AnalysisStore, listed: RunList, prefix: str) -> tuple[ReportData, list[str]]:
     """Return the report the query asks for, and the names of its trace's steps."""
     analysis = store.get(listed.choose(request.args, prefix).file)
-    report = build_report(analysis, request.args.getlist(f"{prefix}step") or None)
+    report = build_report(analysis, request.args.getlist(f"{prefix}step") or [COUNTED])
     return report.data, list(analysis.steps.name)

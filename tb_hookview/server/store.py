@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from cachetools import LRUCache
+from msgspec.structs import astuple
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.cache import FileState
@@ -230,7 +231,7 @@ class AnalysisStore:
 def memory(trace: Trace) -> int:
     """Return about how many bytes a trace's analysis takes, with what is derived from it."""
     tables = (trace.events, trace.flows, trace.memory)
-    columns: int = sum(column.nbytes for table in tables for column in vars(table).values())
+    columns: int = sum(column.nbytes for table in tables for column in astuple(table))
     texts = sum(map(sys.getsizeof, trace.strings.texts + trace.texts.texts))
     return PER_COLUMNS * (columns + texts)
 

@@ -1,4 +1,4 @@
-"""A report and its tables as self-contained HTML for notebooks.
+"""Tables as self-contained HTML for notebooks.
 
 Every name comes out of a trace, so all text is escaped, cut to a length, and keeps its writing
 direction to itself.
@@ -6,147 +6,86 @@ direction to itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from operator import itemgetter
 from typing import Any
 
 import msgspec
 
-from tb_hookview.schema import Finding, Module, ReportData, Sync, module_label, severe_warnings
-
-ROWS = 10
-"""Rows of each table of a report."""
 TABLE_ROWS = 20
 """Rows of a table by itself."""
 LONGEST = 120
-"""Characters of a text."""
+"""Characters of a text in a table of columns."""
+LONGEST_LINE = 600
+"""Characters of a line of a summary."""
 NOTHING = "\N{EN DASH}"
 
-_CELL = "padding:2px 8px;text-align:{};white-space:nowrap;font-variant-numeric:tabular-nums"
-_Column = tuple[str, Callable[[Any], Any]]
-
-
-def report_html(report: ReportData) -> str:
-    """Show the most expensive modules, syncs and findings of a report."""
-    parts = [_heading(report), _modules(report), _syncs(report), _findings(report)]
-    return f"<div>{''.join(parts)}</div>"
+_CELL = "padding:2px 8px;text-align:{};white-space:{};font-variant-numeric:tabular-nums"
 
 
 def columns_html(columns: Mapping[str, Sequence[Any]], of: str, total: int) -> str:
     """Show the first rows of a table's columns; `total` counts all rows."""
-    rows = list(zip(*columns.values(), strict=True))
-    picked: list[_Column] = [(name, itemgetter(at)) for at, name in enumerate(columns)]
-    return _table(f"{total:,} {of}", picked, rows, TABLE_ROWS, total)
+    rows = list(zip(*columns.values(), strict=True))[:TABLE_ROWS]
+    left_out = total - len(rows)
+    title = f"{total:,} {of}" + (f" · {left_out:,} more" if left_out else "")
+    first = rows[0] if rows else [None] * len(columns)
+    numbers = [_is_number(value) for value in first]
+    written = [[_text(_written(value), LONGEST) for value in row] for row in rows]
+    return _table(title, list(columns), written, numbers)
 
 
-def _heading(report: ReportData) -> str:
-    trace, totals = report.trace, report.totals
-    device = report.coverage.measure == "device"
-    backward = totals.backward_device_us if device else report.coverage.backward_host_us
-    facts = [
-        _counted(trace.events, "event"),
-        f"{_counted(len(report.steps), 'step')} of {_duration(_mean_step(report))}",
-        f"backward {_duration(backward)} on the {'device' if device else 'host'}",
-        f"{_counted(totals.sync_count, 'sync')}, {_duration(totals.sync_blocked_us)}",
-    ]
-    severe = "".join(f"<br><bdi>{escape(row.message)}</bdi>" for row in severe_warnings(trace))
-    return f"<div><strong>{_text(trace.path)}</strong><br>{_text(' · '.join(facts))}{severe}</div>"
+def table_html(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str | tuple[str, ...]]],
+    names: int,
+) -> str:
+    """Show cells of text, or of lines of text; all but the first `names` columns are numbers."""
+    numbers = [at >= names for at in range(len(columns))]
+    written = [[_lines(cell) for cell in row] for row in rows]
+    return _table(title, columns, written, numbers)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _mean_step(report: ReportData) -> float | None:
-    return sum(step.duration_us for step in report.steps) / max(1, len(report.steps))
-
-
-def _modules(report: ReportData) -> str:
-    device = report.coverage.measure == "device"
-
-    def own(module: Module) -> float:
-        work = module.backward
-        return (work.self_device_us if device else work.self_host_us) or 0.0
-
-    columns: list[_Column] = [
-        ("module", lambda row: module_label(row.path)),
-        ("class", lambda row: row.module_class),
-        ("calls", lambda row: row.calls),
-        ("backward, self", lambda row: _Time(own(row))),
-        (
-            "backward, total",
-            lambda row: _Time(row.backward.device_us if device else row.backward.host_us),
-        ),
-        (
-            "forward, total",
-            lambda row: _Time(row.forward.device_us if device else row.forward.host_us),
-        ),
-        ("syncs", lambda row: row.sync.count),
-        ("host blocked", lambda row: _Time(row.sync.blocked_us)),
-    ]
-    expensive = sorted(report.modules, key=own, reverse=True)
-    return _table("Modules, by their own backward", columns, expensive, ROWS)
-
-
-def _syncs(report: ReportData) -> str:
-    columns: list[_Column] = [
-        ("call", lambda row: row.api),
-        ("host blocked", lambda row: _Time(row.duration_us)),
-        ("device idle caused", lambda row: _Time(row.device_idle_us)),
-        ("cause", lambda row: row.cause),
-        ("phase", lambda row: row.phase),
-        ("module", lambda row: None if row.module is None else module_label(row.module)),
-        ("operator", lambda row: row.operator),
-    ]
-    longest: list[Sync] = sorted(report.syncs, key=lambda row: row.duration_us, reverse=True)
-    return _table("Syncs, longest first", columns, longest, ROWS)
-
-
-def _findings(report: ReportData) -> str:
-    columns: list[_Column] = [
-        ("finding", lambda row: row.title),
-        ("where", lambda row: row.where),
-        ("severity", lambda row: row.severity),
-        ("cost a step", lambda row: _Time(row.cost_us_per_step)),
-        ("gain a step, at most", lambda row: _Time(row.gain_us_per_step)),
-        ("fix", lambda row: row.fix),
-    ]
-    findings: list[Finding] = report.findings
-    return _table("Findings, most expensive first", columns, findings, ROWS)
+def heading_html(lines: Sequence[str]) -> str:
+    """Show lines of text, the first one in bold."""
+    first, *rest = (_text(line, LONGEST_LINE) for line in lines)
+    return f"<div>{'<br>'.join([f'<strong>{first}</strong>', *rest])}</div>"
 
 
 def _table(
-    title: str, columns: Sequence[_Column], rows: Sequence[Any], most: int, total: int | None = None
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[bool],
 ) -> str:
-    shown = [[pick(row) for _, pick in columns] for row in rows[:most]]
-    left_out = (len(rows) if total is None else total) - len(shown)
-    more = f" · {left_out:,} more" if left_out else ""
-    first = shown[0] if shown else [None] * len(columns)
-    head = "".join(_cell("th", name, of) for (name, _), of in zip(columns, first, strict=True))
-    body = "".join(f"<tr>{''.join(_cell('td', v, v) for v in row)}</tr>" for row in shown)
-    caption = f'<caption style="text-align:left;font-weight:bold">{_text(title + more)}</caption>'
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    names = [_text(name, LONGEST) for name in columns]
+    head = _row("th", names, numbers)
+    body = "".join(_row("td", row, numbers) for row in rows)
+    shown = _text(title, LONGEST_LINE)
+    caption = f'<caption style="text-align:left;font-weight:bold">{shown}</caption>'
+    return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-class _Time:
-    """Microseconds, or None where they are not known."""
+def _row(tag: str, cells: Sequence[str], numbers: Sequence[bool]) -> str:
+    made = (
+        f'<{tag} style="{_style(cell, number)}">{cell}</{tag}>'
+        for cell, number in zip(cells, numbers, strict=True)
+    )
+    return f"<tr>{''.join(made)}</tr>"
 
-    def __init__(self, us: float | None) -> None:
-        self.us = us
+
+def _style(cell: str, number: bool) -> str:
+    space = "normal" if "<br>" in cell else "nowrap"
+    return _CELL.format("right" if number else "left", space)
 
 
-def _cell(tag: str, value: Any, aligned_as: Any) -> str:
-    right = isinstance(aligned_as, int | float | _Time) and not isinstance(aligned_as, bool)
-    style = _CELL.format("right" if right else "left")
-    return f'<{tag} style="{style}">{_text(_written(value))}</{tag}>'
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _written(value: Any) -> str:
     if value is None:
         return NOTHING
-    if isinstance(value, _Time):
-        return _duration(value.us)
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -154,15 +93,12 @@ def _written(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else msgspec.json.encode(value).decode()
 
 
-def _text(text: str) -> str:
-    cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+def _lines(cell: str | tuple[str, ...]) -> str:
+    if isinstance(cell, str):
+        return _text(cell, LONGEST)
+    return "<br>".join(_text(line, LONGEST_LINE) for line in cell)
+
+
+def _text(text: str, longest: int) -> str:
+    cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
     return f"<bdi>{escape(cut)}</bdi>"
-
-
-def _duration(us: float | None) -> str:
-    if us is None:
-        return NOTHING
-    for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if abs(us) >= size:
-            return f"{us / size:.2f} {unit}"
-    return f"{us:.1f} us"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from concurrent.futures import CancelledError
-from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +80,7 @@ def _read(
                 return *read, Damages()
         finally:
             for other in plan.others:
-                other.cancel()
+                workers.stop(other)
     return _built(cut(file, report, limits=limits), count)
 
 
@@ -118,6 +116,9 @@ def _awaited(other: Future[Decoded | None], report: Progress) -> Decoded | None:
 
     What `report` raises ends the waiting.
     """
+    from concurrent.futures import CancelledError
+    from concurrent.futures import TimeoutError as NotYet
+
     while True:
         report("decoding", 1.0)
         try:

@@ -6,24 +6,23 @@ import os
 import signal
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from select import select
-from threading import Condition, Thread
+from threading import Lock, Timer
 from time import monotonic
 from typing import Any, BinaryIO, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from tb_hookview.workers.count import VARIABLE
 from tb_hookview.workers.errors import WorkerDiedError, WorkerError
-from tb_hookview.workers.messages import read, write
+from tb_hookview.workers.work import read, write
 
 START_S = 0.2
 """Seconds until a new process has imported what it needs, about."""
 
 PATIENCE_S = 60.0
-"""Seconds that a process which was started ahead waits for a call."""
+"""Seconds that processes which were started ahead wait for a call."""
 
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; {}from tb_hookview.workers.work import work; work()"
@@ -36,8 +35,10 @@ _ENDS_WITHIN_S = 0.5
 _Result = TypeVar("_Result")
 
 
-class Workers(Executor):
+class Workers(ThreadPoolExecutor):
     """At most `most` processes, started as calls come in and ended when none is left.
+
+    A thread hands calls to each.
 
     Args:
         most: processes at once.
@@ -49,152 +50,142 @@ class Workers(Executor):
     def __init__(
         self, most: int, preload: str = "", environment: Mapping[str, str] | None = None
     ) -> None:
+        super().__init__(most, "hookview-worker")
         self._most = most
         self._program = _PROGRAM.format(f"import {preload}; " if preload else "")
         self._environment = {**os.environ, VARIABLE: "1"} if environment is None else environment
-        self._calls: deque[_Call] = deque()
-        self._processes: set[_Process] = set()
-        self._changed = Condition()
-        self._ended = False
+        self._calls: WeakKeyDictionary[Future[Any], _Call] = WeakKeyDictionary()
+        self._idle: list[_Process] = []
+        self._left = 0
+        """Calls that are not done."""
+        self._lock = Lock()
 
     def prepare(self, count: int) -> None:
         """Start processes now, up to a number of them, for calls within the next minute."""
-        with self._changed:
-            while len(self._processes) < min(count, self._most):
-                self._start(PATIENCE_S)
+        with self._lock, suppress(OSError):  # the first call meets it again, and says so
+            while len(self._idle) + self._left < min(count, self._most):
+                self._idle.append(_Process(self._program, self._environment))
+        timer = Timer(PATIENCE_S, self._end_idle)
+        timer.daemon = True
+        timer.start()
 
     def ready_in(self) -> list[float]:
         """Return seconds until each process without a call could begin, about; soonest first."""
-        with self._changed:
-            idle = [process.ready_in() for process in self._processes if process.is_idle]
-            new = [START_S] * (self._most - len(self._processes))
-            return sorted(idle + new)[len(self._calls) :]
+        with self._lock:
+            free = max(self._most - self._left, 0)
+            return sorted([*(process.ready_in() for process in self._idle), *[START_S] * free])[
+                :free
+            ]
 
     def submit(
         self, function: Callable[..., _Result], /, *args: Any, **kwargs: Any
     ) -> Future[_Result]:
-        """Call a function of a module in another process.
+        """Call a function of a module in another process; the future raises `WorkerError`."""
+        call = _Call((function, args, kwargs))
+        with self._lock:
+            future = super().submit(self._answer, call)
+            self._calls[future] = call
+            self._left += 1
+        future.add_done_callback(self._done)
+        return future
 
-        The future raises `WorkerError` where that fails; its `cancel` ends the process of a call
-        under way.
-        """
-        call = _Call(function, args, kwargs)
-        with self._changed:
-            if self._ended:
-                raise RuntimeError("cannot schedule new futures after shutdown")
-            self._calls.append(call)
-            idle = sum(process.is_idle for process in self._processes)
-            if len(self._calls) > idle and len(self._processes) < self._most:
-                self._start(0.0)
-            self._changed.notify()
-        return call
+    def stop(self, future: Future[Any]) -> None:
+        """Cancel a call, or end the process that makes it."""
+        if not future.cancel():
+            self._calls[future].stop()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuse further calls; with `cancel_futures` end those under way too."""
-        with self._changed:
-            self._ended = True
-            if cancel_futures:
-                for call in self._calls:
-                    call.cancel()
-                for process in self._processes:
-                    process.kill()
-            self._changed.notify_all()
-            while wait and self._processes:
-                self._changed.wait()
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+        if cancel_futures:
+            for future in list(self._calls):
+                self.stop(future)
+        super().shutdown(wait)
+        self._end_idle()
 
-    def _start(self, patience: float) -> None:
-        """Make a process, and the thread that hands calls to it; with the lock held."""
-        process = _Process(self._program, self._environment)
-        self._processes.add(process)
-        Thread(target=self._serve, args=(process, patience), daemon=True).start()
+    def _answer(self, call: _Call) -> Any:
+        """Return the result of a call; on a thread of the pool."""
+        try:
+            process = self._process()
+        except OSError as error:
+            raise WorkerDiedError(str(error)) from error
+        try:
+            result, problem = call.made_by(process)
+        except Exception as error:
+            raise WorkerDiedError(process.died() or str(error) or repr(error)) from error
+        with self._lock:
+            self._idle.append(process)
+        if problem:
+            raise WorkerError(problem)
+        return result
 
-    def _serve(self, process: _Process, patience: float) -> None:
-        with suppress(OSError):  # the first call meets it again, and says so
-            process.start()
-        while (call := self._next(process, patience)) is not None:
-            patience = 0.0
-            call.process = process
-            try:
-                result, problem = process.answer(call.what)
-            except Exception as error:  # noqa: BLE001  # whatever it is, who waits must hear of it
-                call.set_exception(WorkerDiedError(process.died() or str(error) or repr(error)))
-            else:
-                if problem:
-                    call.set_exception(WorkerError(problem))
-                else:
-                    call.set_result(result)
-            call.process = None
+    def _process(self) -> _Process:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop(0)
+        return _Process(self._program, self._environment)
 
-    def _next(self, process: _Process, patience: float) -> _Call | None:
-        """Wait for a call; where none comes, the process ends."""
-        until = monotonic() + patience
-        with self._changed:
-            process.is_idle = True
-            while not self._calls and not self._ended and (left := until - monotonic()) > 0:
-                self._changed.wait(left)
-            while self._calls:
-                call = self._calls.popleft()
-                if call.set_running_or_notify_cancel():
-                    process.is_idle = False
-                    return call
+    def _done(self, _future: Future[Any]) -> None:
+        with self._lock:
+            self._left -= 1
+        if not self._left:
+            self._end_idle()
+
+    def _end_idle(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for process in idle:
             process.end()
-            self._processes.discard(process)
-            self._changed.notify_all()
-        return None
 
 
-class _Call(Future[Any]):
-    def __init__(self, *what: Any) -> None:
-        super().__init__()
-        self.what = what
-        self.process: _Process | None = None
-        """The one that makes it, as long as it does."""
+class _Call:
+    def __init__(self, what: tuple[Any, ...]) -> None:
+        self._what = what
+        self._process: _Process | None = None
+        self._stopped = False
+        self._lock = Lock()
 
-    def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if not cancelled and self.process:
-            self.process.kill()
-        return cancelled
+    def made_by(self, process: _Process) -> tuple[Any, str | None]:
+        """Return the result and what was wrong with it, as `_Process.answer`."""
+        with self._lock:
+            self._process = process
+            if self._stopped:
+                process.kill()
+        answer = process.answer(self._what)
+        with self._lock:
+            self._process = None
+        return answer
+
+    def stop(self) -> None:
+        """End the process that makes it."""
+        with self._lock:
+            self._stopped = True
+            if self._process:
+                self._process.kill()
 
 
 class _Process:
-    """A process that runs `work`, and another in its place when it died."""
+    """A process that runs `work`.
+
+    Raises:
+        OSError: it cannot be started.
+    """
 
     def __init__(self, program: str, environment: Mapping[str, str]) -> None:
-        self.is_idle = True
-        """Whether it takes the next call."""
-        self._program, self._environment = program, environment
-        self._popen: subprocess.Popen[bytes] | None = None
         self._born = monotonic()
-        self._ready = False
-
-    def start(self) -> subprocess.Popen[bytes]:
-        """Start it unless it runs.
-
-        Raises:
-            OSError: it cannot be started.
-        """
-        if self._popen is None:
-            self._born, self._ready = monotonic(), False
-            self._popen = subprocess.Popen(
-                [sys.executable, "-c", self._program, *_search_path()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self._environment,
-                start_new_session=True,  # an interrupt from the terminal is for us alone
-                pipesize=_PIPE_BYTES,
-            )
-        return self._popen
+        self._popen = subprocess.Popen(
+            [sys.executable, "-c", program, *_search_path()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,  # an interrupt from the terminal is for us alone
+            pipesize=_PIPE_BYTES,
+        )
 
     def ready_in(self) -> float:
-        """Seconds until it can begin, about: it says when it can, where we can listen."""
-        popen = self._popen
-        if popen and popen.stdout and os.name == "posix":
-            with suppress(ValueError, OSError):  # more files are open than `select` knows
-                if self._ready or select([popen.stdout], [], [], 0)[0]:
-                    return 0.0
-        return max(0.05, START_S - (monotonic() - self._born))
+        """Seconds until it can begin, about."""
+        return max(0.0, START_S - (monotonic() - self._born))
 
     def answer(self, what: tuple[Any, ...]) -> tuple[Any, str | None]:
         """Return the result of a call and what was wrong with it.
@@ -202,38 +193,29 @@ class _Process:
         Raises:
             EOFError, OSError: it died.
         """
-        popen = self.start()
-        stdin, stdout = cast(BinaryIO, popen.stdin), cast(BinaryIO, popen.stdout)
-        write(stdin, what)
-        if not self._ready:
-            read(stdout)
-            self._ready = True
-        answer: tuple[Any, str | None] = read(stdout)
+        write(cast(BinaryIO, self._popen.stdin), what)
+        answer: tuple[Any, str | None] = read(cast(BinaryIO, self._popen.stdout))
         return answer
-
-    def kill(self) -> None:
-        """End it now; who waits for its answer hears that it died."""
-        if popen := self._popen:
-            popen.kill()
 
     def died(self) -> str:
         """Clear up after it; return how it ended, "" where it had to be ended."""
-        popen, code = self._popen, None
-        if popen:
-            with suppress(subprocess.TimeoutExpired):
-                code = popen.wait(_ENDS_WITHIN_S)
+        code = None
+        with suppress(subprocess.TimeoutExpired):
+            code = self._popen.wait(_ENDS_WITHIN_S)
         self.end()
         if code is None:
             return ""
         return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
+    def kill(self) -> None:
+        """End it now; who waits for its answer hears that it died."""
+        self._popen.kill()
+
     def end(self) -> None:
-        """End it, if it runs."""
-        popen, self._popen = self._popen, None
-        if popen:
-            popen.kill()
-            with suppress(OSError):
-                popen.communicate()
+        """End it, if it runs, and close its pipes."""
+        self.kill()
+        with suppress(OSError):
+            self._popen.communicate()
 
 
 def _search_path() -> list[str]:

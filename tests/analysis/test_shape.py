@@ -7,7 +7,6 @@ grows with reason is what the report lists one by one.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from msgspec import structs
 from shared_traces import shared_trace
 from support.inflated import write_training_trace
 
@@ -110,29 +110,27 @@ def repeated(trace: Trace, copies: int) -> Trace:
         whole = np.tile(column, copies)
         return np.where(whole > 0, whole + added, whole) if among else whole + added
 
-    columns = {f.name: tiled(getattr(events, f.name)) for f in dataclasses.fields(events)}
+    columns = {f.name: tiled(getattr(events, f.name)) for f in structs.fields(events)}
     columns |= {name: tiled(getattr(events, name), stride, among=True) for name in _NUMBERED}
     columns |= {"start": tiled(events.start, length), "name": names}
-    arrows = {f.name: tiled(getattr(flows, f.name)) for f in dataclasses.fields(flows)}
+    arrows = {f.name: tiled(getattr(flows, f.name)) for f in structs.fields(flows)}
     arrows |= {name: tiled(getattr(flows, name), length) for name in ("from_time", "to_time")}
     calls = trace.collectives
     changed = {
         f.name: getattr(calls, f.name) * copies
         if isinstance(getattr(calls, f.name), tuple)
         else tiled(getattr(calls, f.name), count if f.name == "event" else 0)
-        for f in dataclasses.fields(calls)
+        for f in structs.fields(calls)
     }
-    taken = {f.name: tiled(getattr(trace.memory, f.name)) for f in dataclasses.fields(trace.memory)}
-    return dataclasses.replace(
+    taken = {f.name: tiled(getattr(trace.memory, f.name)) for f in structs.fields(trace.memory)}
+    return structs.replace(
         trace,
         event_count=trace.event_count * copies,
         strings=StringTable(texts),
-        events=dataclasses.replace(events, **columns),
-        flows=dataclasses.replace(flows, **arrows),
-        memory=dataclasses.replace(
-            trace.memory, **{**taken, "time": tiled(trace.memory.time, length)}
-        ),
-        collectives=dataclasses.replace(calls, **changed),
+        events=structs.replace(events, **columns),
+        flows=structs.replace(flows, **arrows),
+        memory=structs.replace(trace.memory, **{**taken, "time": tiled(trace.memory.time, length)}),
+        collectives=structs.replace(calls, **changed),
     )
 
 

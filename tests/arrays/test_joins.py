@@ -11,6 +11,7 @@ from tb_hookview.arrays.joins import (
     dense_rank,
     first_index,
     isin,
+    lower_quartile,
     median,
     pair_key,
     setdiff,
@@ -50,6 +51,13 @@ def test_match_finds_the_first(keys: list[int], queries: list[int]) -> None:
 def test_pair_key_is_equal_only_for_equal_pairs() -> None:
     first, second = np.meshgrid(np.array([0, 1, 2**20]), np.array([0, 1, 2**30]))
     assert len(np.unique(pair_key(first.ravel(), second.ravel()))) == 9
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1))
+def test_a_quarter_is_no_larger_than_the_lower_quartile(values: list[int]) -> None:
+    found = lower_quartile(np.array(values, np.int64))
+    assert 4 * sum(value <= found for value in values) >= len(values)
+    assert 4 * sum(value < found for value in values) < len(values)
 
 
 @given(columns)

@@ -157,3 +157,16 @@ def test_innermost_row_at_a_moment(threads: list[list[Tree]], data: st.DataObjec
     for (on, moment), row in zip(asked, found.tolist(), strict=True):
         open_rows = np.flatnonzero((thread == on) & (start <= moment) & (end > moment))
         assert row == (open_rows[-1] if len(open_rows) else -1)
+
+
+def test_rows_of_equal_extent_nest_by_rank() -> None:
+    """Those with the lower number are around the others; without numbers, the earlier ones."""
+    thread, start, duration = np.array([0, 0, 0, 1]), np.array([5, 5, 5, 5]), np.full(4, 9)
+    event = np.array([2, 4, 6, 8])
+    rank = {2: 30, 4: 10, 6: 20, 8: 0}
+    ranked = nesting.build(
+        event, thread, start, duration, lambda rows: np.array([rank[row] for row in rows.tolist()])
+    )
+    assert ranked.event.tolist() == [4, 6, 2, 8]
+    assert ranked.parent.tolist() == [-1, 0, 1, -1]
+    assert nesting.build(event, thread, start, duration).event.tolist() == event.tolist()

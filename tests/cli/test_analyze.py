@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import grid
 from support.host_trace import write_host_trace
 
 import tb_hookview
@@ -31,19 +32,20 @@ def test_the_summary_holds_the_numbers_of_the_report(hookview: Hookview, annotat
     assert lines[0].strip() == str(annotated)
     assert "Tesla V100-SXM2-16GB" in lines[1]
     assert "rank 1 of 2" in lines[1]
-    idle = lines.index(next(line for line in lines if line.startswith("Device idle by cause")))
+    devices = lines.index(next(line for line in lines if line.startswith("Devices (")))
     for step in report.steps:
         line, caused = (line for line in lines if line.startswith(step.name))
         assert f"{step.duration_us / 1e3:.3g}"[:3] in line
-        assert lines.index(caused) > idle
+        assert lines.index(caused) > devices
         assert step.idle is not None
         assert (
             f"{step.idle.device / 1e3:.2f} ms" in caused or f"{step.idle.device:.0f} us" in caused
         )
-    dearest = max(report.modules, key=lambda module: module.backward.self_device_us or 0)
-    row = next(line for line in lines if line.startswith(dearest.path))
+    counted = tb_hookview.analyze(annotated).counted.data
+    top = max(counted.modules, key=lambda module: module.backward.self_device_us or 0)
+    row = next(line for line in lines if line.startswith(top.path))
     assert row == next(line for line in lines if line.startswith("##"))
-    per_step = (dearest.backward.self_device_us or 0) / len(report.steps)
+    per_step = (top.backward.self_device_us or 0) / len(counted.steps)
     assert f"{per_step / 1e3:.1f} ms" in row
     for thread in report.threads:
         assert any(re.match(rf"{re.escape(thread.thread)} +{thread.role} ", row) for row in lines)
@@ -57,8 +59,25 @@ def test_what_is_piped_is_plain(hookview: Hookview, annotated: Path) -> None:
 
 def test_long_tables_say_what_they_leave_out(hookview: Hookview, annotated: Path) -> None:
     done = hookview("analyze", annotated, "--top", "2")
-    assert "... and 4 rows more" in done.stdout
+    assert "... and 5 rows more" in done.stdout
     assert "ProfilerStep#1011" not in done.stdout
+
+
+def test_modules_that_loaded_kernels_are_named(hookview: Hookview, tmp_path: Path) -> None:
+    """The root's part is its own 30 us; its child's are 16."""
+    names = {"net": "nn.Module: Net_0", "fc": "nn.Module: Linear_0", "load": "cuModuleLoadData"}
+    traced = grid.events(
+        """
+        main python [net                                                                ]
+        main python           [fc            ]
+        main calls            [load          ][load                        ][launch corr=1]
+        gpu  kernel                                                             [k corr=1]
+        """,
+        {**names, "launch": "cudaLaunchKernel"},
+    )
+    done = hookview("analyze", grid.write(tmp_path / "t.json", traced))
+    line = next(line for line in done.stdout.splitlines() if "loading of kernels" in line)
+    assert line.endswith("on their first use: Net_0 30.0 us, Linear_0 16.0 us")
 
 
 def test_steps_narrow_the_summary(hookview: Hookview, annotated: Path) -> None:
@@ -103,4 +122,4 @@ def test_a_trace_without_a_device_is_summarized_by_host_time(
     done = hookview("analyze", path)
     assert done.returncode == 0, done.stderr
     assert "no device" in done.stdout
-    assert "host time: backward 60.0 us" in done.stdout
+    assert "host, a step: backward 60.0 us" in done.stdout

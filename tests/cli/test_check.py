@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from shared_traces import shared_trace
 
 import tb_hookview
 
@@ -67,6 +68,36 @@ def test_a_share_of_nothing_cannot_be_checked(hookview: Hookview, tmp_path: Path
     path.write_text(json.dumps({"traceEvents": [{**forward, "ts": 1, "dur": 2}]}))
     done = hookview("check", path, "--max-unattributed-percent", "5")
     assert (done.returncode, done.stdout) == (2, "")
+    assert "no backward pass" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("trace", "limit", "lacking"),
+    [
+        ("tracelens_h100_owlv2", "--max-backward-syncs", "no backward pass"),
+        ("hta_cpu_only", "--max-syncs", "no device events"),
+        ("hta_cpu_only", "--max-backward-syncs", "no backward pass"),
+        ("hta_rank_without_gpu", "--max-backward-syncs", "no device events"),
+        ("hta_rank_without_gpu", "--max-sync-us", "no device events"),
+    ],
+)
+def test_nothing_to_check_is_not_success(
+    hookview: Hookview, trace: str, limit: str, lacking: str
+) -> None:
+    done = hookview("check", shared_trace(trace), limit, "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.stderr.count("\n"), lacking in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("limit", "code"), [("1000", 2), ("0", 1)])
+def test_a_limit_that_does_not_hold_goes_before_one_that_cannot_be_checked(
+    hookview: Hookview, limit: str, code: int
+) -> None:
+    """Forward only: its syncs can be counted, those of the backward cannot."""
+    path = shared_trace("tracelens_h100_bert_small")
+    done = hookview("check", path, "--max-syncs", limit, "--max-backward-syncs", "0")
+    assert done.returncode == code
+    assert ("FAIL" in done.stdout) == (code == 1)
     assert "no backward pass" in done.stderr
 
 

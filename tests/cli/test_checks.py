@@ -9,6 +9,7 @@ import pytest
 
 from tb_hookview import markers
 from tb_hookview.cli import checks
+from tb_hookview.errors import UsageError
 from tb_hookview.loading import analyze
 from tb_hookview.schema import ReportData
 
@@ -33,6 +34,35 @@ def test_idle_time_is_a_share_of_all_devices(tmp_path: Path, limit: float, holds
         """
     found = checks.idle_percent(report(tmp_path, picture), limit)
     assert (found.value, found.holds) == (50, holds)
+
+
+FORWARD = """
+    main ops   [mm seq=1       ]
+    main calls  [launch corr=1]
+    gpu kernel                  [k corr=1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "picture", "lacking"),
+    [
+        pytest.param("max_backward_syncs", FORWARD, "no backward pass", id="inference"),
+        pytest.param("max_unattributed_percent", FORWARD, "no backward pass", id="a share of it"),
+        pytest.param("max_syncs", "main ops [mm]", "no device events", id="no device"),
+        pytest.param("max_sync_us", "main ops [mm]", "no device events", id="no device's time"),
+        pytest.param("max_syncs", "main ops [mm]\ngpu kernel [k]", "no launches", id="kernels"),
+        pytest.param("max_idle_percent", "main ops [mm]", "no device events", id="idle"),
+    ],
+)
+def test_what_the_trace_lacks_cannot_be_checked(
+    tmp_path: Path, limit: str, picture: str, lacking: str
+) -> None:
+    with pytest.raises(UsageError, match=lacking):
+        checks.LIMITS[limit](report(tmp_path, picture), 0)
+
+
+def test_a_trace_that_could_show_syncs_and_has_none_is_within_limits(tmp_path: Path) -> None:
+    assert checks.syncs(report(tmp_path, FORWARD), 0).holds
 
 
 def test_a_number_that_begins_alike_is_another_module(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_without_a_device_on_one_side_host_time_is_compared(report: ReportData) 
 def test_json_is_the_comparison(hookview: Hookview, training: Path, annotated: Path) -> None:
     done = hookview("diff", training, annotated, "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    reports = [tb_hookview.analyze(path).data for path in (training, annotated)]
+    reports = [tb_hookview.analyze(path).counted.data for path in (training, annotated)]
     expected = json.loads(msgspec.json.encode(compare(*reports)))
     assert json.loads(done.stdout) == expected
     assert {module["status"] for module in expected["modules"]} == {"appeared"}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tb_hookview
-from tb_hookview.rules.engine.text import format_us
+from tb_hookview.formats import format_us
 
 if TYPE_CHECKING:
     from conftest import Hookview
@@ -18,7 +18,7 @@ def test_a_finding_says_where_what_it_costs_and_what_to_do(
     findings = tb_hookview.analyze(training).data.findings
     first = findings[0]
     assert first.cost_us_per_step
-    shown = hookview("analyze", training).stdout.partition("Findings (per step)")[2]
+    shown = hookview("analyze", training).stdout.partition("Findings (a step")[2]
     words = " ".join(shown.split())
     for text in (first.title, first.where, first.severity, f"({first.rule})"):
         assert text in words

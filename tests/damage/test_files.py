@@ -18,7 +18,7 @@ READ = {
     "event_cut_in_a_key.json": ("ac", {"lost-events": 1}),
     "event_of_a_number_out_of_range.json": ("abc", {"unexpected-type": 1}),
     "event_of_a_word.json": ("abc", {"lost-events": 1}),
-    "half_surrogate.json": (["a", r"b\ud800", "c"], {"backslashes": 1}),
+    "half_surrogate.json": (["a", r"b\ud800", "c"], {"repaired": 1}),
     "list_end_amid_events.json": ("abc", {"lost-events": 1}),
     "nested_events_after_loss.json": ("ac", {"lost-events": 1}),
     "zeros_amid_events.json": ("ac", {"lost-events": 1}),

@@ -87,7 +87,7 @@ def test_columns_of_a_small_trace_are_not_kept(
 ) -> None:
     hookview.analyze(stepped)
     written()
-    assert [path.suffix for path in cache.folder.iterdir()] == [".report"]
+    assert {path.suffix for path in cache.folder.iterdir()} == {".report"}
 
 
 def test_steps_are_a_question_of_their_own(
@@ -119,7 +119,7 @@ def test_path_and_neighbours_are_those_of_now(
     ].endswith("c?.json.gz")
     (warning,) = hookview.analyze(run).data.trace.warnings
     assert (warning.code, warning.count) == ("other-traces", 2)
-    assert cache.usage().entries == 1
+    assert cache.usage().entries == 2  # of the whole, and of the steps that count
 
 
 def test_a_trace_written_anew_is_read_anew(
@@ -238,3 +238,25 @@ def test_a_cached_report_is_loaded_without_numpy(
 
     assert loaded() == ["numpy", "tb_hookview.trace.reader"]
     assert loaded() == []
+
+
+COLD = """
+import sys
+import isal.igzip, isal.isal_zlib, msgspec, numpy
+
+others = set(sys.modules)
+import tb_hookview
+
+tb_hookview.analyze(sys.argv[1]).to_json()
+rare = {"bz2", "dataclasses", "html", "logging", "subprocess", "tb_hookview.tables.catalogue"}
+print(*sorted(rare & (set(sys.modules) - others)))
+"""
+
+
+def test_a_report_is_made_without_what_few_need(
+    monkeypatch: pytest.MonkeyPatch, stepped: Path
+) -> None:
+    monkeypatch.setenv("HOOKVIEW_CACHE", "off")
+    command = [sys.executable, "-c", COLD, str(stepped)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == []

@@ -63,7 +63,7 @@ TARGETS = (
     Target("rules.places", "rules/engine/places.py", _RULES),
     Target("rules.rows", "rules/engine/rows.py", _RULES),
     Target("rules.steps", "rules/engine/steps.py", _RULES),
-    Target("rules.text", "rules/engine/text.py", ("rules/engine/test_text.py",)),
+    Target("formats", "formats.py", ("test_formats.py",)),
     Target("rules.waits", "rules/engine/syncs.py", _RULES),
     Target("comparison", "comparison/compare.py", _COMPARISON),
     Target("comparison_sides", "comparison/sides.py", _COMPARISON),

@@ -16,6 +16,7 @@ import pytest
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
+from tb_hookview.schema import ReportData
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 WAITING = {
@@ -27,9 +28,11 @@ WAITING = {
 }
 
 
-def recorded(folder: Path, act: Callable[[], Any]) -> list[dict[str, Any]]:
+def recorded(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> list[dict[str, Any]]:
     act()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=shapes
+    ) as prof:
         act()
     prof.export_chrome_trace(str(folder / "recorded.json"))
     events: list[dict[str, Any]] = json.loads((folder / "recorded.json").read_text())["traceEvents"]
@@ -38,7 +41,12 @@ def recorded(folder: Path, act: Callable[[], Any]) -> list[dict[str, Any]]:
 
 def causes(folder: Path, act: Callable[[], Any]) -> list[str]:
     """Cause of a sync inside each operator that has one on a device, by start."""
-    events = recorded(folder, act)
+    return [sync.cause for sync in report(folder, act).syncs]
+
+
+def report(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> ReportData:
+    """Report of a recording with a sync inside each operator that has one on a device."""
+    events = recorded(folder, act, shapes=shapes)
     waits = [
         {
             "ph": "X",
@@ -53,8 +61,7 @@ def causes(folder: Path, act: Callable[[], Any]) -> list[str]:
         for event in events
         if event.get("cat") == "cpu_op" and event["name"] in WAITING
     ]
-    report = build_report(load(grid.write(folder / "t.json", events + waits)))
-    return [sync.cause for sync in report.syncs]
+    return build_report(load(grid.write(folder / "t.json", events + waits))).data
 
 
 class Training:
@@ -195,3 +202,63 @@ def test_a_bound_on_the_device(tmp_path: Path) -> None:
         assert causes(tmp_path, lambda: model(VALUES)) == ["sync-host-index-or-slice"]
     finally:
         unwrap(model)
+
+
+def accuracy() -> None:
+    prediction = torch.rand(8, 3).argmax(dim=1)
+    (prediction == torch.zeros(8)).sum().item()
+
+
+def norms() -> None:
+    for tensor in torch.ones(3, 4):
+        tensor.norm().item()
+
+
+def clipping_by_hand() -> None:
+    norm = torch.linalg.vector_norm(torch.ones(4))
+    norm.detach().item()
+
+
+@pytest.mark.parametrize(
+    ("act", "remedy"),
+    [
+        pytest.param(lambda: torch.rand(4).mean().item(), "metrics", id="a loss"),
+        pytest.param(accuracy, "metrics", id="a count of what is right"),
+        pytest.param(lambda: torch.ones(4).long().max().item(), "sizes", id="the largest length"),
+        pytest.param(lambda: torch.ones(4).long()[1].item(), "sizes", id="one of some lengths"),
+        pytest.param(lambda: (torch.ones(4) > 0)[0].item(), "torch.where", id="a truth value"),
+        pytest.param(norms, "get_total_norm", id="the norm of each parameter"),
+        pytest.param(clipping_by_hand, "get_total_norm", id="clipping by hand"),
+        pytest.param(lambda: str(torch.rand(4)), "Print outside", id="a text"),
+    ],
+)
+def test_the_remedy_is_that_of_what_is_read(
+    tmp_path: Path, act: Callable[[], Any], remedy: str
+) -> None:
+    findings = report(tmp_path, act, shapes=True).findings
+    fixes = {each.fix for each in findings if each.rule == "sync-scalar-item"}
+    assert fixes
+    assert all(remedy in fix for fix in fixes)
+
+
+def test_the_remedy_after_the_scale_of_a_loss_is_updated(tmp_path: Path) -> None:
+    scale, tracker, infinite = (
+        torch.full((), 2.0),
+        torch.zeros((), dtype=torch.int32),
+        torch.ones(()),
+    )
+
+    def act() -> None:
+        torch._amp_update_scale_(scale, tracker, infinite, 2.0, 0.5, 100)
+        scale.item()
+
+    (finding,) = report(tmp_path, act).findings
+    assert "GradScaler.update()" in finding.evidence
+    assert "get_scale()" in finding.fix
+
+
+def test_a_test_of_a_mask(tmp_path: Path) -> None:
+    """As transformers asks whether anything is padded."""
+    (finding,) = report(tmp_path, lambda: bool(torch.all(torch.ones(4) == 1))).findings
+    assert finding.rule == "sync-bool-branch"
+    assert "pass no mask" in finding.fix

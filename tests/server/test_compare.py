@@ -21,7 +21,7 @@ def test_the_answer_is_the_comparison_of_the_reports(
 ) -> None:
     answer = client.get("/api/compare", query_string=SIDES).get_json()
     (other,) = (logdir / "rank10").iterdir()
-    reports = [tb_hookview.analyze(path).data for path in (newest, other)]
+    reports = [tb_hookview.analyze(path).counted.data for path in (newest, other)]
     assert answer["comparison"] == json.loads(msgspec.json.encode(compare(*reports)))
     names = ["ProfilerStep#1", "ProfilerStep#2"]
     assert (answer["base_steps"], answer["other_steps"]) == (names, names)
@@ -35,10 +35,11 @@ def test_each_side_has_a_trace_and_steps_of_its_own(client: FlaskClient) -> None
 
     first, second = "ProfilerStep#1", "ProfilerStep#2"
     assert sides(step=first, other_step=second) == [[first], [second]]
-    assert sides(step=[first, second]) == [[first, second], [first, second]]
+    # Nothing is launched in the second, so that it does not count unless it is named.
+    assert sides(step=[first, second]) == [[first, second], [first]]
     assert sides(trace="1700000000123")[0] == ["ProfilerStep#551"]
     older = {"other_run": "rank2", "other_worker": "host_1", "other_trace": "1700000000123"}
-    assert sides(**older) == [[first, second], ["ProfilerStep#551"]]
+    assert sides(**older) == [[first], ["ProfilerStep#551"]]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The split of idle time done the slow, obvious way: moment by moment, from the events themselves.
 
-Times are the microseconds of the events; moments are half a microsecond, because the median of
-whole ones may lie between two.
+Times are the microseconds of the events, which are whole ones, and so are moments.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-MOMENT = 0.5
+MOMENT = 1.0
 _COPIES = ("Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pageable)")
 
 
@@ -88,15 +87,21 @@ def split(timeline: Timeline) -> dict[int, Counter[str]]:
 
 
 def _floor(timeline: Timeline) -> float:
+    """The launch latency: lower quartile of the starts after launches onto an idle device."""
     times = []
-    for work in timeline.works:
+    for place, work in enumerate(timeline.works):
         launch = timeline.launch_of(work)
-        before = [w for w in timeline.works if w.device == work.device and w is not work]
-        before = [w for w in before if timeline.works.index(w) < timeline.works.index(work)]
-        busy_until = max((w.end for w in before), default=work.start)
-        if launch and busy_until <= launch.start <= work.start:
+        before = [w for w in timeline.works[:place] if w.device == work.device]
+        if not launch or not before or _siblings(before, work):
+            continue
+        if max(w.end for w in before) <= launch.start <= work.start:
             times.append(work.start - launch.start)
-    return int(statistics.median(times) * 1000) / 1000 if times else 0.0
+    return sorted(times)[(len(times) - 1) // 4] if times else 0.0
+
+
+def _siblings(works: list[Piece], work: Piece) -> list[Piece]:
+    """Those of some works that the launch of a work launched."""
+    return [other for other in works if other.correlation == work.correlation]
 
 
 def _cause(
@@ -111,15 +116,39 @@ def _cause(
     following = next((work for work in works if work.start > moment), None)
     gap_start = max((work.end for work in before), default=first)
     launch = timeline.launch_of(following) if following else None
-    late = _late(timeline, works, following, launch, gap_start, floor)
+    late = _late(works, following, launch, gap_start, floor)
     begun = bool(before) or (launch is not None and moment >= launch.start)
-    if following and begun and not late and (launch or _queued_before(timeline, following)):
-        previous = max(before, key=lambda work: (work.end, works.index(work)), default=following)
+    ready = late and following and launch and moment >= _ready(following, launch, floor)
+    known = launch or (following and _queued_before(timeline, following))
+    if following and begun and known and (ready or not late):
+        if not before:
+            return "unknown"
+        previous = max(before, key=lambda work: (work.end, works.index(work)))
         beside = "nccl" in following.name or "nccl" in previous.name
         return "communication" if beside else "device"
     launching = {c.thread for c in timeline.calls if any(timeline.launch_of(w) is c for w in works)}
-    rest = "launch" if late and begun else "unknown"
+    rest = (
+        "launch"
+        if late and (begun or _at_work(timeline, following, launch, moment, floor))
+        else "unknown"
+    )
     return _host_cause(timeline, moment, bills, launching) or rest
+
+
+def _at_work(
+    timeline: Timeline, first: Piece | None, launch: Piece | None, moment: float, floor: float
+) -> bool:
+    """Whether the host did something before the launch of an event that started at once."""
+    if first is None or launch is None or _ready(first, launch, floor) < first.start:
+        return False
+    mine = [p for p in (*timeline.calls, *timeline.notes) if p.thread == launch.thread]
+    return any(piece.start <= moment < piece.end for piece in mine)
+
+
+def _ready(work: Piece, launch: Piece, floor: float) -> float:
+    """Moment from which the device could start a work."""
+    ready = max(launch.start + floor, launch.end)
+    return work.start if work.start - ready <= (floor or 50) else ready
 
 
 def _queued_before(timeline: Timeline, work: Piece) -> bool:
@@ -128,7 +157,6 @@ def _queued_before(timeline: Timeline, work: Piece) -> bool:
 
 
 def _late(
-    timeline: Timeline,
     works: list[Piece],
     following: Piece | None,
     launch: Piece | None,
@@ -137,8 +165,7 @@ def _late(
 ) -> bool:
     if following is None or launch is None:
         return False
-    siblings = [work for work in works if work.correlation == following.correlation]
-    if siblings[0] is not following:
+    if _siblings(works, following)[0] is not following:
         return False
     ran_dry = "Memcpy" not in following.name and launch.end > gap_start
     return launch.start > gap_start - floor or ran_dry
@@ -161,11 +188,30 @@ def _host_cause(
         return "copy"
     if during(mine, "cudaMalloc", "cudaFree"):
         return "allocator"
+    if during([*_loads(timeline, mine), *timeline.overhead], "loads", "Lazy Function Loading"):
+        return "kernel_loading"
     if during(timeline.overhead, "Buffer Flush"):
         return "profiler"
     if billed_to:
         return "sync"
     return "communication" if during(timeline.notes, "gloo:") else None
+
+
+def _loads(timeline: Timeline, calls: list[Piece]) -> list[Piece]:
+    """Time in which some calls loaded kernels."""
+    loads = [c for c in calls if c.name == "cuModuleLoadData"]
+    found = [Piece("loads", call.start, call.end, call.thread) for call in loads]
+    launched = [(w, c) for w in timeline.works if (c := timeline.launch_of(w))]
+    every = {id(c): c.end - c.start for _, c in launched if c.name == "cudaLaunchKernel"}
+    seen: set[tuple[str, int]] = set()
+    for work, call in sorted(launched, key=lambda pair: pair[1].start):
+        if id(call) not in every or (work.name, work.device) in seen:
+            continue
+        seen.add((work.name, work.device))
+        until = min(call.end, work.start)
+        if call in calls and until - call.start > 20 * statistics.median(every.values()):
+            found.append(Piece("loads", call.start, until, call.thread))
+    return found
 
 
 def _copies_unpinned(timeline: Timeline, call: Piece) -> list[Piece]:

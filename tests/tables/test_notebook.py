@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from shared_traces import shared_trace
 
 from tb_hookview import markers
+from tb_hookview.formats import format_us
 from tb_hookview.loading import analyze
 from tb_hookview.report.result import Report
-from tb_hookview.tables.notebook import LONGEST, ROWS, TABLE_ROWS
+from tb_hookview.report.summary.lines import summary_lines
+from tb_hookview.tables.notebook import LONGEST, TABLE_ROWS
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e</td></table><script>alert(2)</script>&amp;\"'"
 NAMES = {
@@ -77,15 +80,26 @@ def test_names_are_text_and_nothing_is_asked_for(hostile: Report) -> None:
 def test_numbers_are_those_of_the_report() -> None:
     report = analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
     shown = Shown(report._repr_html_())
-    modules = shown.rows[: ROWS + 1]
-    top = max(report.modules, key=lambda row: row.backward.self_device_us or 0)
-    assert modules[1][0] == top.path
-    assert modules[1][3] == f"{top.backward.self_device_us / 1000:.2f} ms"
+    counted = report.counted
+    top = max(counted.modules, key=lambda row: row.backward.self_device_us or 0)
+    mean = (top.backward.self_device_us or 0) / len(counted.steps)
+    assert [top.path, top.module_class, format_us(mean)] in [row[:3] for row in shown.rows]
     (wait,) = report.syncs
-    assert [wait.api, f"{wait.duration_us / 1000:.2f} ms"] in [row[:2] for row in shown.rows]
-    assert [row[0] for row in shown.rows[-len(report.findings) :]] == [
-        finding.title for finding in report.findings
+    assert ["profiler", wait.api, format_us(wait.duration_us)] in [
+        [*row[:2], *row[5:6]] for row in shown.rows
     ]
+    titles = [row[1] for row in shown.rows[-len(report.findings) :]]
+    for title, finding in zip(titles, report.findings, strict=True):
+        assert title.startswith(finding.title)
+
+
+def test_terminal_notebook_and_print_hold_the_same() -> None:
+    report = analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
+    printed, html = str(report), report._repr_html_()
+    for line in summary_lines(report.data):
+        assert line in printed
+        assert escape(line) in html
+    assert repr(report).count("\n") == 0
 
 
 def test_a_table_says_how_many_rows_it_leaves_out() -> None:

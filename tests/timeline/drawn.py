@@ -64,11 +64,12 @@ def colours(timeline: Timeline, kind: str, number: int = 0) -> dict[str, str]:
     return {n: Colour(c).name.lower() for n, c in zip(names, lane.colour.tolist(), strict=True)}
 
 
-def found(timeline: Timeline, kind: str, name: str, number: int = 0) -> EventDetail:
-    """The detail of the first event of a name on a lane."""
+def found(timeline: Timeline, kind: str, name: str, number: int = 0, place: int = 0) -> EventDetail:
+    """The detail of the first event of a name on a lane, or of a later one."""
     lane = timeline.lanes_of(kind)[number]
     names = [row[1] for row in shown(timeline, kind, number)]
-    event = timeline.ids(lane, np.array([names.index(name)]))
+    named = [index for index, each in enumerate(names) if each == name]
+    event = timeline.ids(lane, np.array([named[place]]))
     return detail(timeline, int(event[0]))
 
 

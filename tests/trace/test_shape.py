@@ -7,13 +7,13 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from msgspec.structs import fields
 from support.inflated import write_training_trace
 
 from tb_hookview.trace import Trace, read_trace

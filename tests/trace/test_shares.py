@@ -153,19 +153,19 @@ def test_progress_and_count_only_grow(large: Path, absorbed: list[Part]) -> None
 def test_one_that_is_killed_is_not_missed(
     large: Path, absorbed: list[Part], monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    killed = []
+    killed: list[Any] = []
     submit = Workers.submit
 
     def submitting(self: Workers, *what: Any) -> Any:
         if when == "before":
             return submit(self, os._exit, 1)
         job = submit(self, *what)
-        killed.append(job)
+        killed.append((self, job))
         return job
 
     def say(_stage: str, _done: float | None) -> None:
-        for job in killed:
-            job.cancel()
+        for workers, job in killed:
+            workers.stop(job)
 
     monkeypatch.setattr(Workers, "submit", submitting)
     assert_same(together(large, 3, progress=say), alone(large))

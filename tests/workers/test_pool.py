@@ -82,7 +82,7 @@ def test_to_cancel_a_call_under_way_ends_its_process() -> None:
     while not sleeping.running():
         time.sleep(0.01)
     started = children()
-    sleeping.cancel()
+    workers.stop(sleeping)
     with pytest.raises(WorkerDiedError):
         sleeping.result(60)
     assert until_gone(started)

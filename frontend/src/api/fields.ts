@@ -276,9 +276,13 @@ export const Idle = {
     unit: "us",
     text: "A thread that launches work was inside a call that allocates or frees memory.",
   },
+  kernel_loading: {
+    unit: "us",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
+  },
   launch: {
     unit: "us",
-    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do.",
+    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later. The launch latency is the lower quartile of the time from launch to start over launches onto an idle device, the first work of each device left out; a start up to one more latency later is part of `launch`.",
   },
   communication: {
     unit: "us",
@@ -290,11 +294,11 @@ export const Idle = {
   },
   device: {
     unit: "us",
-    text: "The next work had been launched in time, or before the trace began: the device idled although work was queued, or for something the trace does not show.",
+    text: "The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show.",
   },
   unknown: {
     unit: "us",
-    text: "Before the launch of a device's first work, after its last work, and before work whose launch is not in the trace.",
+    text: "Before the launch of a device's first work, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace.",
   },
 } as const;
 
@@ -424,6 +428,10 @@ export const Module = {
     unit: "percent",
     text: "Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter).",
   },
+  kernel_loading_us: {
+    unit: "us",
+    text: "The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches.",
+  },
   shapes: {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
   },
@@ -515,6 +523,45 @@ export const Parameters = {
   trainable: { text: "Whether a parameter of the module itself requires a gradient." },
 } as const;
 
+export const PerStep = {
+  steps: { unit: "count", text: "Steps that the means are over." },
+  of: { unit: "count", text: "Steps of the trace." },
+  marked: { text: "Whether the trace marks steps; else its one step is the whole trace." },
+  text: { text: "Which steps the means are over, and why others are left out." },
+  duration_us: {
+    unit: "us",
+    text: "Length of a step on the host; null, as all others, without steps.",
+  },
+  forward_us: {
+    unit: "us",
+    text: "Host time, as `steps[].forward_us`; the five phases sum to `duration_us`.",
+  },
+  backward_us: { unit: "us", text: "Host time, as `steps[].backward_us`." },
+  optimizer_us: { unit: "us", text: "Host time, as `steps[].optimizer_us`." },
+  data_us: { unit: "us", text: "Host time, as `steps[].data_us`." },
+  other_us: { unit: "us", text: "Host time, as `steps[].other_us`." },
+  device_busy_us: {
+    unit: "us",
+    text: "Time in which a device did any work, summed over the devices.",
+  },
+  device_idle_us: { unit: "us", text: "Time in which it did none, summed over the devices." },
+  idle: { text: "`device_idle_us` by its cause." },
+  device_us: {
+    unit: "us",
+    text: "Sum of the durations of device events; see `steps[].device_us`.",
+  },
+  backward_device_us: { unit: "us", text: "The part of it launched in the backward phase." },
+  forward_device_us: { unit: "us", text: "The part of it launched in the forward phase." },
+  optimizer_device_us: { unit: "us", text: "The part of it launched in the optimizer phase." },
+  communication_device_us: {
+    unit: "us",
+    text: "The part of it that is communication, whether or not computation overlaps it.",
+  },
+  device_us_by_kind: { unit: "us", text: "All of it by kind; kinds without any are left out." },
+  sync_count: { unit: "count", text: "Syncs, without the profiler's own." },
+  sync_blocked_us: { unit: "us", text: "Sum of their durations." },
+} as const;
+
 export const ReadingProgress = {
   stage: { text: '"waiting", "decoding", "columns", "attribution" or "done".' },
   done: { unit: "fraction", text: "Of the stage." },
@@ -579,7 +626,11 @@ export const SearchResult = {
   },
 } as const;
 
-export const Side = { steps: { unit: "count", text: "Steps that count." } } as const;
+export const Side = {
+  steps: { unit: "count", text: "Steps that its means are over; see `per_step`." },
+  of: { unit: "count", text: "Steps of the trace." },
+  text: { text: "`per_step.text`: which steps its means are over, and why others are left out." },
+} as const;
 
 export const Site = {
   frame: { text: "The innermost frame that is not torch's own, `file.py(line): function`." },
@@ -593,7 +644,7 @@ export const Step = {
   },
   forward_us: {
     unit: "us",
-    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did.",
+    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it.",
   },
   backward_us: { unit: "us", text: "Time in which any thread evaluated an autograd node." },
   optimizer_us: {
@@ -610,7 +661,10 @@ export const Step = {
     unit: "us",
     text: "The step's duration times these devices, less `device_busy_us`.",
   },
-  sync_blocked_us: { unit: "us", text: "Time in which some host thread waited for a device." },
+  sync_blocked_us: {
+    unit: "us",
+    text: "Time in which some host thread was in a sync, the profiler's own left out.",
+  },
   idle: { text: "`device_idle_us` by its cause." },
   queue_full_us: {
     unit: "us",
@@ -621,8 +675,17 @@ export const Step = {
     text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later.",
   },
   counts: {
-    text: "Whether the means in findings count it: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing.",
+    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing.",
   },
+  device_us: {
+    unit: "us",
+    text: "Sum of the durations of the device events that were launched in the step. It may exceed the step: streams run at the same time, and devices run on when the host is done. Null without device events.",
+  },
+  launched_before_count: {
+    unit: "count",
+    text: "Device events that began in the step and were launched before the trace began. They are in the step's busy time, but in none of its sums over device events. Null without launches.",
+  },
+  launched_before_us: { unit: "us", text: "Sum of their durations." },
 } as const;
 
 export const Stream = {
@@ -705,7 +768,10 @@ export const Thread = {
     unit: "us",
     text: "`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it.",
   },
-  blocked_us: { unit: "us", text: "The part of it in which the thread waited for a device." },
+  blocked_us: {
+    unit: "us",
+    text: "The part of it in which the thread was in a sync, the profiler's own left out.",
+  },
 } as const;
 
 export const TimelineLane = {
@@ -751,10 +817,16 @@ export const Totals = {
     unit: "us",
     text: "Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by.",
   },
-  forward_device_us: { unit: "us", text: "Device time of work launched in the forward phase." },
+  forward_device_us: {
+    unit: "us",
+    text: "Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass.",
+  },
   optimizer_device_us: { unit: "us", text: "Device time of work launched in the optimizer phase." },
   sync_count: { unit: "count", text: "Syncs, the profiler's own included." },
-  sync_blocked_us: { unit: "us", text: "Sum of their durations." },
+  sync_blocked_us: {
+    unit: "us",
+    text: "Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`.",
+  },
   backward_sync_count: { unit: "count", text: "Syncs in the backward phase." },
   device_wait_count: {
     unit: "count",
@@ -778,6 +850,11 @@ export const Totals = {
     unit: "us",
     text: "The part of it that may have run on tensor cores: unknown from names.",
   },
+  profiler_sync_count: {
+    unit: "count",
+    text: "The profiler's own syncs among `sync_count`, as it starts or stops.",
+  },
+  profiler_sync_us: { unit: "us", text: "Sum of their durations." },
 } as const;
 
 export const TraceInfo = {

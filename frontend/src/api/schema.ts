@@ -391,15 +391,17 @@ export interface Idle {
   copy: number;
   /** A thread that launches work was inside a call that allocates or frees memory. */
   allocator: number;
-  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. */
+  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead. */
+  kernel_loading: number;
+  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later. The launch latency is the lower quartile of the time from launch to start over launches onto an idle device, the first work of each device left out; a start up to one more latency later is part of `launch`. */
   launch: number;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's. */
   communication: number;
   /** The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. */
   profiler: number;
-  /** The next work had been launched in time, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
+  /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number;
-  /** Before the launch of a device's first work, after its last work, and before work whose launch is not in the trace. */
+  /** Before the launch of a device's first work, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace. */
   unknown: number;
 }
 
@@ -602,6 +604,8 @@ export interface Module {
   backward_ratio: number | null;
   /** Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter). */
   occupancy_pct: number | null;
+  /** The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches. */
+  kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
@@ -645,7 +649,7 @@ export interface ModuleDetail {
   calls: CallsOverTime;
 }
 
-/** Syncs inside a module or the modules below it. */
+/** Syncs inside a module or the modules below it, without the profiler's own. */
 export interface ModuleSync {
   /** Syncs. */
   count: number;
@@ -743,6 +747,52 @@ export interface Parameters {
   shared: SharedParameter[];
 }
 
+/** Means over the steps that count: those that summaries, pages and comparisons show. They count the selected steps. Of a whole trace they count all but the first, which warms up, and those in which nothing was launched; all, where that leaves none. Device events are in the step that launched them; those launched before the trace began are in none. Work between steps is left out. */
+export interface PerStep {
+  /** Steps that the means are over. */
+  steps: number;
+  /** Steps of the trace. */
+  of: number;
+  /** Whether the trace marks steps; else its one step is the whole trace. */
+  marked: boolean;
+  /** Which steps the means are over, and why others are left out. */
+  text: string;
+  /** Length of a step on the host; null, as all others, without steps. */
+  duration_us: number | null;
+  /** Host time, as `steps[].forward_us`; the five phases sum to `duration_us`. */
+  forward_us: number | null;
+  /** Host time, as `steps[].backward_us`. */
+  backward_us: number | null;
+  /** Host time, as `steps[].optimizer_us`. */
+  optimizer_us: number | null;
+  /** Host time, as `steps[].data_us`. */
+  data_us: number | null;
+  /** Host time, as `steps[].other_us`. */
+  other_us: number | null;
+  /** Time in which a device did any work, summed over the devices. */
+  device_busy_us: number | null;
+  /** Time in which it did none, summed over the devices. */
+  device_idle_us: number | null;
+  /** `device_idle_us` by its cause. */
+  idle: Idle | null;
+  /** Sum of the durations of device events; see `steps[].device_us`. */
+  device_us: number | null;
+  /** The part of it launched in the backward phase. */
+  backward_device_us: number | null;
+  /** The part of it launched in the forward phase. */
+  forward_device_us: number | null;
+  /** The part of it launched in the optimizer phase. */
+  optimizer_device_us: number | null;
+  /** The part of it that is communication, whether or not computation overlaps it. */
+  communication_device_us: number | null;
+  /** All of it by kind; kinds without any are left out. */
+  device_us_by_kind: Record<string, number>;
+  /** Syncs, without the profiler's own. */
+  sync_count: number;
+  /** Sum of their durations. */
+  sync_blocked_us: number;
+}
+
 /** Progress of the reading of a trace; null where unknown. */
 export interface ReadingProgress {
   /** "waiting", "decoding", "columns", "attribution" or "done". */
@@ -768,7 +818,7 @@ export interface Recorder {
   own_share: number | null;
 }
 
-/** The whole report. */
+/** The whole report. What is not called a mean is a sum over the selected steps; of a whole trace, over all of it. */
 export interface ReportData {
   /** Version of the report's form; one version only gains fields. */
   schema: number;
@@ -783,6 +833,7 @@ export interface ReportData {
   allocations: Allocation[];
   coverage: Coverage;
   findings: Finding[];
+  per_step: PerStep;
   /** Null where the trace holds no marks of our recorder. */
   recorder: Recorder | null;
   /** Device work by name and kind, most expensive first; copies and sets are rows too. At most 500 rows. */
@@ -856,9 +907,13 @@ export interface SharedParameter {
 /** The trace of one side of the comparison. */
 export interface Side {
   path: string;
-  /** Steps that count. */
+  /** Steps that its means are over; see `per_step`. */
   steps: number;
   step_names: string[];
+  /** Steps of the trace. */
+  of: number;
+  /** `per_step.text`: which steps its means are over, and why others are left out. */
+  text: string;
 }
 
 /** The call site of syncs. */
@@ -879,7 +934,7 @@ export interface Step {
   start_us: number;
   /** Length of the host row `ProfilerStep#N`. A trace without any is one step. */
   duration_us: number;
-  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. */
+  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. */
   forward_us: number;
   /** Time in which any thread evaluated an autograd node. */
   backward_us: number;
@@ -893,7 +948,7 @@ export interface Step {
   device_busy_us: number | null;
   /** The step's duration times these devices, less `device_busy_us`. */
   device_idle_us: number | null;
-  /** Time in which some host thread waited for a device. */
+  /** Time in which some host thread was in a sync, the profiler's own left out. */
   sync_blocked_us: number;
   /** `device_idle_us` by its cause. */
   idle: Idle | null;
@@ -901,8 +956,14 @@ export interface Step {
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
   backward_idle_us: number | null;
-  /** Whether the means in findings count it: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. */
+  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. */
   counts: boolean;
+  /** Sum of the durations of the device events that were launched in the step. It may exceed the step: streams run at the same time, and devices run on when the host is done. Null without device events. */
+  device_us: number | null;
+  /** Device events that began in the step and were launched before the trace began. They are in the step's busy time, but in none of its sums over device events. Null without launches. */
+  launched_before_count: number | null;
+  /** Sum of their durations. */
+  launched_before_us: number | null;
 }
 
 /** One stream of a device: events, gaps between them, queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
@@ -1018,7 +1079,7 @@ export interface Thread {
   busy_us: number;
   /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. */
   by_phase: Record<string, number>;
-  /** The part of it in which the thread waited for a device. */
+  /** The part of it in which the thread was in a sync, the profiler's own left out. */
   blocked_us: number;
 }
 
@@ -1091,13 +1152,13 @@ export interface Totals {
   device_busy_us: Record<string, number>;
   /** Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by. */
   backward_device_us: number | null;
-  /** Device time of work launched in the forward phase. */
+  /** Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass. */
   forward_device_us: number | null;
   /** Device time of work launched in the optimizer phase. */
   optimizer_device_us: number | null;
   /** Syncs, the profiler's own included. */
   sync_count: number;
-  /** Sum of their durations. */
+  /** Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`. */
   sync_blocked_us: number;
   /** Syncs in the backward phase. */
   backward_sync_count: number;
@@ -1115,6 +1176,10 @@ export interface Totals {
   tensor_core_us: number | null;
   /** The part of it that may have run on tensor cores: unknown from names. */
   tensor_core_unknown_us: number | null;
+  /** The profiler's own syncs among `sync_count`, as it starts or stops. */
+  profiler_sync_count: number;
+  /** Sum of their durations. */
+  profiler_sync_us: number;
 }
 
 /** The file, and what it was recorded on. */

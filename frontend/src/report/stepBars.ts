@@ -12,6 +12,7 @@ export const DEVICE_PARTS = [
   "data_loading",
   "copy",
   "allocator",
+  "kernel_loading",
   "launch",
   "communication",
   "profiler",
@@ -149,6 +150,11 @@ export const DEVICE_TIME_DEFINITIONS = {
   data_loading: define("data loading", "Idle while the host was in the data loader.", "us"),
   copy: define("copies", "Idle while the host was inside a copy of unpinned memory.", "us"),
   allocator: define("allocator", "Idle while the host allocated or freed device memory.", "us"),
+  kernel_loading: define(
+    "loading of kernels",
+    "Idle while the host loaded the code of a kernel, mostly in its first launch.",
+    "us",
+  ),
   launch: define(
     "waiting for the host to launch",
     "Idle because the host launched the next device event too late.",

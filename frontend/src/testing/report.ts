@@ -41,6 +41,7 @@ export function module(
     sync: { count: 0, blocked_us: 0, device_idle_us: 0 },
     backward_ratio: null,
     occupancy_pct: null,
+    kernel_loading_us: null,
     shapes: [],
     source: null,
     ...rest,

@@ -25,6 +25,7 @@ export interface Palette {
   idleData: string;
   idleCopy: string;
   idleAllocator: string;
+  idleKernels: string;
   idleLaunch: string;
   idleProfiler: string;
   idleUnknown: string;
@@ -66,6 +67,7 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleData: "#643400",
     idleCopy: "#382a98",
     idleAllocator: "#6d1458",
+    idleKernels: "#cc33ff",
     idleLaunch: "#f2dc6a",
     idleProfiler: "#a9c1fb",
     idleUnknown: "#a4a9b1",
@@ -100,6 +102,7 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleData: "#4c6b1e",
     idleCopy: "#1957bb",
     idleAllocator: "#5c2f86",
+    idleKernels: "#7722ff",
     idleLaunch: "#f9e77b",
     idleProfiler: "#2f8fb0",
     idleUnknown: "#a0a8b4",
@@ -131,6 +134,7 @@ export const DEVICE_COLOURS = {
   data_loading: "idleData",
   copy: "idleCopy",
   allocator: "idleAllocator",
+  kernel_loading: "idleKernels",
   launch: "idleLaunch",
   communication: "communication",
   profiler: "idleProfiler",

@@ -93,7 +93,7 @@ class Links(Struct, frozen=True):
         return sum(
             count
             for pair, count in zip(distinct.tolist(), times.tolist(), strict=True)
-            if _stem(node_name(texts[pair >> 32])) == _stem(texts[pair & 0xFFFFFFFF])
+            if stem(node_name(texts[pair >> 32])) == stem(texts[pair & 0xFFFFFFFF])
         )
 
 
@@ -127,6 +127,7 @@ def forward_threads(links: Links, nodes: Mapping[int, TreeRow]) -> dict[int, int
     return decided
 
 
-def _stem(name: str) -> str:
+def stem(name: str) -> str:
+    """Name of a node or an operator without what tells them apart."""
     last = name.rsplit("::", 1)[-1]
     return re.sub(r"Backward\d*$|_", "", last).lower()

@@ -3,7 +3,8 @@
 Names are compared with the patterns of `kernel_kinds.json`, where new ones are to be added.
 A pattern is text that the name, in lower case, holds; `^` at its beginning means that the name
 begins so, and `*` stands for anything in between. The first pattern that fits decides. Where no
-pattern fits a kernel, the names of the operators that launched it decide, innermost first.
+pattern fits a kernel, the names of the operators that launched it decide, innermost first. The
+softmax between two batched products is attention.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.device.unfused_attention import softmax_of_attention
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import isin, unique_inverse
-from tb_hookview.arrays.types import Code, Int, TreeRow
+from tb_hookview.arrays.types import Bool, Code, Int, TreeRow
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.trace import EventCategory
 
+ATTENTION = KINDS.index("attention")
 COMMUNICATION = KINDS.index("communication")
 OTHER = KINDS.index("other")
 _ON_TENSOR_CORES = frozenset({"matrix", "convolution", "attention"})
@@ -42,6 +45,8 @@ class DeviceEventKinds(Struct, frozen=True):
     """Index into KINDS."""
     tensor_core: Code
     """1 on tensor (matrix) cores, 0 not on them, -1 for unknown."""
+    unfused: Bool
+    """Softmax kernels between two batched products: of kind attention, and no product itself."""
 
 
 class _Rule(Struct, frozen=True):
@@ -139,13 +144,23 @@ def device_event_kinds(host: HostRows, device_events: DeviceEvents) -> DeviceEve
         for p in distinct.tolist()
     ]
     kind = np.array([KINDS.index(name) for name in by_name], np.int64)[place]
+    _use_operators(host, device_events, kind)
+    tensor_core = _tensor_core(host, device_events, kind)
+    unfused = softmax_of_attention(host, device_events, kind)
+    kind[unfused] = ATTENTION
+    return DeviceEventKinds(kind, tensor_core, unfused)
+
+
+def _tensor_core(host: HostRows, device_events: DeviceEvents, kind: Int) -> Code:
+    """`DeviceEventKinds.tensor_core`; each distinct name and kind is compared once."""
+    name = host.trace.events.name[device_events.event].astype(np.int64)
+    distinct, place = unique_inverse(name * len(KINDS) + kind)
+    texts = host.trace.strings
     cores = [
-        on_tensor_cores(names[p // len(EventCategory)], name)
-        for p, name in zip(distinct.tolist(), by_name, strict=True)
+        on_tensor_cores(texts[pair // len(KINDS)], KINDS[pair % len(KINDS)])
+        for pair in distinct.tolist()
     ]
-    tensor_core = np.array([-1 if core is None else int(core) for core in cores], np.int8)[place]
-    _use_operators(host, device_events, kind, tensor_core)
-    return DeviceEventKinds(kind, tensor_core)
+    return np.array([-1 if core is None else int(core) for core in cores], np.int8)[place]
 
 
 def _kind_of(name: str, event_kind: EventCategory) -> str:
@@ -156,15 +171,11 @@ def _kind_of(name: str, event_kind: EventCategory) -> str:
     return kind_of_kernel(name) or "other"
 
 
-def _use_operators(
-    host: HostRows, device_events: DeviceEvents, kind: Int, tensor_core: Code
-) -> None:
+def _use_operators(host: HostRows, device_events: DeviceEvents, kind: Int) -> None:
     """Fill in by operators: kernels of an unknown name, and the copies of a collective."""
     launch = device_events.launch
     unknown = np.flatnonzero((kind == OTHER) & (launch >= 0))
-    kind[unknown] = found = _kind_around(host, launch[unknown], kind_of_operator)
-    cores = isin(found, [KINDS.index(name) for name in _ON_TENSOR_CORES])
-    tensor_core[unknown] = np.where(cores | (found == OTHER), -1, 0)
+    kind[unknown] = _kind_around(host, launch[unknown], kind_of_operator)
     category = host.trace.events.kind[device_events.event]
     moves = isin(category, [int(EventCategory.COPY), int(EventCategory.SET)])
     moved = np.flatnonzero(moves & (launch >= 0))

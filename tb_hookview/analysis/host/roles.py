@@ -17,6 +17,8 @@ EVALUATE = "autograd::engine::evaluate_function: "
 """torch >= 1.9 wraps each autograd node in an operator row of this name."""
 
 _GRADIENT_SINK = re.compile(r"(struct )?torch::autograd::AccumulateGrad")
+_NODE = re.compile(r"(struct )?(torch::autograd::.+|(?!aten::)[\w:]*Backward\d*)")
+"""Names of autograd nodes, for traces in which nothing else tells them from operators."""
 _MODULE_LABEL = re.compile(r"nn\.Module: (?P<label>(?P<module_class>.+)_\d+)")
 _LIGHTNING = re.compile(r"\[pl\]\[module\](?P<module_class>[^:]+): (?P<path>.+)")
 _STEP = re.compile(r"ProfilerStep#\d+")
@@ -103,6 +105,9 @@ def roles(trace: Trace) -> Code:
     if not (role == Role.NODE).any():
         role[host & (events.forward_thread > 0) & (events.sequence >= 0)] = Role.NODE
         role[role == Role.GRADIENT_SINK] = Role.NODE
+        if not (events.sequence >= 0).any():
+            operator = (events.kind == EventCategory.OPERATOR) & (role == Role.NONE)
+            role += _by_name(trace, operator, _old_node_role)
     return role
 
 
@@ -118,6 +123,10 @@ def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> Code:
     role = np.zeros(len(rows), np.int8)
     role[rows] = table[name]
     return role
+
+
+def _old_node_role(name: str) -> Role:
+    return Role.NODE if _NODE.fullmatch(name) else Role.NONE
 
 
 def _python_role(name: str) -> Role:

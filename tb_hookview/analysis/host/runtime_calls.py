@@ -33,6 +33,8 @@ class Call(IntEnum):
     """Allocates or frees memory: slow, and some stop the device."""
     DEVICE_WAIT = 5
     """Orders streams on the device; the host goes on."""
+    LOAD = 6
+    """Loads the code of kernels, or compiles or links it: slow, and done once."""
 
 
 _RUNTIME = "(?:cuda|hip|mu|musa)"
@@ -67,6 +69,12 @@ _PATTERNS = (
         rf"(?:{_RUNTIME}|cu)StreamWaitEvent\w*|zeCommandListAppend(?:Barrier|WaitOnEvents)\w*"
         r"|urEnqueueEventsWait\w*|synStreamWaitEvent|aclrtStreamWaitEvent\w*"
         r"|enqueueCommand waitOnEvent|event_wait",
+    ),
+    (
+        Call.LOAD,
+        rf"(?:{_RUNTIME}|cu)(?:Module|Library)(?:Load|GetFunction|GetKernel|GetModule)\w*"
+        rf"|(?:{_RUNTIME}|cu)(?:KernelGetFunction|FuncLoad|LinkComplete)(?:_\w+)?"
+        r"|zeModuleCreate|(?:ur|pi)Program(?:Build|Link|Compile)\w*|aclrtBinaryLoad\w*",
     ),
 )
 _COMPILED = tuple((call, re.compile(pattern)) for call, pattern in _PATTERNS)

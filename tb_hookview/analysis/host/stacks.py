@@ -6,8 +6,16 @@ import re
 
 import numpy as np
 
-from tb_hookview.arrays.nesting import build, innermost_at
-from tb_hookview.arrays.types import Bool, Nanoseconds, StringIndex, ThreadIndex, TreeRow
+from tb_hookview.arrays.nesting import build, innermost_at, lookup
+from tb_hookview.arrays.types import (
+    Bool,
+    EventRow,
+    Intervals,
+    Nanoseconds,
+    StringIndex,
+    ThreadIndex,
+    TreeRow,
+)
 from tb_hookview.trace import EventCategory, Trace
 
 _FRAME = re.compile(r".+\(\d+\): .+")
@@ -25,6 +33,33 @@ def stacks_at(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> list[list
     innermost = innermost_at(call_tree, thread, time)
     strings = events.name[call_tree.event].astype(np.int64)
     return [_frames(trace, call_tree.parent, strings, int(row)) for row in innermost]
+
+
+def rows_holding(
+    trace: Trace, rows: EventRow, thread: ThreadIndex, span: Intervals, share: float
+) -> EventRow:
+    """Innermost of some events that holds a share of each span; -1 for none.
+
+    Args:
+        trace: the trace.
+        rows: the host events to choose from, ascending.
+        thread: the thread on which each span is asked for, shape (s,).
+        span: start and end of each, nanoseconds, shape (s, 2).
+        share: above one half, so that such an event holds the middle of the span.
+    """
+    start, end = span.T
+    middle, events = (start + end) // 2, trace.events
+    rows = rows[_around_any(events.start[rows], events.end[rows], middle)]
+    tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
+    found = innermost_at(tree, thread, middle)
+    active = np.flatnonzero(found >= 0)
+    while len(active):
+        row = found[active]
+        held = np.minimum(tree.end[row], end[active]) - np.maximum(tree.start[row], start[active])
+        active = active[held < share * (end - start)[active]]
+        found[active] = tree.parent[found[active]]
+        active = active[found[active] >= 0]
+    return lookup(tree.event, found)
 
 
 def is_frame(name: str) -> bool:

@@ -10,12 +10,15 @@ could be launched while the host waited. Of this the sync claims:
   What is left of one's length may be used after the next
 - nothing while another thread went on launching
 
-**Calls.** A loader, a copy, an allocation, the profiler claim the time they last. They go before
-what a sync claims *after* its end: there the host can be seen to do something else.
+**Calls.** A loader, a copy, an allocation, the loading of a kernel, the profiler claim the time
+they last. They go before what a sync claims *after* its end: there the host can be seen to do
+something else.
 
 **Launches.** All this holds only in a gap whose next device event was launched too late for the
-device to go on at once; what is left of such a gap the host spent otherwise. If the event had been
-launched by then (before the trace began, too), the delay is the device's own.
+device to go on at once; what is left of such a gap the host spent otherwise. From the moment at
+which the device could start the event (before the trace began, too), the delay is the device's own;
+of a device's first event it is unknown. Before the launch of a device's first event the time is the
+host's if the device then started that event at once.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import numpy as np
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, cut
+from tb_hookview.analysis.idle.kernel_loading import KernelLoads
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.analysis.syncs.detection import holds_unpinned
 from tb_hookview.arrays import intervals
@@ -36,30 +40,37 @@ from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
+    EventRow,
     Nanoseconds,
     SyncIndex,
     ThreadIndex,
     TimeSet,
+    TreeRow,
 )
 from tb_hookview.trace import EventCategory
 
-_NOT_THE_PROFILERS = re.compile(
-    r"Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
-)
+_LOADING = "Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
+"""`overhead` rows of the driver while it loads or compiles code."""
+_NOT_THE_PROFILERS = f"Command Buffer Full|{_LOADING}"
 """`overhead` rows of the driver, which come without a profiler too."""
+_OF_HOST = (
+    *(EventCategory.OPERATOR, EventCategory.ANNOTATION),
+    *(EventCategory.RUNTIME, EventCategory.PYTHON),
+)
+"""Events that show what a thread of the host does."""
 _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
 """Prefixes of rows in which the host itself takes part in a collective.
 
 Those of `nccl:*` only launch one."""
 
 
-def find_gaps(timing: LaunchTiming, hull: tuple[int, int]) -> Gaps:
+def find_gaps(timing: LaunchTiming, loads: KernelLoads, hull: tuple[int, int]) -> Gaps:
     """Find the causes of idle time between `hull` (start, end; nanoseconds).
 
     Devices without a device event have no gaps.
     """
     device_events, found = timing.device_events, []
-    common = _common(timing)
+    common = _common(timing, loads)
     for device, busy in device_events.busy.items():
         rows = np.flatnonzero(device_events.device == device)
         gaps = intervals.complement(busy, np.array([hull], np.int64))
@@ -87,13 +98,15 @@ class _Common(NamedTuple):
     """Columns that all devices need, computed once."""
 
     profiler: Claims
+    loading: Claims
     copying: Bool
     collective: Bool
 
 
-def _common(timing: LaunchTiming) -> _Common:
+def _common(timing: LaunchTiming, loads: KernelLoads) -> _Common:
     return _Common(
         _profiler_claims(timing),
+        _loading_claims(timing, loads),
         (timing.call == Call.COPY) | holds_unpinned(timing.host, timing.device_events),
         _host_collectives(timing)[timing.host.string],
     )
@@ -110,18 +123,20 @@ def _claims(
     near = isin(process, process[launches])[call_tree.thread] | (not launches.any())
     launching = launches[call_tree.thread]
     during, after = _sync_claims(timing, rows, near)
-    late, queued, collective = _launch_claims(timing, rows, gaps)
+    delayed, late = _launch_claims(timing, rows, gaps)
+    before_first = _before_first(timing, rows)
     return [
-        queued,
-        collective,
+        *delayed,
         during,
         _rows(Cause.DATA_LOADING, call_tree, near & (timing.host.role == Role.DATA)),
         _rows(Cause.COPY, call_tree, launching & common.copying),
         _rows(Cause.ALLOCATOR, call_tree, launching & (timing.call == Call.ALLOCATE)),
+        _of_threads(common.loading, launching),
         common.profiler,
         after,
         _rows(Cause.COMMUNICATION, call_tree, near & common.collective),
         late,
+        before_first,
     ]
 
 
@@ -136,20 +151,50 @@ def _rows(cause: Cause, call_tree: CallTree, wanted: Bool) -> Claims:
     return Claims(cause, call_tree.start[row], call_tree.end[row], row)
 
 
+def _of_threads(claims: Claims, wanted: Bool) -> Claims:
+    """Those of some claims whose source is a wanted row, or no row."""
+    mine = (claims.source < 0) | (lookup(wanted.astype(np.int64), claims.source) > 0)
+    return Claims(claims.cause, *(column[mine] for column in claims[1:]))
+
+
 def _profiler_claims(timing: LaunchTiming) -> Claims:
     """The profiler's overhead, and its own syncs."""
-    events = timing.host.trace.events
+    row, own = _overhead(timing, _NOT_THE_PROFILERS, inside=False), timing.syncs.by_profiler
+    calls = timing.syncs.row[own], timing.syncs.start[own], timing.syncs.end[own]
+    return _with_overhead(timing, Cause.PROFILER, row, *calls)
+
+
+def _loading_claims(timing: LaunchTiming, loads: KernelLoads) -> Claims:
+    """Calls that loaded kernels, and the driver's overhead of that."""
+    row = _overhead(timing, _LOADING, inside=True)
+    calls = loads.row, timing.call_tree.start[loads.row], loads.end
+    return _with_overhead(timing, Cause.KERNEL_LOADING, row, *calls)
+
+
+def _overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
+    """Rows of `Events` of overhead whose whole name matches a pattern, or does not."""
+    events, texts = timing.host.trace.events, timing.host.trace.strings
     row = np.flatnonzero(events.kind == EventCategory.OVERHEAD)
-    names = unique(events.name[row])
-    texts = timing.host.trace.strings
-    others = [name for name in names.tolist() if _NOT_THE_PROFILERS.fullmatch(texts[name])]
-    row = row[~isin(events.name[row], others)]
-    own = timing.syncs.by_profiler
+    names = unique(events.name[row]).tolist()
+    found = [name for name in names if re.fullmatch(pattern, texts[name])]
+    return np.asarray(row[isin(events.name[row], found) == inside])
+
+
+def _with_overhead(
+    timing: LaunchTiming,
+    cause: Cause,
+    row: EventRow,
+    source: TreeRow,
+    start: Nanoseconds,
+    end: Nanoseconds,
+) -> Claims:
+    """Claims of calls and of rows of overhead."""
+    events = timing.host.trace.events
     return Claims(
-        Cause.PROFILER,
-        np.concatenate([events.start[row], timing.syncs.start[own]]),
-        np.concatenate([events.end[row], timing.syncs.end[own]]),
-        np.concatenate([np.full(len(row), -1, np.int64), timing.syncs.row[own]]),
+        cause,
+        np.concatenate([events.start[row], start]),
+        np.concatenate([events.end[row], end]),
+        np.concatenate([np.full(len(row), -1, np.int64), source]),
     )
 
 
@@ -231,27 +276,54 @@ def _launched_meanwhile(
 
 def _launch_claims(
     timing: LaunchTiming, rows: DeviceEventIndex, gaps: TimeSet
-) -> tuple[Claims, Claims, Claims]:
-    """Each whole gap by its next event: late, in time, next to a collective."""
+) -> tuple[list[Claims], Claims]:
+    """Each whole gap by its next event: what is the device's own, and what the host launched late.
+
+    A gap is the host's until the device could start the event, and the device's from then on. What
+    a device did before its first event is not in the trace, so that the cause of a delay of that
+    event is unknown.
+    """
     place = np.searchsorted(timing.device_events.start[rows], gaps[:, 1])
     inside = place < len(rows)
     (start, end), row = gaps[inside].T, rows[place[inside]]
     launch, previous = timing.device_events.launch[row], timing.previous[row]
-    begun = timing.launch_start[row]
     late = (launch >= 0) & _launched_late(timing, row, start)
-    queued = (launch >= 0) | (timing.queued_before[row] & (previous >= 0))
-    queued &= ~late
-    collective = timing.communication[row] | ((previous >= 0) & timing.communication[previous])
-    start = np.where(previous < 0, np.maximum(start, begun), start)
+    first = previous < 0
+    start = np.where(first, np.maximum(start, timing.launch_start[row]), start)
+    ready = np.where(late, np.clip(timing.startable[row], start, end), start)
+    known = ~first & ((launch >= 0) | timing.queued_before[row])
+    collective = timing.communication[row] | (~first & timing.communication[previous])
 
-    def claims(cause: Cause, wanted: Bool) -> Claims:
-        return Claims(cause, start[wanted], end[wanted], launch[wanted])
+    def claims(cause: Cause, wanted: Bool, begin: Nanoseconds, stop: Nanoseconds) -> Claims:
+        mine = launch[wanted] if cause != Cause.UNKNOWN else np.full(wanted.sum(), -1)
+        return Claims(cause, begin[wanted], stop[wanted], mine)
 
-    return (
-        claims(Cause.LAUNCH, late),
-        claims(Cause.DEVICE, queued & ~collective),
-        claims(Cause.COMMUNICATION, queued & collective),
+    delayed = [
+        claims(Cause.UNKNOWN, first & (launch >= 0), ready, end),
+        claims(Cause.DEVICE, known & ~collective, ready, end),
+        claims(Cause.COMMUNICATION, known & collective, ready, end),
+    ]
+    return delayed, claims(Cause.LAUNCH, late, start, ready)
+
+
+def _before_first(timing: LaunchTiming, rows: DeviceEventIndex) -> Claims:
+    """Time of the host before the launch of a device's first event.
+
+    It counts if the device started that event at once, and so was idle; and where anything is
+    recorded on the launching thread. It is not the launch's: that had not begun.
+    """
+    device_events, events = timing.device_events, timing.host.trace.events
+    launch, first = device_events.launch[rows[0]], rows[0]
+    if launch < 0 or timing.startable[first] < device_events.start[first]:
+        return Claims(Cause.LAUNCH, *(np.zeros(0, np.int64) for _ in range(3)))
+    begun = timing.call_tree.start[launch]
+    before = np.flatnonzero(
+        (events.thread == timing.call_tree.thread[launch])
+        & (events.start < begun)
+        & isin(events.kind, [int(kind) for kind in _OF_HOST])
     )
+    start, end = intervals.of(events.start[before], np.minimum(events.end[before], begun)).T
+    return Claims(Cause.LAUNCH, start, end, np.full(len(start), -1, np.int64))
 
 
 def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanoseconds) -> Bool:

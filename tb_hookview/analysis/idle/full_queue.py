@@ -9,15 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
-from tb_hookview.arrays.joins import isin, median, unique
-from tb_hookview.arrays.types import Bool, TreeRow
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.types import TreeRow
 
 OUTSTANDING = 900
 """Launched device events, not begun, from which on a queue counts as full.
 
 Queues of CUDA devices hold 1024 entries, some of them for calls that leave nothing in a trace."""
-SLOW = 20
-"""Multiple of its name's median from which on a launch counts as blocked."""
 
 
 def launches_onto_full_queue(timing: LaunchTiming) -> TreeRow:
@@ -37,16 +35,4 @@ def launches_onto_full_queue(timing: LaunchTiming) -> TreeRow:
         found.append(launch[ahead >= OUTSTANDING])
     rows = unique(np.concatenate(found))
     rows = rows[~isin(rows, timing.syncs.row)]
-    return rows[_is_slow(timing, rows)] if len(rows) else rows
-
-
-def _is_slow(timing: LaunchTiming, rows: TreeRow) -> Bool:
-    """Whether each launch lasted far longer than launches of that name do."""
-    launch = timing.device_events.launch
-    launches = unique(launch[launch >= 0])
-    names, lasted = timing.host.string, timing.call_tree.duration
-    slow = np.zeros(len(rows), bool)
-    for name in unique(names[rows]):
-        usual = median(lasted[launches[names[launches] == name]])
-        slow |= (names[rows] == name) & (lasted[rows] > SLOW * usual)
-    return slow
+    return rows[timing.slow(rows, timing.call_tree.duration[rows])]

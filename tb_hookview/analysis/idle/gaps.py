@@ -45,16 +45,18 @@ class Cause(IntEnum):
     """The host was inside a copy of unpinned memory that was no sync."""
     ALLOCATOR = 3
     """The host was allocating or freeing device or pinned memory."""
-    LAUNCH = 4
+    KERNEL_LOADING = 4
+    """The host was loading the code of a kernel, mostly in its first launch."""
+    LAUNCH = 5
     """The next device event was launched too late: the host had other things to do."""
-    COMMUNICATION = 5
+    COMMUNICATION = 6
     """The host, or the next or last device event, was in a collective."""
-    PROFILER = 6
+    PROFILER = 7
     """The profiler was running."""
-    DEVICE = 7
-    """The next device event had been launched in time: the device's own delay."""
-    UNKNOWN = 8
-    """Before the first launch, after the last device event, and before one of unknown launch."""
+    DEVICE = 8
+    """The next device event had been launched by then: the device's own delay."""
+    UNKNOWN = 9
+    """Before the first device event, after the last one, and before one of unknown launch."""
 
 
 class Claims(NamedTuple):
@@ -85,7 +87,8 @@ class Gaps(Struct, frozen=True):
     row: TreeRow
     """The call (or loader's annotation) that caused it, -1 for none.
 
-    For LAUNCH, DEVICE and COMMUNICATION it is the launch of the device event that ended the gap.
+    For LAUNCH, DEVICE and COMMUNICATION it is the launch of the device event that ended the gap,
+    and -1 before the launch of a device's first event.
     """
     sync: SyncIndex
     """The sync that caused it, -1 for other causes."""

@@ -10,10 +10,18 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.syncs.detection import Syncs
-from tb_hookview.arrays.joins import median, unique, unique_inverse
+from tb_hookview.arrays.joins import lower_quartile, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
+
+SLOW = 20
+"""Multiple of its name's median from which on a launch is slow.
+
+The first launch of a kernel whose code is in place takes up to 15 times the median."""
+
+_USUAL_NS = 50_000
+"""Latency below which all launches onto idle CUDA and HIP devices are."""
 
 
 class LaunchTiming(Struct, frozen=True, dict=True):
@@ -67,10 +75,43 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     @cached_property
     def launch_latency(self) -> int:
-        """Median time from launch to start on an idle device, nanoseconds; 0 if unknown."""
-        begun = self.launch_start
-        onto_idle = (begun >= 0) & (self.busy_until <= begun) & (self.device_events.start >= begun)
-        return int(median((self.device_events.start - begun)[onto_idle])) if onto_idle.any() else 0
+        """Time from a launch to its start on an idle device, nanoseconds; 0 if unknown.
+
+        The lower quartile of (start - start of the launching call) over the first event of each
+        launch that began no earlier than the end of all its device had started. A quarter of them
+        has to be free of anything else that delays a start: a call that loads code, a device busy
+        with what is not in the trace. The first event of a device is left out, because what the
+        device did before is not in the trace: it need not have been idle.
+        """
+        begun, start = self.launch_start, self.device_events.start
+        onto_idle = (begun >= 0) & (self.busy_until <= begun) & (start >= begun)
+        onto_idle &= self.first_of_launch & (self.previous >= 0)
+        return int(lower_quartile((start - begun)[onto_idle])) if onto_idle.any() else 0
+
+    @cached_property
+    def startable(self) -> Nanoseconds:
+        """Moment from which its device could start each event; -1 where the launch is unknown.
+
+        The later of start + `launch_latency` and end of the launching call. An event that starts
+        at most one further latency later (`_USUAL_NS` if that is unknown) starts as usual: that
+        moment is its start.
+        """
+        begun, start = self.launch_start, self.device_events.start
+        returned = lookup(self.call_tree.end, self.device_events.launch)
+        ready = np.maximum(begun + self.launch_latency, returned)
+        usual = self.launch_latency or _USUAL_NS
+        ready = np.where(start - ready <= usual, start, ready)
+        return np.where(begun >= 0, np.minimum(ready, start), -1)
+
+    def slow(self, launches: TreeRow, lasted: Nanoseconds) -> Bool:
+        """Whether each of some launches lasted over `SLOW` times the median of its name."""
+        launch = self.device_events.launch
+        every = unique(launch[launch >= 0])
+        names, slow = self.host.string, np.zeros(len(launches), bool)
+        for name in unique(names[launches]):
+            usual = median(self.call_tree.duration[every[names[every] == name]])
+            slow |= (names[launches] == name) & (lasted > SLOW * usual)
+        return slow
 
     @cached_property
     def first_of_launch(self) -> Bool:

@@ -56,10 +56,16 @@ class Syncs(Struct, frozen=True, dict=True):
     def __len__(self) -> int:
         return len(self.row)
 
+    @property
+    def duration(self) -> Nanoseconds:
+        """End less start."""
+        return self.end - self.start
+
     @cached_property
     def blocked(self) -> TimeSet:
-        """Time in which any thread of the host was in a sync."""
-        return intervals.of(self.start, self.end)
+        """Time in which any thread of the host was in a sync that is not the profiler's own."""
+        own = ~self.by_profiler
+        return intervals.of(self.start[own], self.end[own])
 
 
 def find_syncs(host: HostRows, device_events: DeviceEvents, call: Int) -> Syncs:

@@ -12,7 +12,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.types import TreeRow
 
 SHOWN = 3
-"""Shapes of a module, most frequent first."""
+"""Shapes of a module, most frequent first, and of these the first to be called."""
 
 
 def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
@@ -23,10 +23,11 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     module, string = analysis.module_calls.module[call], analysis.host.string[operator]
     size = len(analysis.trace.strings)
     key = (module * size + string) * len(texts) + shapes[operator]
-    distinct, count = np.unique(key, return_counts=True)
+    by_time = np.argsort(analysis.call_tree.start[call], kind="stable")
+    distinct, first, count = np.unique(key[by_time], return_index=True, return_counts=True)
     found: dict[int, list[schema.InputShapes]] = {}
     decoded: dict[int, list[Any] | None] = {}
-    order = np.argsort(-count, kind="stable")
+    order = np.lexsort((first, -count))
     for place, times in zip(distinct[order].tolist(), count[order].tolist(), strict=True):
         of_module = found.setdefault(place // len(texts) // size, [])
         if len(of_module) == SHOWN:

@@ -13,7 +13,7 @@ from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
-from tb_hookview.arrays.units import to_us
+from tb_hookview.arrays.units import microseconds, to_us
 from tb_hookview.report.tables.input_shapes import input_shapes
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -48,6 +48,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     count, parents = calls.counts(~calls.again).tolist(), modules.parent.tolist()
     depths = _depths(parents)
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
+    loading = _kernel_loading(selection)
     return [
         schema.Module(
             id=i,
@@ -63,6 +64,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
             sync=syncs[i],
             backward_ratio=_ratio(forward[i], backward[i]),
             occupancy_pct=occupancy[i],
+            kernel_loading_us=loading[i],
             shapes=shapes.get(i, []),
             source=analysis.module_sources[i],
         )
@@ -188,37 +190,46 @@ def _sum(module: ModuleIndex, nanoseconds: Nanoseconds, wanted: Bool, size: int)
 def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
     """One direction of every module."""
     up = analysis.modules.rolled_up
-    by_kind = up(own.by_kind)
-    columns = [up(own.host), own.host, by_kind.sum(axis=1), own.device]
-    columns += [up(own.kernels), up(own.tensor_core)]
-    rows = zip(*(column.tolist() for column in columns), by_kind.tolist(), strict=True)
+    host, self_host = microseconds(up(own.host)), microseconds(own.host)
     if not analysis.launches_known:
-        return [schema.Work(to_us(row[0]), None, to_us(row[1]), None, None) for row in rows]
-    return [
-        schema.Work(
-            host_us=to_us(host),
-            device_us=to_us(device),
-            self_host_us=to_us(self_host),
-            self_device_us=to_us(self_device),
-            kernels=kernels,
-            by_kind=microseconds_by_kind(kinds) if device else {},
-            tensor_core_us=to_us(tensor_core),
-        )
-        for host, self_host, device, self_device, kernels, tensor_core, kinds in rows
-    ]
+        pairs = zip(host, self_host, strict=True)
+        return [schema.Work(whole, None, own_part, None, None) for whole, own_part in pairs]
+    by_kind = up(own.by_kind)
+    columns = (
+        host,
+        microseconds(by_kind.sum(axis=1)),
+        self_host,
+        microseconds(own.device),
+        up(own.kernels).tolist(),
+        map(by_name_of_kind, microseconds(by_kind)),
+        microseconds(up(own.tensor_core)),
+    )
+    return [schema.Work(*row) for row in zip(*columns, strict=True)]
 
 
-def microseconds_by_kind(nanoseconds: Sequence[int]) -> dict[str, float]:
-    """Device time by name of kind, in the order of `KINDS`, without zeros."""
-    return {name: to_us(time) for name, time in zip(KINDS, nanoseconds, strict=True) if time}
+def by_name_of_kind(times: Sequence[float]) -> dict[str, float]:
+    """Times by name of kind, in the order of `KINDS`, without zeros."""
+    return {name: time for name, time in zip(KINDS, times, strict=True) if time}
+
+
+def _kernel_loading(selection: Selection) -> list[float | None]:
+    """Time of each module and those below in which kernels were loaded."""
+    analysis = selection.analysis
+    loads, size = analysis.kernel_loads, len(analysis.modules)
+    if not (analysis.device_events.launch >= 0).any():
+        return [None] * size
+    module = analysis.attribution.row_module[loads.row]
+    mine = selection.rows[loads.row] & (module >= 0)
+    own = _sum(module, loads.duration, mine, size)
+    return [to_us(time) for time in analysis.modules.rolled_up(own).tolist()]
 
 
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
-    """Syncs of each module and the modules below it."""
+    """Syncs of each module and the modules below it, without the profiler's own."""
     analysis = selection.analysis
     syncs, size = analysis.syncs, len(analysis.modules)
     module = analysis.attribution.row_module[syncs.row]
-    wanted = selection.syncs & (module >= 0)
+    wanted = selection.syncs & (module >= 0) & ~syncs.by_profiler
     blocked = _sum(module, syncs.end - syncs.start, wanted, size)
     idle = analysis.sync_idle
     lost = np.zeros(size, np.int64) if idle is None else _sum(module, idle, wanted, size)

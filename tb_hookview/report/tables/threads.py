@@ -111,5 +111,5 @@ def _phase_times(analysis: Analysis, rows: _Rows) -> list[TimeSet]:
 
 def _blocked(analysis: Analysis, thread: int) -> TimeSet:
     syncs = analysis.syncs
-    mine = analysis.call_tree.thread[syncs.row] == thread
+    mine = (analysis.call_tree.thread[syncs.row] == thread) & ~syncs.by_profiler
     return intervals.of(syncs.start[mine], syncs.end[mine])

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
-from tb_hookview.rules.engine.text import format_us
+from tb_hookview.formats import format_us
 from tb_hookview.schema.trace import WarningSeverity
 
 
@@ -69,6 +70,15 @@ WORDS: dict[str, Words] = {
         "{share} of device time: in no phase and no module, and idle time before them has no cause",
         high_from=0.1,
     ),
+    "gradient-sums": Words(
+        "device events ({time}) launched by the autograd engine between its nodes, to sum "
+        "gradients; in no phase",
+        NEVER,
+    ),
+    "no-forward": Words(
+        "device events launched in no known phase: no call of a module shows the forward, and no "
+        "sequence number or name all of it; its device time is unknown"
+    ),
     "repeated-correlation": Words(
         "kernels, copies and sets whose correlation id several calls have, attributed to the last "
         "of these before them",
@@ -119,7 +129,7 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
 def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
     for code, message, count in analysis.trace.notices:
         yield code, message, count, "high" if code in HIGH_NOTICES else "low"
-    for fault in analysis.faults:
+    for fault in (*analysis.faults, *outside_phases(analysis)):
         yield fault.code, _message(fault), fault.count, _severity(fault)
     if not analysis.trace.event_count:
         yield "empty", "the trace holds no events", 0, "high"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
@@ -25,6 +25,17 @@ _CONVOLUTION = r"convolution|^aten::conv\d"
 """Its changes of layout are `conv-layout-transpose`."""
 _OTHERS = (r"^(batched_transpose_|SubTensorOp)", r"nchwToNhwc|nhwcToNchw|dma_request|HtoD|DtoH")
 """Kernels that convolutions launch, for traces without operators; copies from or to the host."""
+_FIXES = {
+    "AccumulateGrad": "Pass gradient_as_bucket_view=True to DistributedDataParallel: gradients "
+    "then lie in their buckets. Without it, keep gradients in the layout of their parameters, so "
+    "that none is cloned.",
+    "CompiledFunction": "Look for inputs and outputs of compiled graphs that are cloned: write in "
+    "place to buffers and parameters less often, keep inputs in the layout that was compiled. A "
+    "CUDA graph copies every input that may move into its fixed place: hand it the same tensors "
+    "(torch._dynamo.mark_static_address), and capture larger parts. Fewer graph breaks pass fewer "
+    "tensors.",
+}
+"""Remedies by a word in the name of the place, where they are not the rule's."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -55,6 +66,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
                 saved=_AVOIDABLE,
                 examples=work.start[mine],
                 caveats=("Assumes that half of the copies can be avoided.",),
+                fix=next((fix for word, fix in _FIXES.items() if word in place), ""),
             )
 
 

@@ -43,9 +43,7 @@ RULE = Rule(
     title="Many small host-to-device copies in every step",
     description="Ten or more copies a step from pageable memory to the device of at most 64 KiB "
     "(or, where the trace holds no sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
-    fix="Keep constants on the device. Pack small values into one pinned tensor, copy it once and "
-    "slice it there. Pass Python numbers to operators as they are; create filled tensors by "
-    "torch.full(..., device=...).",
+    fix=copies.PACK,
     reference="NVIDIA, Writing Sync-Free Code: tensors made from Python objects",
     explains=_explains,
     find=_find,

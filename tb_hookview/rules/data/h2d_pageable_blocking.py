@@ -27,12 +27,14 @@ def _find(context: Context) -> Iterator[Occurrence]:
         context,
         unique(context.syncs.copy[found & ~unknown]),
         pinning=True,
+        fix_small=copies.PACK,
     )
     yield from copies.by_place_of_copies(
         context,
         unique(context.syncs.copy[found & unknown]),
         caveats=(_UNKNOWN,),
         confidence="medium",
+        fix_small=copies.PACK,
     )
 
 

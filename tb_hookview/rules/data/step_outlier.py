@@ -9,16 +9,19 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.types import GapIndex
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 _LONG = 1.5
 """Times the median from which a step is an outlier; with enough steps also from three standard
 deviations above the mean, if it is at least a tenth above the median."""
 _AT_LEAST = 4
 """Steps without which none is usual."""
-_HOSTS = (Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR, Cause.LAUNCH)
+_HOSTS = (
+    *(Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR),
+    *(Cause.KERNEL_LOADING, Cause.LAUNCH),
+)
 _PARTS = {
     "data_us": "in loaders",
     "forward_us": "in forward",

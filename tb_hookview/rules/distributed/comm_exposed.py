@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
+from tb_hookview.formats import format_bytes, format_count, format_us
+from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
-from tb_hookview.rules.evidence.messages import collectives
+from tb_hookview.rules.evidence.messages import collectives, has_ddp
 
 _SHARE = 0.1
 _WAITS = (
     "A collective's time includes the wait for other ranks; one rank's trace does not separate it "
     "from the transfer."
+)
+_UNLIKE = 1.5
+"""Times the least of a step from which on the most is said, too."""
+_COLLECTIVES = {
+    "all-to-all": r"(?i)all_?to_?all|SendRecv",
+    "reduce-scatter": r"(?i)reduce_?scatter",
+    "all-gather": r"(?i)all_?gather",
+    "all-reduce": r"(?i)all_?reduce",
+    "broadcast": r"(?i)broadcast",
+}
+_LESS = (
+    " Give each rank a larger batch, and accumulate gradients over several batches before they are "
+    "reduced. Reduce them in bfloat16. Check links and topology."
+)
+_ONE_BY_ONE = "Reduce gradients together first: see the finding collective-per-parameter."
+_BUCKETS = (
+    "Reduce gradients in buckets while the backward still runs, as DistributedDataParallel does."
+)
+_SHARDS = (
+    "Prefetch the next shards (FSDP: forward_prefetch, backward_prefetch; FSDP2: "
+    "set_modules_to_forward_prefetch), shard larger units, or shard within a node only. Give each "
+    "rank a larger batch. Check links and topology."
+)
+_AHEAD = (
+    "Exchange the next batch's indices while this batch computes (torchrec: "
+    "TrainPipelineSparseDist). "
+)
+_EXCHANGE = (
+    "Compute what needs no exchanged values while they are on their way. Give each rank a larger "
+    "batch, send values in half precision, and balance what ranks hold (tables, experts). Check "
+    "links and topology."
 )
 _GRAPHS = "There are CUDA graphs: their kernels that the trace does not list may run meanwhile."
 
@@ -32,19 +67,75 @@ def _find(context: Context) -> Iterator[Occurrence]:
     whole = context.device_events.us_per_step(transfers)
     count = int(np.count_nonzero(transfers & context.device_events.counted))
     share = exposed / context.steps.duration_us
+    times = _by_collective(context, rows, alone)
     yield Occurrence(
         place="collectives",
         everywhere=True,
         evidence=f"{format_count(count / len(context.steps), 'collective')} a step, "
-        f"{format_us(whole)}; for {format_us(exposed)} of a step ({share:.0%}) nothing "
-        "overlaps them" + _volume(context),
+        f"{format_us(whole)}; for {format_us(exposed)} of a step "
+        f"({share:.0%}{_range(context, rows, alone)}) nothing overlaps them: "
+        + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
+        + _under(context, rows, alone)
+        + _volume(context),
         count=count,
         wasted=rows,
         wasted_ns=alone,
         claims_gain=False,
         examples=context.device_events.starts(transfers),
         caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),
+        fix=_fix(context, next(iter(times))),
     )
+
+
+def _range(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
+    """Phrase of the least and most of a step, "" where steps are alike."""
+    step = context.analysis.steps.at(context.analysis.device_events.start[rows])
+    total = np.array([alone[step == each].sum() for each in context.steps.indices]) / 1000
+    if total.max() <= _UNLIKE * total.min():
+        return ""
+    return f"; {format_us(total.min())} to {format_us(total.max())}"
+
+
+def _by_collective(
+    context: Context, rows: DeviceEventIndex, alone: Nanoseconds
+) -> dict[str, float]:
+    """Time of each collective, microseconds a step, most first."""
+    launch = context.analysis.device_events.launch[rows]
+    time: Counter[str] = Counter()
+    left = np.ones(len(rows), bool)
+    for name, pattern in _COLLECTIVES.items():
+        inside = context.rows.inside_matching(pattern)
+        asked = (launch >= 0) & inside[launch] if len(inside) else np.zeros(len(rows), bool)
+        mine = left & (asked | context.device_events.matching(pattern)[rows])
+        left &= ~mine
+        time[name] += int(alone[mine].sum())
+    time["others"] = int(alone[left].sum())
+    return {name: context.steps.us_per_step(ns) for name, ns in time.most_common() if ns}
+
+
+def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
+    """Phrase of the annotation of the program in which most of that time is launched."""
+    labels = context.call_tree.nearest(context.host.role == Role.LABEL)
+    string = lookup(
+        context.host.string, lookup(labels, context.analysis.device_events.launch[rows])
+    )
+    names, place = unique_inverse(string)
+    time = np.bincount(place, weights=alone)
+    most = int(np.argmax(time))
+    if names[most] < 0:
+        return ""
+    text = context.analysis.trace.strings[int(names[most])]
+    return f", {format_us(context.steps.us_per_step(time[most]))} of it under {text}"
+
+
+def _fix(context: Context, collective: str) -> str:
+    if collective == "all-reduce":
+        if len(reduced_one_by_one(context)):
+            return _ONE_BY_ONE + _LESS
+        return "" if has_ddp(context) else _BUCKETS + _LESS
+    if collective == "all-to-all":
+        return _EXCHANGE if context.any_name(_is_pipelined) else _AHEAD + _EXCHANGE
+    return _SHARDS if collective in ("all-gather", "reduce-scatter") else ""
 
 
 def _volume(context: Context) -> str:
@@ -53,9 +144,12 @@ def _volume(context: Context) -> str:
     if not len(rows) or (size < 0).any():
         return ""
     messages = format_count(len(rows), "message")
-    return (
-        f"; {context.steps.us_per_step(1000 * size.sum()) / 1e6:.1f} MB a step, {messages} in all"
-    )
+    return f"; {format_bytes(size.sum() / len(context.steps))} a step, {messages} in all"
+
+
+def _is_pipelined(name: str) -> bool:
+    """Whether torchrec's pipeline marks with a name that it exchanges indices ahead."""
+    return name.startswith(("## sparse_data_dist", "## sdd_"))
 
 
 def _is_graph_launch(name: str) -> bool:

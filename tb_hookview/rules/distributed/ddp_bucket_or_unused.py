@@ -8,16 +8,21 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
-from tb_hookview.rules.evidence.messages import collectives, transfers_of
+from tb_hookview.rules.evidence.messages import collectives, has_ddp, transfers_of
 
 _COPIED = "reducer::copy_bucket_to_grad"
 _SEARCHED = "reducer::search_unused_parameters"
-
-
+_VIEWS = "Pass gradient_as_bucket_view=True: gradients then lie in their buckets."
+_USED = "Pass find_unused_parameters=False where all parameters are used, or static_graph=True."
+_CAPACITY = (
+    "Raise bucket_cap_mb, with a measurement, and use no_sync() while gradients are summed over "
+    "several batches."
+)
 _SMALL = 1 << 20
 """Bytes below which a message takes about as long as one of no bytes."""
 _MANY = 10
@@ -41,6 +46,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
             count=int(np.count_nonzero(copies)),
             wasted=np.flatnonzero(copies),
             examples=context.device_events.starts(copies),
+            title="DistributedDataParallel copies gradients out of their buckets",
+            fix=_VIEWS,
         )
     searching = context.rows.ending(_SEARCHED) & context.rows.counted
     if searching.any():
@@ -55,6 +62,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
             gaps=context.gaps.within(spans, Cause.LAUNCH),
             examples=context.call_tree.start[searching],
             latent="the device did not idle because of it in this trace",
+            title="DistributedDataParallel searches for unused parameters",
+            fix=_USED,
         )
 
 
@@ -65,6 +74,8 @@ def _small_buckets(context: Context) -> Iterator[Occurrence]:
     transfers = transfers_of(context, small) & ~of_batch_norms(context)
     transfers &= context.device_events.counted
     if len(small) < _MANY * len(context.steps) or 2 * len(small) < len(rows):
+        return
+    if not has_ddp(context) or len(reduced_one_by_one(context)):
         return
     yield Occurrence(
         place="all-reduces of small buckets",
@@ -78,6 +89,8 @@ def _small_buckets(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         examples=context.call_tree.start[small],
         latent="each has the latency of a collective, however little it moves",
+        title="DistributedDataParallel reduces gradients in small buckets",
+        fix=_CAPACITY,
     )
 
 
@@ -88,10 +101,7 @@ RULE = Rule(
     description="Device events in the reducer's copy_bucket_to_grad; its search_unused_parameters; "
     "ten or more all-reduces a step of less than 1 MiB (where the trace has the sizes), half of "
     "all or more. Those of synchronized batch norms are not counted.",
-    fix="Pass gradient_as_bucket_view=True: gradients then lie in their buckets. Pass "
-    "find_unused_parameters=False where all parameters are used, or static_graph=True. Change "
-    "bucket_cap_mb only with a measurement, and use no_sync() while gradients are summed over "
-    "several batches.",
+    fix=f"{_VIEWS} {_USED} {_CAPACITY}",
     reference="torch.nn.parallel.DistributedDataParallel documentation",
     confidence="medium",
     find=_find,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 
 _FUNCTIONS = ("SyncBatchNorm", "SyncBatchNormBackward", "SyncBatchNormFunctionBackward")
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.arrays.joins import pair_key, unique, unique_inverse
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.schema.rules import Confidence
 
 LATENT = (
     "the device did not idle after it in this trace; it still keeps the host from running ahead, "
     "and the code around it out of a CUDA graph"
 )
-_OPERATOR = r"(?!autograd::)\w+::.+"
+OPERATOR = r"(?!autograd::)\w+::.+"
 """Operators of a library; a Python function of autograd around them says less."""
+_LAST = "nothing is launched after it, so that the device cannot idle because of it"
+_CHAINS = 3
+"""Annotations that the evidence names."""
+NO_STEPS = "The trace marks no steps: a sync made once is not separated from those of each step."
 UNKNOWN = "the trace does not show what the device did meanwhile"
 
 
@@ -29,6 +35,7 @@ def by_place(
     note: str = "",
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
+    fix: str = "",
 ) -> Iterator[Occurrence]:
     """Yield one occurrence for each module and place of some syncs.
 
@@ -37,7 +44,7 @@ def by_place(
         syncs: which syncs, shape (s,); those that do not count are left out.
         note: a phrase that the evidence ends with.
         caveats: sentences for every occurrence.
-        confidence: where it differs from the rule's.
+        confidence, fix: where they differ from the rule's.
     """
     found = np.flatnonzero(syncs & context.syncs.counted)
     if not len(found):
@@ -46,26 +53,59 @@ def by_place(
     rows = context.syncs.row[found]
     for (module, place), members in places_of(context, rows, operator).items():
         group = found[members]
+        gaps = context.gaps.of_syncs(group)
+        once = (NO_STEPS,) if len(gaps) and not context.steps.marked else ()
         yield Occurrence(
             place=place,
             module=module,
-            evidence=_evidence(context, group) + (f"; {note}" if note else ""),
+            evidence="; ".join(
+                filter(None, (_evidence(context, group), note, under(context, group, module)))
+            ),
             count=len(group),
-            gaps=context.gaps.of_syncs(group),
+            gaps=gaps,
             examples=context.syncs.start[group],
-            caveats=caveats,
+            caveats=(*caveats, *once),
             confidence=confidence,
-            latent=UNKNOWN if context.analysis.sync_idle is None else LATENT,
+            latent=_latent(context, group),
+            fix=fix,
         )
+
+
+def _latent(context: Context, group: SyncIndex) -> str:
+    if context.analysis.sync_idle is None:
+        return UNKNOWN
+    launch = context.analysis.device_events.launch
+    launched = context.call_tree.start[launch[launch >= 0]]
+    last = launched.max(initial=0)
+    return LATENT if (context.syncs.end[group] < last).any() else _LAST
+
+
+def under(context: Context, group: SyncIndex, module: str | None) -> str:
+    """Phrase of the program's annotations around some syncs, most frequent first."""
+    outermost, innermost = (side[group] + 1 for side in context.syncs.labels)
+    pairs, place = unique_inverse(pair_key(outermost, innermost))
+    texts, count = context.analysis.trace.strings, np.bincount(place)
+    chains: Counter[str] = Counter()
+    for pair, number in zip(pairs.tolist(), count.tolist(), strict=True):
+        around = dict.fromkeys(texts[side - 1] for side in divmod(pair, 1 << 32) if side)
+        chains[" > ".join(name for name in around if name != module)] += number
+    del chains[""]
+    if not chains:
+        return ""
+    if len(chains) == 1 and chains.total() == len(group):
+        return f"under {next(iter(chains))}"
+    return "under " + ", ".join(f"{name} ({n})" for name, n in chains.most_common(_CHAINS))
 
 
 def _operators(context: Context, found: SyncIndex) -> TreeRow:
     """Outermost operator of a library around each sync, else the innermost, else -1."""
-    outermost, innermost = context.syncs.outermost(_OPERATOR), context.syncs.operator
+    outermost, innermost = context.syncs.outermost(OPERATOR), context.syncs.operator
     return np.where((innermost >= 0) & (outermost >= 0), outermost, innermost)[found]
 
 
 def _evidence(context: Context, group: SyncIndex) -> str:
     blocked = context.steps.us_per_step((context.syncs.end - context.syncs.start)[group].sum())
     syncs, steps = format_count(len(group), "sync"), format_count(len(context.steps), "step")
-    return f"{syncs} in {steps}, the host blocked for {format_us(blocked)} a step"
+    threads = len(unique(context.call_tree.thread[context.syncs.row[group]]))
+    on = f" on {threads} threads" if threads > 1 else ""
+    return f"{syncs} in {steps}, the host blocked for {format_us(blocked)} a step{on}"

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview import schema
+from tb_hookview.arrays.joins import setdiff
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""
@@ -54,6 +55,8 @@ class _Charge(NamedTuple):
     wasted_us: float
     elsewhere_us: float
     """Wasted time that other occurrences were charged for."""
+    idle_elsewhere_us: float
+    """Idle time that other occurrences were charged for."""
 
 
 class _Account:
@@ -78,6 +81,7 @@ class _Account:
             idle_us=context.gaps.us_per_step(new),
             wasted_us=context.steps.us_per_step(taken.sum()),
             elsewhere_us=context.steps.us_per_step((wanted - taken).sum()),
+            idle_elsewhere_us=context.gaps.us_per_step(setdiff(occurrence.gaps, new)),
         )
 
 
@@ -92,13 +96,13 @@ def _finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
         severity=_severity(cost, context.steps.duration_us),
-        title=rule.title,
+        title=occurrence.title or rule.title,
         module=occurrence.module,
         where=where,
         cost_us_per_step=cost if known else None,
         gain_us_per_step=gain if known and occurrence.claims_gain else None,
         evidence="; ".join(_evidence(occurrence, charge, known=known)),
-        fix=rule.fix,
+        fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
         advice=[_advice(by_id[advice]) for advice in rule.advice],
@@ -130,7 +134,10 @@ def _evidence(occurrence: Occurrence, charge: _Charge, *, known: bool) -> Iterat
     if charge.elsewhere_us:
         yield f"{format_us(charge.elsewhere_us)} of that time are in the cost of other findings"
     if charge.idle_us:
-        yield f"the device idled {format_us(charge.idle_us)} a step because of it"
+        more = f", and {format_us(charge.idle_elsewhere_us)} that are in the cost of other findings"
+        yield f"the device idled {format_us(charge.idle_us)} a step because of it" + (
+            more if charge.idle_elsewhere_us else ""
+        )
     elif occurrence.latent and not charge.wasted_us:
         yield occurrence.latent
     if known and not occurrence.claims_gain:

@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
 from tb_hookview.rules.engine.names import NamedRows
 from tb_hookview.rules.engine.steps import StepContext
@@ -24,10 +23,12 @@ class DeviceEventContext(NamedRows, frozen=True):
 
     @cached_property
     def counted(self) -> Bool:
-        """Device events whose launch (their own start without one) is in a step that counts."""
-        events, call_tree = self.analysis.device_events, self.analysis.call_tree
-        begun = np.where(events.launch >= 0, lookup(call_tree.start, events.launch), events.start)
-        return self.steps.contain(begun)
+        """Device events of steps that count, by `Analysis.device_event_step`."""
+        return isin(self.analysis.device_event_step, self.steps.indices)
+
+    def name_of(self, event: int) -> str:
+        """Name of a device event."""
+        return self.strings[int(self.name[event])]
 
     @cached_property
     def devices(self) -> list[int]:

@@ -50,6 +50,10 @@ class NamedRows(Struct, frozen=True, dict=True):
             )
         return self._by_pattern[pattern].copy()  # the caller's to change
 
+    def passing(self, test: Callable[[str], bool]) -> Bool:
+        """Rows whose name passes a test."""
+        return self._with([name for name, text in self.texts.items() if test(text)])
+
     def name_indices(self, *names: str) -> list[int]:
         """Those of these names that any row has, as indices into `strings`."""
         return [self._indices[name] for name in names if name in self._indices]

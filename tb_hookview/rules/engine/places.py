@@ -16,7 +16,7 @@ def places_of(
 ) -> dict[tuple[str | None, str], Int]:
     """Indices into `rows` (of the call tree) by module path and by node or operator.
 
-    A row in no operator stands for itself.
+    A row in no operator stands for itself. The place whose first row starts first is first.
 
     Args:
         context: the trace.
@@ -38,4 +38,6 @@ def places_of(
         module, string = divmod(place, len(texts))
         path = paths[module] if module >= 0 else None
         found[path, node_name(texts[string])] = mine
-    return found
+    start = host.call_tree.start[rows]
+    begun = {place: int(start[mine].min()) for place, mine in found.items()}
+    return {place: found[place] for place in sorted(found, key=lambda p: (begun[p], str(p)))}

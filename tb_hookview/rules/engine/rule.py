@@ -50,6 +50,10 @@ class Occurrence(Struct, frozen=True):
     latent: str = ""
     """Reason to report it where it costs nothing in this trace. Without one, such an occurrence is
     not a finding."""
+    title: str = ""
+    """Overrides the rule's title where the rule is about several things."""
+    fix: str = ""
+    """Overrides the rule's fix where the trace shows that another one fits."""
 
 
 class Rule(Struct, frozen=True):

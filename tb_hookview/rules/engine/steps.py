@@ -35,7 +35,7 @@ class StepContext(Struct, frozen=True, dict=True):
     @cached_property
     def marked(self) -> bool:
         """Whether the trace marks steps; else its one step is the whole trace."""
-        return self._analysis.steps.name[0].startswith("ProfilerStep#")
+        return self._analysis.steps.marked
 
     @cached_property
     def report_rows(self) -> list[schema.Step]:

@@ -126,6 +126,21 @@ class SyncContext(Struct, frozen=True, dict=True):
         return {string: texts[string] for string in strings.tolist() if string >= 0}
 
     @cached_property
+    def labels(self) -> tuple[StringIndex, StringIndex]:
+        """Names of the outermost and the innermost annotation of the program around each sync.
+
+        -1 for none. Marks of steps, of modules and of the optimizer are no such annotations.
+        """
+        role = lookup(self.analysis.host.role.astype(np.int64), self.around.ravel())
+        labels = (role == Role.LABEL).reshape(self.around.shape)
+        outermost, innermost = np.full((2, len(self)), -1, np.int64)
+        for depth in np.flatnonzero(labels.any(axis=0)):
+            name, hit = self._strings_around[:, depth], labels[:, depth]
+            innermost = np.where(hit & (innermost < 0), name, innermost)
+            outermost = np.where(hit, name, outermost)
+        return outermost, innermost
+
+    @cached_property
     def reads_value(self) -> Bool:
         """Syncs that bring one value to Python: `item()`, `float(t)`, `if t:`."""
         return self.inside("aten::item", "aten::_local_scalar_dense")

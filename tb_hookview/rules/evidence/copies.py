@@ -12,11 +12,11 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Int, Nanoseconds, SyncIndex
-from tb_hookview.rules.engine.by_place import LATENT
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.by_place import LATENT, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.schema.rules import Confidence
 from tb_hookview.trace import EventCategory
 
@@ -33,6 +33,12 @@ _LARGE = 1 << 20
 FASTER_PINNED = 0.5
 """Part of a copy's time saved by pinned memory, at least twice as fast."""
 ASSUMES_FASTER = "Assumes that the copy takes half as long from pinned memory."
+PACK = (
+    "Keep constants on the device. Pack small values into one pinned tensor, copy it once and "
+    "slice it there. Pass Python numbers to operators as they are; create filled tensors by "
+    "torch.full(..., device=...)."
+)
+"""Remedy for small copies: it is their number that costs, not their bytes."""
 NO_STEPS = "The trace marks no steps: copies made once are not separated from those of each step."
 
 
@@ -107,6 +113,7 @@ def by_place_of_copies(
     note: str = "",
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
+    fix_small: str = "",
 ) -> Iterator[Occurrence]:
     """Yield one occurrence for each module and operator that asked for some copies.
 
@@ -118,6 +125,7 @@ def by_place_of_copies(
         note: a phrase that the evidence ends with.
         caveats: sentences for every occurrence.
         confidence: where it differs from the rule's.
+        fix_small: where it differs from the rule's for copies that are all small.
     """
     if not len(copies):
         return
@@ -136,7 +144,7 @@ def by_place_of_copies(
             place=place,
             module=module,
             evidence=_evidence(context, group, syncs, context.steps.us_per_step(alone.sum()))
-            + (f"; {note}" if note else ""),
+            + "".join(f"; {each}" for each in (note, under(context, syncs, module)) if each),
             count=len(group),
             gaps=_gaps(context, group, syncs),
             wasted=group if saved else group[:0],
@@ -146,6 +154,7 @@ def by_place_of_copies(
             caveats=assumed,
             confidence=confidence,
             latent=LATENT if len(syncs) else "",
+            fix=fix_small if small(context)[group].all() else "",
         )
 
 

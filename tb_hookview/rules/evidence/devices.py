@@ -1,9 +1,10 @@
-"""Abilities of the devices, by their compute capability or else their names."""
+"""Abilities of the devices: by compute capability, by name, or by the names of their kernels."""
 
 from __future__ import annotations
 
 import re
 
+from tb_hookview.analysis.device.generation import capability_by_kernels
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.trace.columns.trace import DeviceProperties
 
@@ -36,13 +37,15 @@ def _all(context: Context, least: tuple[int, int], named: re.Pattern[str]) -> bo
     trace = context.analysis.trace
     known = {device.id: device for device in trace.devices}
 
-    def able(device: DeviceProperties | None) -> bool:
-        if device is None or _WITHOUT.search(device.name):
+    def able(number: int) -> bool:
+        device = known.get(number, DeviceProperties(number, ""))
+        if _WITHOUT.search(device.name):
             return False
         if device.capability is not None and trace.runtime == "cuda":
             return device.capability >= least
-        return named.search(device.name) is not None
+        if device.name:
+            return named.search(device.name) is not None
+        return capability_by_kernels(trace, context.analysis.device_events, number) >= least
 
-    return bool(context.device_events.devices) and all(
-        able(known.get(device)) for device in context.device_events.devices
-    )
+    devices = context.device_events.devices
+    return bool(devices) and all(map(able, devices))

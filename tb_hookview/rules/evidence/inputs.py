@@ -9,11 +9,32 @@ import msgspec
 import numpy as np
 
 from tb_hookview.arrays.joins import unique_inverse
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 
 Inputs = list[tuple[list[Any], str]]
 """Shape and type of each input; `[]` and "" for what is no tensor."""
+
+
+def inputs_of(context: Context, rows: TreeRow) -> tuple[list[Inputs], Int]:
+    """Inputs of some call tree rows.
+
+    Returns:
+        Distinct inputs, and the index into them of each row's; -1 without recorded shapes and
+        types, and for row -1.
+    """
+    events, texts = context.analysis.trace.events, context.analysis.trace.texts
+    event = lookup(context.call_tree.event, rows)
+    shapes, types = (
+        lookup(column.astype(np.int64), event) for column in (events.shapes, events.types)
+    )
+    known = (shapes > 0) & (types > 0)
+    distinct, place = unique_inverse(shapes[known] * len(texts) + types[known])
+    index = np.full(len(rows), -1, np.int64)
+    index[known] = place
+    pairs = (divmod(pair, len(texts)) for pair in distinct.tolist())
+    return [_inputs(texts[shape], texts[kind]) for shape, kind in pairs], index
 
 
 def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) -> Bool:
@@ -21,18 +42,11 @@ def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) 
 
     Rows without recorded shapes and types do not pass.
     """
-    events, texts = context.analysis.trace.events, context.analysis.trace.texts
-    event = context.call_tree.event
     rows = np.flatnonzero(wanted)
-    rows = rows[(events.shapes[event[rows]] > 0) & (events.types[event[rows]] > 0)]
-    pairs = events.shapes[event[rows]].astype(np.int64) * len(texts) + events.types[event[rows]]
-    distinct, place = unique_inverse(pairs)
-    passes = [
-        test(_inputs(texts[pair // len(texts)], texts[pair % len(texts)]))
-        for pair in distinct.tolist()
-    ]
+    distinct, index = inputs_of(context, rows)
+    passes = np.array([*map(test, distinct), False], bool)
     found = np.zeros(len(wanted), bool)
-    found[rows] = np.array(passes, bool)[place]
+    found[rows] = passes[index]
     return found
 
 

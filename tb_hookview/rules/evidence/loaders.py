@@ -8,9 +8,9 @@ import numpy as np
 
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.rules.engine.text import format_us
 
 SINGLE = "_SingleProcessDataLoaderIter"
 SHARE = 0.05

@@ -40,6 +40,15 @@ def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
     return row[counted], size[counted]
 
 
+def has_ddp(context: Context) -> bool:
+    """Whether DistributedDataParallel marks anything in the trace."""
+    return context.any_name(_is_of_ddp)
+
+
+def _is_of_ddp(name: str) -> bool:
+    return "DistributedDataParallel" in name or "reducer::" in name
+
+
 def transfers_of(context: Context, rows: TreeRow) -> Bool:
     """Communication that some collectives (call tree rows) launched, shape (d,)."""
     asked = np.zeros(len(context.call_tree), bool)

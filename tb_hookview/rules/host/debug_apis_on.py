@@ -10,10 +10,10 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 from tb_hookview.trace import EventCategory
 
 _CHECKS = ("aten::_is_any_true", "aten::any")

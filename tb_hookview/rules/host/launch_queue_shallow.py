@@ -11,16 +11,17 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
+from tb_hookview.rules.evidence.host_activity import launched_places
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
 """Part of a step from which the device waits for launches for too long."""
-_SHALLOW = 2
-"""Device events launched and not done, up to which a queue is shallow."""
+_NAMED = 3
+"""Modules, and operators, that the evidence names."""
 _GAPS = 10
 """Gaps a step; with fewer they are single delays, not the pace of the host."""
 
@@ -31,17 +32,14 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if idle <= _SHARE * context.steps.duration_us or len(gaps) < _GAPS * len(context.steps):
         return
     depth = median(_depths(context))
-    if depth > _SHALLOW:
-        return
-    in_operators = _in_operators(context, gaps) / idle
     yield Occurrence(
         place="launches",
         everywhere=True,
-        evidence="half of all launches found at most "
-        f"{format_count(round(depth), 'device event')} in the queue; "
-        f"for {format_us(idle)} a step the device waited for its next launch, "
-        f"{in_operators:.0%} of it with the host in operators and the rest in Python alone; time "
-        "in the cost of other findings is not in this one",
+        evidence=f"for {format_us(idle)} a step the device waited for its next launch"
+        f"{_in_operators(context, gaps, idle)}; longest for those of "
+        f"{launched_places(context, gaps, _NAMED)}; half of all launches found at most "
+        f"{format_count(round(depth), 'device event')} in the queue; time in the cost of other "
+        "findings is not in this one",
         count=len(gaps),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
@@ -62,26 +60,28 @@ def _depths(context: Context) -> Int:
     return np.concatenate(found)
 
 
-def _in_operators(context: Context, gaps: GapIndex) -> float:
-    """Time of some gaps with a launching thread in an operator, microseconds a step."""
+def _in_operators(context: Context, gaps: GapIndex, whole: float) -> str:
+    """Part of some gaps with a launching thread in an operator, as a phrase; "" without any."""
     call_tree, idle = context.call_tree, context.analysis.gaps
     rows = np.flatnonzero(context.rows.counted & (context.host.kind == EventCategory.OPERATOR))
     rows = rows[context.rows.on_training_thread(rows)]
+    if not len(rows):
+        return ""
     busy = intervals.of(call_tree.start[rows], call_tree.end[rows])
     windows = np.stack([idle.start[gaps], idle.end[gaps]], axis=1)
-    return context.steps.us_per_step(intervals.lengths_within(busy, windows).sum())
+    share = context.steps.us_per_step(intervals.lengths_within(busy, windows).sum()) / whole
+    return f", {share:.0%} of it with the host in operators and the rest in Python alone"
 
 
 RULE = Rule(
     id="launch-queue-shallow",
     family="host",
     title="The device waits for the host to launch",
-    description="Over 5 % of a step in gaps whose next device event was launched too late, with a "
-    "median of at most two device events in the queue, ten gaps or more. The cost is what all "
-    "other findings leave.",
-    fix="Give each launch more to do: a larger batch, torch.compile or CUDA graphs. Have fewer "
-    "modules, hooks and Python in the loop. Look for threads that compete for the cores, and for "
-    "garbage collection.",
+    description="Over 5 % of a step in gaps whose next device event was launched too late, ten "
+    "gaps a step or more. The cost is what all other findings leave.",
+    fix="Begin where the device waits for longest. Give each launch more to do: a larger batch, "
+    "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "
+    "threads that compete for the cores, and for garbage collection.",
     reference="Holistic Trace Analysis, queue length and idle time breakdown",
     find=_find,
     advice=("host-cpu-tuning", "device-choice"),

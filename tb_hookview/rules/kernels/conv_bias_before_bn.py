@@ -9,9 +9,9 @@ import numpy as np
 from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
 _ADDED = ("aten::add", "aten::add_")

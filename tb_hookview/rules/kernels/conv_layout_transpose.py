@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 
 _OF_CUDNN = r"nchwToNhwc|nhwcToNchw|cudnn::ops::.*[Tt]ranspose"
 _OF_MIOPEN = r"^batched_transpose_\d+x\d+"

@@ -8,10 +8,10 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.types import GapIndex
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 _BUSY = 0.5
 _NOT_COUNTED = (Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 _SORTED = (
     *("aten::_index_put_impl_", "aten::index_put", "aten::index_put_"),

@@ -10,9 +10,9 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Int, StringIndex, TreeRow
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.trace import EventCategory
 
 _LEADS = ("aten::select", "aten::slice", "aten::unbind")

@@ -9,9 +9,9 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import asof, median
 from tb_hookview.arrays.types import DeviceEventIndex, Nanoseconds
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000
@@ -80,7 +80,7 @@ RULE = Rule(
     "launch that add up to 10 % of the step. Kernels of a CUDA graph do not count.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
-    "syncs. Use foreach or fused optimizers.",
+    "syncs.",
     reference="Holistic Trace Analysis, kernel launch statistics; CUDA semantics, CUDA graphs",
     find=_find,
 )

@@ -11,14 +11,24 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import TreeRow
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 
 _OF_HOST = r"Host"
 """Calls that pin memory of the host are another rule's."""
 _FREES = r"Free|Unmap|Release"
+_EMPTIED = "Take torch.cuda.empty_cache() out of the loop."
+_SHAPES = (
+    "Keep shapes fixed or in a few sizes, and warm up with the largest batch. Set "
+    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+)
+_FULL = (
+    "Lower the peak by a smaller batch or checkpointing, and watch num_alloc_retries in "
+    "torch.cuda.memory_stats(). Against fragmentation set "
+    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+)
 _LATENT = "the device did not idle after it in this trace, but cudaFree waits for the whole device"
 
 
@@ -40,6 +50,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             place=place,
             module=module,
             evidence=_evidence(context, mine),
+            fix=_fix(context, mine),
             count=len(mine),
             gaps=context.gaps.at(chosen, Cause.ALLOCATOR),
             examples=context.call_tree.start[mine],
@@ -69,6 +80,12 @@ def _evidence(context: Context, rows: TreeRow) -> str:
     return calls
 
 
+def _fix(context: Context, rows: TreeRow) -> str:
+    if context.rows.matching(_FREES)[rows].all():
+        return _EMPTIED
+    return _FULL if _retries(context, rows) else _SHAPES
+
+
 def _retries(context: Context, rows: TreeRow) -> int:
     """Number of calls that free memory before one that allocates, in one operator."""
     if not len(rows):
@@ -84,10 +101,7 @@ RULE = Rule(
     title="Device memory is allocated or freed during steps",
     description="cudaMalloc, cudaFree or similar (cuMemCreate, cuMemMap, cuMemUnmap with "
     "expandable segments) on a thread that launches kernels, in a marked step after the first.",
-    fix="Take torch.cuda.empty_cache() out of the loop. Keep shapes fixed or in a few sizes, and "
-    "warm up with the largest batch. Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True. Lower "
-    "the peak by a smaller batch or checkpointing, and watch num_alloc_retries in "
-    "torch.cuda.memory_stats().",
+    fix=f"{_EMPTIED} {_SHAPES} {_FULL}",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
     find=_find,
 )

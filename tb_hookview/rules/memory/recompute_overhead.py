@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import unique
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_count, format_us
 
 _SHARE = 0.02
 """Part of the devices' busy time from which recomputation counts."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.schema import Phase
 
 _UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")

@@ -8,9 +8,9 @@ import numpy as np
 
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, DeviceEventIndex
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
 from tb_hookview.rules.evidence.precision import in_float64
 
@@ -79,9 +79,10 @@ RULE = Rule(
     id="fp64-kernels",
     family="precision",
     title="Kernels compute in float64",
-    description="Kernels whose first template argument is double, products in double, or kernels "
-    "of operators with tensors of type double (where input types were recorded), in 0.5 % of the "
-    "busy time or more.",
+    description="Kernels whose name says that they compute in double (the type of a template or of "
+    "its function for each value; parameters that the host passes do not count), products in "
+    "double, or kernels of operators with tensors of type double (where input types were "
+    "recorded), in 0.5 % of the busy time or more.",
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
     "numpy values. Use float64 only for the few numbers that need it, and sum them seldom.",
     reference="NVIDIA tables of throughput by precision",

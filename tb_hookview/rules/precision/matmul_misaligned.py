@@ -2,50 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
-from tb_hookview.rules.evidence.devices import all_have_tensor_cores
-from tb_hookview.rules.evidence.inputs import Inputs, with_inputs
+from tb_hookview.rules.evidence.attention import attention, device_events_of
+from tb_hookview.rules.evidence.products import Product, named_so, products_of, shaped_so
 
-_MISALIGNED = (
-    r"cutlass\w*_(wmma_)?tensorop\w*gemm\w*_align[12](?![0-9])"
-    r"|cutlass\w*_(wmma_)?tensorop_(f16|bf16|h16816|h1688|h884)\w*gemm\w*_align4(?![0-9])"
-)
-"""The number after `align` is how many values are loaded at once; 16 bytes hold 4 of float32 (and
-TF32), 8 of half precision."""
 _SHARE = 0.01
-
-
-_SECOND = {"aten::mm": 1, "aten::bmm": 1, "aten::addmm": 2, "aten::baddbmm": 2}
-"""Place of the second matrix among the inputs of a product."""
-_HALF = ("c10::Half", "c10::BFloat16")
-_UNIT = 8
-"""Values of half precision in 16 bytes."""
+_LISTED = 3
+"""Products that the evidence lists."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    named = (
-        context.device_events.matching(_MISALIGNED)
-        & context.device_events.of_kinds("matrix")
-        & context.device_events.counted
-    )
-    shaped = _by_shape(context) & context.device_events.counted & ~named
+    named, shaped = named_so(context), shaped_so(context)
     found = named | shaped
+    if found.any():
+        found &= ~device_events_of(context, attention(context))
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     if share >= _SHARE:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
             evidence=f"{format_us(time)} a step ({share:.0%} of the busy time) in kernels of "
-            f"matrix products that load less than 16 bytes at once: {np.count_nonzero(named)} as "
-            f"their names say, {np.count_nonzero(shaped)} by the shape of what they multiply",
+            f"matrix products that load less than 16 bytes at once: {np.sum(named & found)} as "
+            f"their names say, {np.sum(shaped & found)} by the shape of what they multiply"
+            + _sizes(context, found),
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             claims_gain=False,
@@ -54,24 +41,37 @@ def _find(context: Context) -> Iterator[Occurrence]:
         )
 
 
-def _by_shape(context: Context) -> Bool:
-    """Kernels of half-precision products whose result has rows of odd length, shape (d,)."""
-    if not all_have_tensor_cores(context):
-        return np.zeros(len(context.device_events.counted), bool)
-    odd = np.zeros(len(context.call_tree), bool)
-    for name, second in _SECOND.items():
-        odd |= with_inputs(context, context.rows.named(name), partial(_is_odd, second))
-    return context.device_events.launched_by(
-        context.rows.inside(odd)
-    ) & context.device_events.of_kinds("matrix")
+def _sizes(context: Context, found: Bool) -> str:
+    """Phrase of the products that take most of the time, with their odd sizes."""
+    events = context.analysis.device_events
+    kernels = np.flatnonzero(found)
+    operator = context.rows.operator_of(events.launch[kernels])
+    time: Counter[str] = Counter()
+    for product, kernel, duration in zip(
+        products_of(context, operator),
+        kernels.tolist(),
+        events.duration[kernels].tolist(),
+        strict=True,
+    ):
+        if product is not None:
+            time[_phrase(product, context.device_events.name_of(kernel))] += duration
+    known = context.steps.us_per_step(sum(time.values()))
+    listed = [
+        f"{phrase}: {format_us(context.steps.us_per_step(each))}"
+        for phrase, each in time.most_common(_LISTED)
+    ]
+    unknown = context.device_events.us_per_step(found) - known
+    if unknown > known:
+        listed.append(f"the trace has no shapes for {format_us(unknown)} of it")
+    return "".join(f"; {phrase}" for phrase in listed)
 
 
-def _is_odd(second: int, inputs: Inputs) -> bool:
-    if len(inputs) <= second:
-        return False
-    shape, kind = inputs[second]
-    width = shape[-1] if shape else None
-    return kind in _HALF and isinstance(width, int) and width > _UNIT and width % _UNIT > 0
+def _phrase(product: Product, kernel: str) -> str:
+    odd = " and ".join(product.odd(kernel)) or "no size odd, so a stride or an address is"
+    return (
+        f"{product.operator} of {product.rows} x {product.inner} by {product.inner} x "
+        f"{product.columns} ({odd})"
+    )
 
 
 RULE = Rule(
@@ -80,9 +80,12 @@ RULE = Rule(
     title="Matrix product sizes are not aligned for tensor cores",
     description="Kernels of matrix products on tensor cores with align1 or align2 in their names "
     "(in half precision align4 as well), or products in half precision on NVIDIA devices whose "
-    "result has rows of a length that 8 does not divide, in 1 % of the busy time or more.",
-    fix="Pad vocabulary, classes and hidden sizes to multiples of 8 (better 64), of 4 for TF32. "
-    "Pack sequences, and drop the last odd batch (drop_last=True).",
+    "result has rows of a length that 8 does not divide, in 1 % of the busy time or more. Those of "
+    "attention by its parts are in attention-unfused.",
+    fix="Pad the odd size to a multiple of 8 (better 64), of 4 for TF32. Columns and inner sizes "
+    "of a layer's forward are features: vocabulary, classes, hidden sizes. Rows, and sizes of "
+    "batched products, come from the data: pad or pack sequences, and drop the last odd batch "
+    "(drop_last=True).",
     reference="NVIDIA, Matrix Multiplication Background; pattern matcher MatMulDim",
     find=_find,
 )

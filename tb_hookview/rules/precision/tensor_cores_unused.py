@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32
 from tb_hookview.rules.evidence.precision import float32_products, in_float64
 
@@ -22,6 +22,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     able = (
         context.device_events.of_kinds("matrix", "convolution", "attention")
         & context.device_events.counted
+        & ~context.analysis.kinds.unfused
     )
     cores = context.analysis.kinds.tensor_core
     if not all_have_tensor_cores(context) or (able & (cores != 0)).any():

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 from tb_hookview.rules.evidence.devices import all_have_tf32
 from tb_hookview.rules.evidence.precision import float32_products
 

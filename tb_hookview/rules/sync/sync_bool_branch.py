@@ -16,6 +16,12 @@ _REDUCTIONS = (
 )
 _READS = ("aten::is_nonzero", "aten::item", "aten::_local_scalar_dense")
 _FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite")
+_ALL = "each right after aten::all or aten::any, as where a mask is tested"
+_MASKS = (
+    "Where a library tests a mask (transformers: whether anything is padded), pass no mask if "
+    "nothing is, or one that it takes as it is. In code of your own apply the mask without a test "
+    "(torch.where, masking), or check with torch._assert_async."
+)
 
 
 def _explains(context: Context) -> Bool:
@@ -24,8 +30,17 @@ def _explains(context: Context) -> Bool:
 
 def _find(context: Context) -> Iterator[Occurrence]:
     explained, finite = context.explained_by(RULE), _after_finite_check(context)
-    yield from by_place(context, explained & ~finite)
+    of_all = _of_all(context) & ~finite
+    yield from by_place(context, explained & ~finite & ~of_all)
     yield from by_place(context, explained & finite, note="each after a check for NaN or inf")
+    yield from by_place(context, explained & of_all, note=_ALL, fix=_MASKS)
+
+
+def _of_all(context: Context) -> Bool:
+    """Reads right after a reduction of all elements to one truth value."""
+    syncs = context.syncs
+    read = syncs.outermost("|".join(_READS))
+    return syncs.named(syncs.before(read, *_READS), "aten::all", "aten::any")
 
 
 def _after_finite_check(context: Context) -> Bool:

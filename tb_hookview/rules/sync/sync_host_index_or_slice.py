@@ -16,6 +16,11 @@ from tb_hookview.rules.engine.syncs import Direction
 _INDEXING = ("aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_")
 _SLICES = ("aten::slice", "aten::select", "aten::narrow")
 _READS = ("aten::item", "aten::_local_scalar_dense")
+_INDICES = "Create index tensors on the device once and reuse them, by index_select or gather."
+_LENGTHS = (
+    "Keep lengths as Python numbers from the data pipeline on. Replace slices whose bound is on "
+    "the device by masks."
+)
 _AT_ONCE_NS = 10_000
 """Time after a read of a bound within which torch slices; Python takes longer."""
 
@@ -44,12 +49,15 @@ def _bounds(context: Context) -> Bool:
 
 def _find(context: Context) -> Iterator[Occurrence]:
     explained, uploads = context.explained_by(RULE), _uploads(context)
-    yield from by_place(context, explained & uploads, note="an index is copied to the device")
+    yield from by_place(
+        context, explained & uploads, note="an index is copied to the device", fix=_INDICES
+    )
     yield from by_place(
         context,
         explained & ~uploads,
         note="each followed at once by a slice or select, as when the value is its bound",
         confidence="medium",
+        fix=_LENGTHS,
     )
 
 
@@ -59,9 +67,7 @@ RULE = Rule(
     title="Host tensor used as an index, or device scalar as a slice bound",
     description="A blocking copy to the device inside aten::index or aten::index_put_; or "
     "aten::item inside a module with aten::slice, select or narrow right after it.",
-    fix="Create index tensors on the device once and reuse them, by index_select or gather. Keep "
-    "lengths as Python numbers from the data pipeline on. Replace slices whose bound is on the "
-    "device by masks.",
+    fix=f"{_INDICES} {_LENGTHS}",
     reference="NVIDIA, CUDA Graphs: quick checklist",
     explains=_explains,
     find=_find,

@@ -23,8 +23,7 @@ def device_events(selection: Selection) -> Arrays:
     analysis = selection.analysis
     events, names = analysis.device_events, Names(analysis)
     attribution = analysis.device_attribution
-    began = lookup(analysis.call_tree.start, events.launch)
-    step = analysis.steps.at(np.where(events.launch >= 0, began, events.start))
+    step = analysis.device_event_step
     phase = lookup(analysis.phases.row, events.launch)
     return Arrays(
         np.flatnonzero(selection.device_events),

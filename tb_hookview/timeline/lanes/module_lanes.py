@@ -19,14 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.backward_spans import (
-    BackwardSpans,
-    find_backward_spans,
-    other_pass_between,
-)
+from tb_hookview.analysis.backward_spans import spans_of_nodes
 from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, ModuleIndex, Nanoseconds, NodeIndex, ThreadIndex, TreeRow
+from tb_hookview.arrays.types import Bool, ModuleIndex, Nanoseconds, ThreadIndex, TreeRow
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import LaneNames
@@ -66,7 +62,7 @@ def backward_items(analysis: Analysis, names: LaneNames, thread: int) -> LaneIte
     """
     call_tree, module_calls = analysis.call_tree, analysis.module_calls
     nodes = np.flatnonzero(call_tree.thread[analysis.nodes.row] == thread)
-    spans = _spans(analysis, nodes)
+    spans = spans_of_nodes(analysis, nodes, MOST_LEVELS)
     start, end, module = spans.start, spans.end, spans.module
     again = np.flatnonzero((module_calls.module >= 0) & (analysis.row_node >= 0))
     again = again[call_tree.thread[again] == thread]
@@ -115,13 +111,3 @@ def _mostly_blocked(
     inside &= lookup(end, held) > syncs.start
     waited = np.bincount(held[inside], syncs.length[inside], minlength=len(start))
     return np.asarray((waited > 0) & (2 * waited >= end - start))
-
-
-def _spans(analysis: Analysis, nodes: NodeIndex) -> BackwardSpans:
-    """Spans of modules over the nodes of a thread."""
-    rows = analysis.nodes.row[nodes]
-    start, end = analysis.call_tree.start[rows], analysis.call_tree.end[rows]
-    before = np.minimum(np.concatenate([start[:1], end[:-1]]), start)
-    breaks = other_pass_between(analysis, before, start)
-    owner = analysis.attribution.node_module[nodes]
-    return find_backward_spans(analysis.modules, owner, start, end, breaks, MOST_LEVELS)

@@ -1,7 +1,7 @@
 """All arguments of single events, as they are in the file.
 
-The file is read once more, up to the last event requested, and held compressed in pieces, so that
-an event is found within one of them.
+The file is read once more, some MB beyond the last event requested, and held compressed in pieces,
+so that an event is found within one of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import msgspec
 from isal import igzip
@@ -25,10 +24,8 @@ from tb_hookview.trace.text.pieces import UncuttableError, texts, whole_text
 
 _EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
 
-MOST_OPEN = 32
-"""Files that stay open, each at the last event requested.
-
-A process may open some hundreds at most, and needs them for other things too."""
+SMALL = 16 << 20
+"""Bytes of JSON that are read at once, so that the file does not stay open."""
 
 
 class _Outline(msgspec.Struct, gc=False):
@@ -70,7 +67,6 @@ class EventArguments:
         with self._lock:
             if not self._reaches(row):
                 return None
-            _close_others(self)
             place = bisect_right(self._ends, row)
             piece, first = self._pieces[place], self._ends[place - 1] if place else 0
         text: bytes = igzip.decompress(piece)  # type: ignore[no-untyped-call]
@@ -100,42 +96,22 @@ class EventArguments:
             self._pieces, self._ends, self._rest = [], [], iter([])
             return False
 
-    def close(self) -> bool:
-        """Close the file and forget its pieces; False where it is in use right now."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        self._pieces, self._ends, self._rest = [], [], texts(self._path)
-        self._lock.release()
-        return True
-
     def _read_on(self, row: int) -> bool:
-        count = self._ends[-1] if self._ends else 0
-        while count <= row:
+        count, size = self._ends[-1] if self._ends else 0, 0
+        if row < count:
+            return True
+        while count <= row or size < SMALL:
             text = next(self._rest, None)
             if text is None:
-                return False
+                break
             try:
                 count += len(_complete(text))
             except msgspec.DecodeError as error:
                 raise UncuttableError from error
+            size += len(text)
             self._pieces.append(igzip.compress(text, 0))
             self._ends.append(count)
-        return True
-
-
-_open: WeakKeyDictionary[EventArguments, None] = WeakKeyDictionary()
-"""Those with an open file, least recently used first."""
-_open_lock = Lock()
-
-
-def _close_others(used: EventArguments) -> None:
-    with _open_lock:
-        _open.pop(used, None)
-        too_many = len(_open) + 1 - MOST_OPEN
-        for other in list(_open)[: max(too_many, 0)]:
-            if other.close():
-                del _open[other]
-        _open[used] = None
+        return row < count
 
 
 def _complete(text: bytes) -> list[int]:

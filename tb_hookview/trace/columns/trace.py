@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from tb_hookview.arrays.types import Code, DeviceNumber, EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.trace.format.manifest import Manifest
@@ -23,8 +24,7 @@ class Thread(NamedTuple):
         return self.tid.removeprefix("stream ")
 
 
-@dataclass(frozen=True)
-class StringTable:
+class StringTable(Struct, frozen=True):
     """Interned texts; columns hold indices into it."""
 
     texts: tuple[str, ...]
@@ -36,8 +36,7 @@ class StringTable:
         return len(self.texts)
 
 
-@dataclass(frozen=True)
-class Events:
+class Events(Struct, frozen=True):
     """Complete events in file order; every array has shape (n,).
 
     Times are on the trace's own clock. -1 stands for "not in the file", except where noted.
@@ -82,8 +81,7 @@ class Events:
         return self.start + self.duration
 
 
-@dataclass(frozen=True)
-class Flows:
+class Flows(Struct, frozen=True):
     """Forward-backward arrows: from the start of a forward operator to that of its node."""
 
     from_thread: Index
@@ -95,8 +93,7 @@ class Flows:
         return len(self.from_thread)
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """`[memory]` events in file order; every array has shape (m,), -1 for unknown."""
 
     time: Nanoseconds
@@ -115,8 +112,7 @@ class Memory:
         return len(self.time)
 
 
-@dataclass(frozen=True)
-class Collectives:
+class Collectives(Struct, frozen=True):
     """Collective calls, by `record_param_comms`; every array has shape (c,)."""
 
     event: EventRow
@@ -134,8 +130,7 @@ class Collectives:
         return len(self.event)
 
 
-@dataclass(frozen=True)
-class CudaSyncs:
+class CudaSyncs(Struct, frozen=True):
     """`cuda_sync` rows: synchronizations as CUPTI saw them; arrays of shape (s,), -1 for unknown.
 
     They are in a file that was recorded with `enable_cuda_sync_events`, or by torch's second
@@ -173,8 +168,7 @@ class DeviceProperties(NamedTuple):
     multiprocessors: int | None = None
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """A whole trace file. Nothing in it is changed after reading."""
 
     path: str

@@ -81,10 +81,6 @@ class Head(msgspec.Struct):
     manifest: Any = msgspec.field(default=None, name=MANIFEST_KEY)
 
 
-HEAD_KEYS = [field.encode_name for field in msgspec.structs.fields(Head)[1:]]
-"""Members of the root that are used, in addition to its events."""
-
-
 NO_TIME = b"nan"
 """Text of a time that is not in the file."""
 

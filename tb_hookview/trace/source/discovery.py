@@ -7,9 +7,9 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.source.file import LocalFile, TraceFile
@@ -26,8 +26,7 @@ FOLDERS_LOOKED_AT = 2000
 """Folders that `has_trace` searches at most."""
 
 
-@dataclass(frozen=True)
-class TraceEntry:
+class TraceEntry(NamedTuple):
     """One trace of a worker; `size` in bytes, `modified` in seconds since 1970."""
 
     id: str
@@ -41,16 +40,14 @@ class TraceEntry:
         return LocalFile(self.path)
 
 
-@dataclass(frozen=True)
-class Worker:
+class Worker(NamedTuple):
     """The traces one process wrote, newest first."""
 
     name: str
     traces: tuple[TraceEntry, ...]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """A folder with traces, named by its path relative to the log directory.
 
     The log directory itself is called ".".
@@ -60,8 +57,7 @@ class Run:
     workers: tuple[Worker, ...]
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """Runs of a log directory in natural order, and counts of what was skipped."""
 
     runs: list[Run]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from tb_hookview.cache import File, FileState, file_state
 from tb_hookview.errors import TraceError
@@ -30,8 +29,7 @@ class TraceFile(File, Protocol):
         """
 
 
-@dataclass(frozen=True)
-class LocalFile:
+class LocalFile(NamedTuple):
     """A trace file on this machine."""
 
     path: Path

@@ -7,19 +7,19 @@ The text is cut between two events, at a `},{` that is followed by the key of an
 
 Opening and rest together are a small document of the same form as the whole. That a cut lies
 between events, and not inside a string or a nested list, is shown by every segment being valid
-JSON. One that is not goes to `repair`, and so do those after it until one begins with an event.
+JSON. One that is not goes on in the next if it is cut off, else to `repair`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
@@ -37,16 +37,20 @@ from tb_hookview.trace.source.inflate import blocks, read_bytes
 from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
 from tb_hookview.trace.source.perfetto import is_perfetto, perfetto_error
 from tb_hookview.trace.source.size import BLOCK
-from tb_hookview.trace.text.repair import DAMAGE, Repairer, repair_head
+from tb_hookview.trace.text.repair import DAMAGE, Repair, repair_head
 
 _BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
 """Text between two events; the same may stand inside arguments."""
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
+_WIDE = re.compile(rb"\xff\xfe|\xfe\xff|[{\[]\0|\0+[{\[]")
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_OPENING = 64
 _SEARCHED_FIRST = 1 << 14
-_UNCUT_BLOCKS = 4
-"""Blocks without a cut, after which `repair` decodes the events one by one."""
+_LARGEST_UNCUT = 4 * BLOCK
+"""Bytes without a cut, after which any text between two objects is one."""
+_BETWEEN_OBJECTS = re.compile(rb"\}\s*,\s*(?=\{)")
+_CUT = "Input data was truncated"
+"""What msgspec says of a text that is valid as far as it goes."""
 
 _Decoded = TypeVar("_Decoded")
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
@@ -56,8 +60,7 @@ class UncuttableError(Exception):
     """The text cannot be cut; it may still be a trace."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Some events of a trace, in file order."""
 
     events: list[Event]
@@ -96,8 +99,7 @@ class Piece:
         return [args for args, event in pairs if id(event) in identities]
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(Struct, frozen=True):
     """Contents of a trace file other than its events."""
 
     format: str
@@ -180,8 +182,9 @@ class _Reading(Generic[_Decoded]):
     ) -> None:
         self._damages = Damages()
         self._address, self._limits = file.address, limits
-        self._decode, self._repairer = decode, Repairer(file.address, limits)
-        self._largest_uncut = _UNCUT_BLOCKS * size
+        self._decode = decode
+        self._tail: bytes | None = None
+        self._tail_begin = 0
 
         def advanced(done: float) -> None:
             progress("decoding", done)
@@ -195,52 +198,64 @@ class _Reading(Generic[_Decoded]):
         for number, block in enumerate(self._stream):
             if number == share.end:
                 return
-            after, mine = begin + len(rest), number >= share.first
-            if place := _last_cut(block):
-                if mine:
-                    array = b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
-                    yield self._part(array, begin, block[place.start() + 1 : place.end()])
-                begin, rest = after + place.end(), block[place.end() :]
-            elif len(rest) > self._largest_uncut:
-                if mine:
-                    yield self._part(b"[%b]" % rest, begin, b"")
-                begin, rest = after, block
-            else:
+            place = _last_cut(block) if self._tail is None else None
+            if place is None and self._tail is None and len(rest) > _LARGEST_UNCUT:
+                rest, block = b"", rest + block
+                place = _last_cut(block, _BETWEEN_OBJECTS)
+            if place is None:
                 rest += block
+                self._limits.event_bytes.check(self._address, len(rest))
+                continue
+            after = begin + len(rest) + place.end()
+            if number >= share.first:
+                text = b"".join((b"[", rest, memoryview(block)[: place.start() + 1], b"]"))
+                part = self._part(text, begin)
+                if part is None:  # the cut is inside of an event
+                    rest += block
+                    continue
+                yield part
+            begin, rest = after, block[place.end() if self._tail is None else place.start() + 1 :]
         yield from self._end(opening, rest, begin)
 
-    def _part(self, array: bytes, begin: int, glue: bytes) -> tuple[bytes, _Decoded, Damages]:
+    def _part(self, array: bytes, begin: int) -> tuple[bytes, _Decoded, Damages] | None:
+        """Decode a text; None where it ends inside of an event."""
+        try:
+            return array, self._decode(array), Damages()
+        except DAMAGE as error:
+            if str(error) == _CUT and len(array) <= _LARGEST_UNCUT:
+                return None
+        return self._repaired(array[1:-1], begin)
+
+    def _repaired(
+        self, text: bytes, begin: int, *, last: bool = False
+    ) -> tuple[bytes, _Decoded, Damages]:
         damages = Damages()
-        if not self._repairer.busy:
-            try:
-                return array, self._decode(array), damages
-            except DAMAGE:
-                pass
-        text = self._repairer.repair(array[1:-1], begin, damages, glue)
-        return text, self._decode(text), damages
+        repair = Repair(text, begin, damages, last=last)
+        self._tail, self._tail_begin = repair.tail, repair.tail_begin
+        array = b"[%b]" % b",".join(repair.events)
+        return array, self._decode(array), damages
 
     def _end(
         self, opening: bytes, rest: bytes, begin: int
     ) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
-        damages = Damages()
-        if not self._repairer.busy:
+        if self._tail is None:
             try:
                 text, root = _document(opening + rest)
                 decoded = self._decode(text)
             except msgspec.ValidationError as error:
                 raise UncuttableError from error
             except DAMAGE:
-                pass
+                yield self._repaired(rest, begin, last=True)
             else:
-                yield text, decoded, damages
+                yield text, decoded, Damages()
                 yield Root(root.format, root.head, self._damages)
                 return
-        text = self._repairer.repair(rest, begin, damages, last=True)
-        yield text, self._decode(text), damages
+        else:
+            self._tail += rest
         yield self._repaired_root(opening)
 
     def _repaired_root(self, opening: bytes) -> Root:
-        tail, begin = self._repairer.tail, self._repairer.tail_begin
+        tail, begin = self._tail, self._tail_begin
         if opening.startswith(b"["):
             if tail and tail[1:].strip():
                 self._damages.note("text-behind", begin + 1)
@@ -295,6 +310,8 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
         begin += len(grown) - len(text)
         if not text:
             continue
+        if _WIDE.match(text):
+            raise TraceError(path, "the text is UTF-16 or UTF-32", "save it as UTF-8")
         if not text.startswith((b"{", b"[")):
             if is_perfetto(grown):
                 raise perfetto_error(path)
@@ -310,9 +327,9 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
     raise UncuttableError
 
 
-def _last_cut(block: bytes) -> re.Match[bytes] | None:
+def _last_cut(block: bytes, between: re.Pattern[bytes] = _BETWEEN) -> re.Match[bytes] | None:
     for begin in (max(0, len(block) - _SEARCHED_FIRST), 0):
-        places = list(_BETWEEN.finditer(block, begin))
+        places = list(between.finditer(block, begin))
         if places:
             return places[-1]
     return None

@@ -34,6 +34,8 @@ KNOWN = {
     "void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int, int)": ("convolution", False),
     "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_stage5": ("convolution", True),
     "void cutlass_cudnn_infer::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_64x128_32x3_nhwc_align4>": ("convolution", True),
+    "void cutlass__5x_cudnn::Kernel<cutlass_tensorop_bf16_s16816fprop_optimized_bf16_256x64_32x4_nhwc_align8>": ("convolution", True),
+    "cutlass_tensorop_f16_s1688dgrad_optimized_f16_128x128_32x2_nhwc_unity_stride": ("convolution", True),
     "volta_scudnn_128x64_relu_interior_nn_v1": ("convolution", False),
     "void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512, true, 1>(float, float)": ("normalization", False),
     "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(float)": ("copy", False),
@@ -49,7 +51,7 @@ KNOWN = {
     "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>": ("copy", False),
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>": ("reduction", False),
     "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)": ("normalization", False),
-    "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, true, false>": ("normalization", False),
+    "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, true, false>": ("reduction", False),
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::TensorListMetadata<4>, at::native::AdamFunctor<float>>": ("elementwise", False),
     "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<at::native::index_put_kernel_impl>>": ("indexing", False),
     "void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<long, int, int>::Policy800>": ("indexing", False),
@@ -131,6 +133,18 @@ def test_the_operator_decides_where_the_name_is_unknown(tmp_path: Path) -> None:
     )
     assert kinds_of(made) == ["elementwise", "convolution", "matrix", "other", "other"]
     assert made.kinds.tensor_core.tolist() == [0, -1, 0, -1, -1]
+
+
+def test_a_name_says_tensor_cores_even_where_the_operator_says_the_kind(tmp_path: Path) -> None:
+    picture = """
+        main ops    [aten::convolution]
+        main calls    [launch corr=1]
+        gpu  kernel                     [k corr=1]
+    """
+    names = {"launch": "cudaLaunchKernel", "k": "void lib::Kernel<lib_tensorop_bf16_thing>(int)"}
+    made = analysis_of(tmp_path, picture, names)
+    assert kinds_of(made) == ["convolution"]
+    assert made.kinds.tensor_core.tolist() == [1]
 
 
 def test_copies_and_sets_are_separate_and_a_collectives_copy_is_communication(

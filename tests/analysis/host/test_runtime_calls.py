@@ -44,6 +44,15 @@ ALLOCATE = {
     "XPU": "zeMemAllocDevice zeMemAllocHost zeMemFree urUSMDeviceAlloc urUSMHostAlloc urUSMFree",
     "NPU": "aclrtMalloc aclrtFree aclrtMallocHost aclrtFreeHost",
 }
+LOAD = {
+    "CUDA": "cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary"
+    " cuModuleGetFunction cuLibraryLoadData cuLibraryGetKernel cuKernelGetFunction cuFuncLoad"
+    " cudaLibraryLoadData cuLinkComplete",
+    "HIP": "hipModuleLoad hipModuleLoadData hipModuleLoadDataEx hipModuleGetFunction"
+    " hipLibraryLoadData",
+    "XPU": "zeModuleCreate urProgramBuild piProgramLink",
+    "NPU": "aclrtBinaryLoadFromFile",
+}
 ON_THE_DEVICE = {
     "CUDA": "cudaStreamWaitEvent cudaStreamWaitEvent_ptsz cuStreamWaitEvent",
     "HIP": "hipStreamWaitEvent",
@@ -56,9 +65,9 @@ GOES_ON = {
     " cudaEventQuery cudaStreamQuery cudaLaunchKernel cudaGraphLaunch cudaFuncGetAttributes"
     " cudaGraphInstantiate cudaStreamCreate cudaMemGetInfo cudaPointerGetAttributes"
     " cudaHostGetDevicePointer",
-    "HIP": "hipEventRecord hipEventQuery hipModuleLoadData hipLaunchKernel hipMallocAsync"
+    "HIP": "hipEventRecord hipEventQuery hipModuleLaunchKernel hipLaunchKernel hipMallocAsync"
     " hipFreeAsync hipMemsetAsync hipMemGetInfo",
-    "XPU": "zeEventQueryStatus zeModuleCreate urProgramBuild urEnqueueKernelLaunch",
+    "XPU": "zeEventQueryStatus urEnqueueKernelLaunch",
     "NPU": "aclrtRecordEvent aclrtQueryEvent",
     "none": "aten::synchronize synchronize_all INVALID mul musical cudaMemcpyBytes(int)",
 }
@@ -76,6 +85,7 @@ def names_of(table: dict[str, str]) -> list[str]:
         (Call.ASYNC_COPY, MAY_WAIT),
         (Call.ALLOCATE, ALLOCATE),
         (Call.DEVICE_WAIT, ON_THE_DEVICE),
+        (Call.LOAD, LOAD),
         (Call.NONE, GOES_ON),
     ],
     ids=lambda value: value.name if isinstance(value, Call) else "",

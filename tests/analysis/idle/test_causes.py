@@ -59,6 +59,60 @@ def test_a_slow_host_and_a_queue_that_holds_the_next_kernel(tmp_path: Path) -> N
     assert idle_of(data) == {"launch": 1 + 23, "device": 3}
 
 
+def test_a_device_that_starts_long_after_a_launch_is_not_late_because_of_the_host(
+    tmp_path: Path,
+) -> None:
+    """The launch latency is 4 us; the third kernel starts 16 us after its call returned."""
+    data = report_of(
+        tmp_path,
+        """
+        main calls [launch corr=1]     [launch corr=2]        [launch corr=3]
+        gpu kernel  [k corr=1    ]         [k corr=2  ]                                      [k corr=3]
+        """,
+    )
+    assert idle_of(data) == {"launch": 1 + 9 + 22, "device": 16}
+
+
+def test_a_delay_of_a_devices_first_event_is_unknown(tmp_path: Path) -> None:
+    """What the device did before is not in the trace, whatever the host does meanwhile."""
+    data = report_of(
+        tmp_path,
+        """
+        main notes                  [loader                            ]
+        main calls [launch corr=1]  [launch corr=2][cudaMalloc]                                    [launch corr=3]
+        gpu kernel                                                          [k corr=1][k corr=2]    [k corr=3  ]
+        """,
+    )
+    assert idle_of(data) == {"launch": 15 + 4, "unknown": 42 + 2}
+
+
+def test_a_start_soon_after_a_launch_is_the_hosts_where_the_latency_is_unknown(
+    tmp_path: Path,
+) -> None:
+    """Up to 50 us are usual of a launch onto an idle device."""
+    picture = """
+        main calls [launch corr=1]
+        gpu kernel                {pause}[k corr=1]
+        """
+    assert idle_of(report_of(tmp_path, picture.format(pause=50 * " "))) == {"launch": 65}
+    late = idle_of(report_of(tmp_path, picture.format(pause=51 * " ")))
+    assert late == {"launch": 15, "unknown": 51}
+
+
+def test_the_host_is_seen_at_work_before_the_first_launch(tmp_path: Path) -> None:
+    """On the thread that launches; where nothing is recorded the reason is unknown."""
+    data = report_of(
+        tmp_path,
+        """
+        other ops  [aten::to   ]
+        main  ops        [aten::mm    ]   [aten::add       ]
+        main  calls                        [launch corr=1  ]
+        gpu   kernel                            [k corr=1  ]
+        """,
+    )
+    assert idle_of(data) == {"launch": 14 + 6, "unknown": 6 + 3}
+
+
 def test_a_gap_is_the_devices_own_whatever_the_host_does(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,

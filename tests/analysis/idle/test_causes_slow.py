@@ -18,6 +18,8 @@ from tb_hookview.loading import load
 KERNELS = ("gemm", "relu", "ncclDevKernel_AllReduce_Sum_f32_RING")
 COPIES = ("Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)")
 
+CALLS = {"wait": "cudaEventSynchronize", "malloc": "cudaMalloc", "module": "cuModuleLoadData"}
+
 
 class Timelines:
     """Draws timelines of a process with two threads that launch device events on two devices."""
@@ -37,14 +39,17 @@ class Timelines:
             for _ in range(self.random.randint(1, 9)):
                 clock = self._act(thread, clock) + self.random.choice([0, 1, 2, 9, 30])
         if self.random.random() < 0.5:
-            self._add("overhead", "Buffer Flush", self.random.randint(0, 150), 12, "0", -1)
+            name = self.random.choice(["Buffer Flush", "Buffer Flush", "Lazy Function Loading"])
+            self._add("overhead", name, self.random.randint(0, 150), 12, "0", -1)
         if self.random.random() < 0.3:
             self._add("user_annotation", "gloo:all_reduce", 40, 50, "gloo")
         return self.events
 
     def _act(self, thread: str, clock: int) -> int:
         """One thing a thread does, from `clock` on; the end of it."""
-        kind = self.random.choice(["launch"] * 4 + ["wait", "wait", "copy", "malloc", "loader"])
+        kind = self.random.choice(
+            ["launch"] * 4 + ["wait", "wait", "copy", "malloc", "loader", "module"]
+        )
         length = self.random.randint(1, 25)
         if kind == "loader":
             inner = self._act(thread, clock + 1) if self.random.random() < 0.4 else clock + length
@@ -52,13 +57,12 @@ class Timelines:
             self._add("user_annotation", name, clock, inner + 3 - clock, thread)
             return inner + 3
         if kind == "launch":
-            length = self.random.choice([2, 4, 30])
+            length = self.random.choice([2, 2, 2, 2, 4, 30, 90])
             self._launch("cudaLaunchKernel", self.random.choice(KERNELS), thread, clock, length)
         elif kind == "copy":
             self._launch("cudaMemcpyAsync", self.random.choice(COPIES), thread, clock, length)
         else:
-            name = "cudaEventSynchronize" if kind == "wait" else "cudaMalloc"
-            self._add("cuda_runtime", name, clock, length, thread)
+            self._add("cuda_runtime", CALLS[kind], clock, length, thread)
         return clock + length
 
     def _launch(self, call: str, work: str, thread: str, clock: int, length: int) -> None:
@@ -66,7 +70,7 @@ class Timelines:
         self._add("cuda_runtime", call, clock, length, thread, correlation=self.correlation)
         several = self.random.random() < 0.15 and call == "cudaLaunchKernel"
         for _ in range(3 if several else 1):
-            self._work(work, clock + self.random.choice([1, 4, 5, 11]), self.correlation)
+            self._work(work, clock + self.random.choice([1, 4, 5, 11, length]), self.correlation)
 
     def _work(self, name: str, earliest: int, correlation: int) -> None:
         stream = self.random.choice([7, 7, 7, 20])

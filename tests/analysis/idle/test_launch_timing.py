@@ -87,11 +87,53 @@ LAUNCHES = """
 
 
 @pytest.mark.parametrize("shift", [0, -1033], ids=["later", "the second launch at time 0"])
-def test_the_latency_is_the_median_onto_an_idle_device(tmp_path: Path, shift: int) -> None:
-    """After 6 and 3 us: before the first nothing is known, and at the last the device was busy."""
+def test_the_latency_is_that_onto_an_idle_device(tmp_path: Path, shift: int) -> None:
+    """6 and 3 us: before the first event nothing is known, and at the last the device was busy."""
     timing = timing_of(tmp_path, LAUNCHES, shift=shift)
     assert timing.launch_start[1] == (1033 + shift) * 1000
-    assert timing.launch_latency == 4500
+    assert timing.launch_latency == 3000
+
+
+def test_the_latency_is_that_of_the_quickest_quarter(tmp_path: Path) -> None:
+    """Four starts onto an idle device, 2, 3, 9 and 30 us after their launches."""
+    timing = timing_of(
+        tmp_path,
+        """
+        main calls  [launch corr=1]  [launch corr=2]                         [launch corr=3]  [launch corr=4]  [launch corr=5]
+        gpu  kernel  [a corr=1]                                    [b corr=2]   [c corr=3]      [d corr=4]              [e corr=5]
+        """,
+    )
+    assert timing.launch_latency == 2000
+
+
+def test_a_first_event_that_begins_with_its_launch_is_no_latency(tmp_path: Path) -> None:
+    timing = timing_of(
+        tmp_path,
+        """
+        main calls  [launch corr=1]      [launch corr=2]
+        gpu  kernel [a corr=1    ]           [b corr=2  ]
+        """,
+    )
+    assert timing.launch_latency == 4000
+
+
+DELAYED = """
+    main calls  [launch corr=1]  [launch corr=2]  [launch corr=3]  [launch corr=4]                    [launch corr=5]
+    gpu  kernel      [a corr=1]    [b corr=2]       [c corr=3]                          [d corr=4]                    [e corr=5]
+    """
+
+
+def test_a_device_could_start_an_event_when_its_call_had_returned(tmp_path: Path) -> None:
+    """The latency is 2 us, the calls take 15: `d` is 6 us late, `e` one, which is usual."""
+    timing = timing_of(tmp_path, DELAYED)
+    assert timing.launch_latency == 2000
+    late = (timing.device_events.start - timing.startable) // 1000
+    found = dict(zip(names(timing, range(5)), late.tolist(), strict=True))
+    assert found == {"a": 0, "b": 0, "c": 0, "d": 6, "e": 0}
+
+
+def test_when_an_event_of_unknown_launch_could_start_is_unknown(tmp_path: Path) -> None:
+    assert timing_of(tmp_path, "gpu kernel [a corr=1 ]").startable.tolist() == [-1]
 
 
 def test_a_kernel_that_begins_with_its_launch_has_no_latency(tmp_path: Path) -> None:

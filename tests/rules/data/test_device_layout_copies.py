@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rules.drawn import findings
 
 NAMES = {
@@ -50,3 +51,18 @@ def test_a_small_share(tmp_path: Path) -> None:
 
 def test_other_kernels(tmp_path: Path) -> None:
     assert "device-layout-copies" not in findings(tmp_path, step("gemm"), NAMES)
+
+
+@pytest.mark.parametrize(
+    ("operator", "remedy"),
+    [
+        ("torch::autograd::AccumulateGrad", "gradient_as_bucket_view"),
+        ("CompiledFunction", "inputs and outputs of compiled graphs"),
+        ("aten::contiguous", "made contiguous again"),
+    ],
+)
+def test_the_remedy_is_that_of_the_place(tmp_path: Path, operator: str, remedy: str) -> None:
+    (finding,) = findings(tmp_path, step(operator="what"), {**NAMES, "what": operator})[
+        "device-layout-copies"
+    ]
+    assert remedy in finding.fix

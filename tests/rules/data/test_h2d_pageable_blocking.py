@@ -97,3 +97,20 @@ def test_the_rate_of_pinned_copies_gives_what_pinning_saves(tmp_path: Path) -> N
     assert finding.caveats == ["Assumes the 209.7 GB/s of this trace's copies from pinned memory."]
     assert finding.cost_us_per_step is not None
     assert finding.gain_us_per_step == pytest.approx(finding.cost_us_per_step - 5)
+
+
+@pytest.mark.parametrize(
+    ("size", "remedy"), [(939, "Pack small values"), (9_633_920, "DataLoader(pin_memory=True)")]
+)
+def test_the_remedy_is_that_of_the_size(tmp_path: Path, size: int, remedy: str) -> None:
+    picture = BATCH.format(call="copy", memory="P2D").replace("corr=5   ]", f"corr=5 bytes={size}]")
+    (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
+    assert f"of {size} bytes" in finding.evidence
+    assert remedy in finding.fix
+
+
+def test_the_annotation_around_a_copy_is_named(tmp_path: Path) -> None:
+    around = "    main notes   [outer                                          ]\n"
+    picture = BATCH.format(call="copy", memory="P2D").rstrip() + "\n" + around
+    (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
+    assert "; under outer;" in finding.evidence

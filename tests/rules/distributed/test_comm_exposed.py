@@ -57,7 +57,7 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
     reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
     assert (
-        "; 2.0 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
+        "; 2.00 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
     )
 
 
@@ -75,3 +75,54 @@ def test_collectives_of_batch_norms_do_not_make_up_the_tenth(tmp_path: Path) -> 
     reduces = operators(REDUCE, start=1150, kernel=6, stream=20)
     found = findings(tmp_path, COMPUTES, norm, gathers, reduces)
     assert ("sync-batchnorm" in found, RULE in found) == (True, False)
+
+
+def test_steps_that_differ(tmp_path: Path) -> None:
+    rows = []
+    for number, length in enumerate((10, 40, 120)):
+        start = 1000 + 1000 * number
+        rows.append(row("user_annotation", f"ProfilerStep#{number}", start, 300))
+        rows += operators(GEMM, start=start)
+        rows += operators(REDUCE, start=start + 100, kernel=length, stream=20)
+    finding = findings(tmp_path, rows)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(80)
+    assert "for 80.0 us of a step (27%; 40.0 us to 120 us)" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("collective", "marks", "said"),
+    [
+        pytest.param(REDUCE, ["DistributedDataParallel.forward"], "no_sync()", id="DDP"),
+        pytest.param(REDUCE, [], "as DistributedDataParallel does", id="no DDP"),
+        pytest.param(
+            [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")],
+            ["DistributedDataParallel.forward"],
+            "next batch",
+            id="embeddings",
+        ),
+        pytest.param(GATHER, [], "Prefetch", id="shards"),
+    ],
+)
+def test_the_remedy_is_that_of_the_collective(
+    tmp_path: Path, collective: list[tuple[str, str]], marks: list[str], said: str
+) -> None:
+    moves = operators(collective, start=1020, kernel=60, stream=20)
+    marked = [row("user_annotation", name, 990, 5) for name in marks]
+    assert said in findings(tmp_path, COMPUTES, moves, marked)[RULE].fix
+
+
+ALL_TO_ALL = [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "ahead"), [("## sparse_data_dist ##", False), ("## something ##", True)]
+)
+def test_indices_that_are_exchanged_ahead_already(tmp_path: Path, mark: str, ahead: bool) -> None:
+    moves = operators(ALL_TO_ALL, start=1020, kernel=60, stream=20)
+    marks = [
+        row("user_annotation", mark, 1002, 10),
+        row("user_annotation", "## alltoall_fwd ##", 1019, 30),
+    ]
+    finding = findings(tmp_path, COMPUTES, marks, moves)[RULE]
+    assert "all-to-all 30.0 us, 30.0 us of it under ## alltoall_fwd ##" in finding.evidence
+    assert ("TrainPipelineSparseDist" in finding.fix) == ahead

@@ -11,6 +11,7 @@ from rules.eager import findings, operators, row
 RULE = "ddp-bucket-or-unused"
 COPY = [("aten::copy_", "Memcpy DtoD (Device -> Device)")]
 GEMM = [("aten::mm", "gemm")]
+DDP = [row("user_annotation", "DistributedDataParallel.forward", 990, 5)]
 
 
 def test_gradients_are_copied_out_of_their_buckets(tmp_path: Path) -> None:
@@ -18,6 +19,8 @@ def test_gradients_are_copied_out_of_their_buckets(tmp_path: Path) -> None:
     finding = findings(tmp_path, operators(COPY), [copying])[RULE]
     assert finding.cost_us_per_step == pytest.approx(4)
     assert "copies" in finding.where
+    assert finding.fix.startswith("Pass gradient_as_bucket_view=True")
+    assert "find_unused_parameters" not in finding.fix
 
 
 def test_a_search_for_unused_parameters(tmp_path: Path) -> None:
@@ -43,10 +46,17 @@ def all_reduces(count: int, elements: int, ranks: int = 8) -> list[dict[str, Any
 
 
 def test_all_reduces_of_small_buckets(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators(GEMM), all_reduces(10, 1000))[RULE]
+    finding = findings(tmp_path, operators(GEMM), DDP, all_reduces(10, 1000))[RULE]
     assert finding.cost_us_per_step == pytest.approx(10 * 4)
     assert finding.gain_us_per_step is None
     assert "20000 bytes a step" in finding.evidence
+    assert "bucket_cap_mb" in finding.fix
+    assert "find_unused_parameters" not in finding.fix
+
+
+def test_small_all_reduces_of_others(tmp_path: Path) -> None:
+    """As in tensor parallelism, where no bucket could be larger."""
+    assert RULE not in findings(tmp_path, operators(GEMM), all_reduces(10, 1000))
 
 
 @pytest.mark.parametrize(
@@ -59,4 +69,4 @@ def test_all_reduces_of_small_buckets(tmp_path: Path) -> None:
     ],
 )
 def test_all_reduces_that_are_none(tmp_path: Path, some: list[dict[str, Any]]) -> None:
-    assert RULE not in findings(tmp_path, operators(GEMM, start=500), some)
+    assert RULE not in findings(tmp_path, operators(GEMM, start=500), DDP, some)

@@ -117,3 +117,39 @@ def test_gaps_of_the_syncs_and_why_it_matters_without_any(tmp_path: Path) -> Non
     (found,) = every_sync(context).values()
     assert found.latent == LATENT
     assert found.gaps.tolist() == np.flatnonzero(context.analysis.gaps.sync == 0).tolist() != []
+
+
+def test_annotations_around_the_syncs_are_named(tmp_path: Path) -> None:
+    """The program's own, outermost and innermost; not those of steps and modules."""
+    picture = """
+        main  ops    [aten::item ]   [aten::item      ]      [aten::item      ]   [aten::item  ]
+        main  calls   [wait     ]       [wait       ]           [wait    ]         [wait     ]
+        main  notes [s1         ][s2                                     ][s3                       ]
+        main  notes                [outer                                    ]
+        main  notes                 [middle              ]
+        main  notes                  [inner            ]
+        """
+    (found,) = every_sync(context_of(tmp_path, picture)).values()
+    assert found.evidence.endswith("; under outer (1), outer > inner (1)")
+
+
+def test_syncs_after_which_nothing_is_launched(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::mm     ] [aten::item                  ]
+        main calls  [launch corr=7]    [copy corr=5]  [wait corr=6]
+        gpu  copy                              [D2P corr=5       ]
+        gpu  kernel            [k corr=7]
+        """
+    (found,) = every_sync(context_of(tmp_path, picture)).values()
+    assert found.latent.startswith("nothing is launched after it")
+
+
+def test_time_on_several_threads_is_said_to_be_so(tmp_path: Path) -> None:
+    picture = """
+        main  ops    [aten::item ]
+        main  calls   [wait     ]
+        main2 ops    [aten::item ]
+        main2 calls   [wait     ]
+        """
+    (found,) = every_sync(context_of(tmp_path, picture)).values()
+    assert found.evidence.endswith(" a step on 2 threads")

@@ -12,13 +12,13 @@ from rules.drawn import NAMES, findings, report
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
+from tb_hookview.formats import format_us
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report, step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.text import format_us
 
 STEPS = {
     "s1": "ProfilerStep#1",
@@ -178,6 +178,16 @@ def test_a_gap_is_charged_to_the_first_rule_that_claims_it(tmp_path: Path) -> No
     cost = {finding.rule: finding.cost_us_per_step for finding in cost_accounting.findings(context)}
     gaps = context.analysis.gaps.duration / 1000
     assert cost == {"first": gaps[0], "second": pytest.approx(gaps[1:].sum())}
+    evidence = {each.rule: each.evidence for each in cost_accounting.findings(context)}
+    assert "other findings" not in evidence["first"]
+    assert f"and {format_us(gaps[0])} that are in the cost of other" in evidence["second"]
+
+
+def test_an_occurrence_may_have_a_title_and_a_fix_of_its_own(tmp_path: Path) -> None:
+    ours = Occurrence("here", "seen", latent="so")
+    own = Occurrence("there", "seen", latent="so", title="Own", fix="Other.")
+    found = cost_accounting.findings(context_of(tmp_path, rule("both", ours, own)))
+    assert {(each.title, each.fix) for each in found} == {("Title", "Fix."), ("Own", "Other.")}
 
 
 def test_no_more_is_gained_than_the_step_idles(tmp_path: Path) -> None:

@@ -35,6 +35,39 @@ def test_the_host_runs_ahead(tmp_path: Path) -> None:
     assert "launch-queue-shallow" not in findings(tmp_path, step(12, kernel=40))
 
 
+def test_where_it_waits_though_the_queue_is_mostly_deep(tmp_path: Path) -> None:
+    """A region of short kernels after one in which the host is far ahead."""
+    ahead = step(24, kernel=40).splitlines()
+    behind = step(12, kernel=12, pause=10, mark=False).splitlines()
+    width = max(len(row) for row in ahead)
+    late = [
+        row[12:].replace("corr=0", "corr=9").replace("aten::mm ", "aten::add") for row in behind
+    ]
+    rows = [row.ljust(width) + more for row, more in zip(ahead[1:], late, strict=True)]
+    mark = ahead[0].rstrip("]").ljust(max(map(len, rows))) + "]"
+    (finding,) = findings(tmp_path, "\n".join([mark, *rows]))["launch-queue-shallow"]
+    assert "operators aten::add (" in finding.evidence
+    assert "half of all launches found at most 4 device events" in finding.evidence
+
+
+def test_what_the_host_launches_for_is_named(tmp_path: Path) -> None:
+    """The module around the launches, and their operator."""
+    picture = step(12, kernel=12)
+    length = len(picture.splitlines()[1])
+    module = "main python [net".ljust(length - 1) + "]"
+    names = {"net": "nn.Module: Net_0"}
+    (finding,) = findings(tmp_path, f"{picture}\n{module}", names)["launch-queue-shallow"]
+    assert "longest for those of modules Net_0 (" in finding.evidence
+    assert " and operators aten::mm (" in finding.evidence
+
+
+def test_without_operators_nothing_is_said_of_them(tmp_path: Path) -> None:
+    calls = "\n".join(row for row in step(12, kernel=12).splitlines() if " ops " not in row)
+    (finding,) = findings(tmp_path, calls)["launch-queue-shallow"]
+    assert "host in operators" not in finding.evidence
+    assert "operators cudaLaunchKernel (" in finding.evidence
+
+
 def test_single_delays(tmp_path: Path) -> None:
     assert "launch-queue-shallow" not in findings(tmp_path, step(5, kernel=12))
 

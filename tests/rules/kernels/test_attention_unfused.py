@@ -5,19 +5,50 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.eager import ADD, findings, operators
+from rules.eager import ADD, findings, operators, row
 
 RULE = "attention-unfused"
 BMM, SOFTMAX = ("aten::bmm", "gemm"), ("aten::softmax", "cunn_SoftMaxForward")
 SCALE, DROPOUT = ("aten::div", ADD), ("aten::dropout", "fused_dropout_kernel")
 VIEW = ("aten::transpose", "")
+ALIGN1 = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1>"
 
 
 def test_attention_by_its_parts(tmp_path: Path) -> None:
     some = operators([VIEW, BMM, SCALE, SOFTMAX, DROPOUT, VIEW, BMM])
     finding = findings(tmp_path, some)[RULE]
-    assert finding.cost_us_per_step == pytest.approx(12), "what is between the products"
+    assert finding.cost_us_per_step == pytest.approx(20), "products included: all is replaced"
+    assert "20.0 us a step: 8.00 us in the products, 12.0 us in the softmax" in finding.evidence
     assert finding.count == 1
+
+
+def test_copies_ahead_of_the_first_product_are_not_between_the_products(tmp_path: Path) -> None:
+    """`aten::matmul` lays out its operands before it multiplies them."""
+    copies = operators([("aten::clone", ADD)], start=1001, period=8, delay=4, kernel=2)
+    first = operators([BMM], start=1010, period=8, kernel=4, delay=5)
+    rest = operators([SOFTMAX, BMM], start=1030)
+    around = row("cpu_op", "aten::matmul", 1000, 20)
+    finding = findings(tmp_path, [around, *copies, *first, *rest])[RULE]
+    assert finding.cost_us_per_step == pytest.approx(12)
+
+
+def test_the_parts_that_scaled_dot_product_attention_falls_back_to(tmp_path: Path) -> None:
+    parts = operators([BMM, SCALE, SOFTMAX, BMM])
+    around = [
+        row("cpu_op", "aten::scaled_dot_product_attention", 998, 90),
+        row("cpu_op", "aten::_scaled_dot_product_attention_math", 999, 85),
+    ]
+    assert findings(tmp_path, around, parts)[RULE].count == 1
+
+
+def test_products_that_load_too_little_are_part_of_one_problem(tmp_path: Path) -> None:
+    """An odd number of tokens is no matter for a fused kernel, and no hidden size to pad."""
+    some = operators([("aten::bmm", ALIGN1), SOFTMAX, ("aten::bmm", ALIGN1)])
+    some[3]["args"] |= {"Input Dims": [[16, 5185, 5185], [], []], "Input type": ["float", "", ""]}
+    found = findings(tmp_path, some)
+    assert "over 5185 keys" in found[RULE].evidence
+    assert "8.00 us of it in 2 kernels that load less than 16 bytes" in found[RULE].evidence
+    assert "matmul-misaligned" not in found
 
 
 @pytest.mark.parametrize(

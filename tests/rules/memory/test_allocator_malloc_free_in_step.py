@@ -23,18 +23,21 @@ def test_memory_is_allocated_in_a_step(tmp_path: Path) -> None:
     assert "0 of which free memory" in finding.evidence
     assert finding.cost_us_per_step
     assert "again" not in finding.evidence
+    assert finding.fix.startswith("Keep shapes")
 
 
 def test_memory_is_freed_and_allocated(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaFree", second="cudaMalloc"))
     (finding,) = found["allocator-malloc-free-in-step"]
     assert "1 time memory is freed and allocated again within one operator" in finding.evidence
+    assert finding.fix.startswith("Lower the peak")
 
 
 def test_an_emptied_cache(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaFree", second="cudaFree"))
     (finding,) = found["allocator-malloc-free-in-step"]
     assert "empty_cache" in finding.evidence
+    assert finding.fix == "Take torch.cuda.empty_cache() out of the loop."
 
 
 @pytest.mark.parametrize(

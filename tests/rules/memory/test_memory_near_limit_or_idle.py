@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rules.eager import ADD, findings, operators
+from rules.eager import ADD, findings, operators, row
 
 RULE = "memory-near-limit-or-idle"
+GEMM = [("aten::mm", "gemm")]
 DEVICE = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 1000}]
 
 
@@ -50,3 +51,39 @@ def test_memory_that_is_free_on_an_idle_device(tmp_path: Path) -> None:
 )
 def test_what_is_none(tmp_path: Path, share: float, told: list[Any], devices: list[Any]) -> None:
     assert RULE not in findings(tmp_path, busy(share), told, deviceProperties=devices)
+
+
+def on_agent(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same on a device that ROCm numbers 2: two CPUs come first."""
+    for each in rows:
+        if each["cat"] == "kernel":
+            each["args"]["device"] = each["pid"] = 2
+    return rows
+
+
+def test_the_device_has_the_number_of_the_trace(tmp_path: Path) -> None:
+    found = findings(tmp_path, on_agent(busy(0.1)), memory(499), deviceProperties=DEVICE)
+    assert found[RULE].where == "device 2"
+
+
+def test_which_of_two_devices_is_meant_is_unknown(tmp_path: Path) -> None:
+    both = [*memory(950), *memory(950)]
+    both[1]["args"]["Device Id"] = 1
+    devices = [{**DEVICE[0], "id": number} for number in (0, 1)]
+    found = findings(tmp_path, on_agent(busy(0.9)), both, deviceProperties=devices)
+    assert found[RULE].where == "device 1 of torch"
+
+
+def test_a_larger_batch_fills_no_time_of_a_loader(tmp_path: Path) -> None:
+    """Most of the time is the loader's; the rest is as busy as it can be."""
+    first, second = operators(GEMM * 12, kernel=18), operators(GEMM * 12, start=2000, kernel=18)
+    name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    loader = [row("user_annotation", name, 1250, 740)]
+    found = findings(tmp_path, first, loader, second, memory(10), deviceProperties=DEVICE)
+    assert RULE not in found
+
+
+def test_a_server_that_fills_the_memory_on_purpose(tmp_path: Path) -> None:
+    """There is no backward."""
+    finding = findings(tmp_path, busy(0.9), memory(950), deviceProperties=DEVICE)[RULE]
+    assert "checkpointing" not in finding.fix

@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import shared_traces
 from rules.eager import ADD, findings, operators
+
+from tb_hookview.loading import analyze
+from tb_hookview.rules.evidence.precision import names_float64
 
 RULE = "fp64-kernels"
 COPIES = "void at::native::direct_copy_kernel_cuda"
@@ -26,6 +30,56 @@ def test_a_kernel_in_double(tmp_path: Path, kernel: str) -> None:
 )
 def test_a_kernel_that_only_sums_in_double_or_in_none(tmp_path: Path, kernel: str) -> None:
     assert RULE not in findings(tmp_path, operators([("aten::add", kernel)]))
+
+
+NAN_TO_NUM = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::nan_to_num_kernel_cuda("
+    "at::TensorIteratorBase&, c10::optional<double>, c10::optional<double>)::{lambda()#1}::"
+    "operator()() const::{lambda(TYPE)#1}, at::detail::Array<char*, 2> >(int, at::native::"
+    "nan_to_num_kernel_cuda(at::TensorIteratorBase&, c10::optional<double>)::{lambda(TYPE)#1})"
+)
+NORMAL = (
+    "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<TYPE, 4, "
+    "normal_kernel<at::CUDAGeneratorImpl*>(at::TensorBase const&, std::vector<double>, double)>"
+)
+CUT = (
+    "void vectorized_elementwise_kernel<4, nan_to_num_kernel_cuda(c10::optional<double>, c10::opti"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "double"),
+    [
+        pytest.param(NAN_TO_NUM.replace("TYPE", "float"), False, id="parameters of the host"),
+        pytest.param(NAN_TO_NUM.replace("TYPE", "double"), True, id="the function's type"),
+        pytest.param(NORMAL.replace("TYPE", "float"), False, id="a list of numbers"),
+        pytest.param(NORMAL.replace("TYPE", "double"), True, id="the template's type"),
+        pytest.param(CUT, False, id="a name that is cut off"),
+        pytest.param(
+            "void f<at::native::Op<std::optional<double>>, float>()", False, id="optional"
+        ),
+        pytest.param("void f<c10::complex<double> >(int)", True, id="complex numbers"),
+        pytest.param("void f<4, {lambda(float, double)#1}>", False, id="a second argument"),
+        pytest.param("log2-dtype_Double", True, id="another vendor's"),
+        pytest.param("reduce_kernel<512, 1, ReduceOp<float, MeanOps<float, double> > >", False),
+    ],
+)
+def test_shapes_of_names(name: str, double: bool) -> None:
+    assert names_float64(name) == double
+
+
+def test_a_copy_to_double_computes_nothing(tmp_path: Path) -> None:
+    copies = COPIES + "(at::TensorIteratorBase&)::{lambda(double)#1}"
+    assert RULE not in findings(tmp_path, operators([("aten::copy_", copies)]))
+
+
+@pytest.mark.parametrize(
+    ("trace", "fires"),
+    [("hta_a100_dlrm_trace_diff_control", False), ("hta_a100_cuda_graphs_rank0", True)],
+)
+def test_metrics_of_real_trainings(trace: str, fires: bool) -> None:
+    found = analyze(shared_traces.shared_trace(trace)).data.findings
+    assert (RULE in {finding.rule for finding in found}) == fires
 
 
 def test_too_short_to_matter(tmp_path: Path) -> None:

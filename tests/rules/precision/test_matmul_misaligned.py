@@ -9,6 +9,7 @@ import pytest
 from rules.eager import A100, findings, operators
 
 RULE = "matmul-misaligned"
+UNKNOWN = [{"id": 0, "name": "a device of the future"}]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_a_kernel_that_loads_16_bytes_or_runs_without_tensor_cores(
         pytest.param(1000, "c10::BFloat16", A100, False, id="a multiple of 8"),
         pytest.param(1001, "float", A100, False, id="float32"),
         pytest.param(1, "c10::Half", A100, False, id="a product with a vector"),
-        pytest.param(1001, "c10::Half", [], False, id="an unknown device"),
+        pytest.param(1001, "c10::Half", UNKNOWN, False, id="an unknown device"),
     ],
 )
 def test_the_shape_of_a_product(
@@ -59,3 +60,33 @@ def test_the_shape_of_a_product(
     found = findings(tmp_path, some, deviceProperties=devices)
     assert (RULE in found) == fires
     assert not fires or "1 by the shape" in found[RULE].evidence
+
+
+@pytest.mark.parametrize(
+    ("operator", "layout", "shapes", "said"),
+    [
+        pytest.param(
+            "aten::mm", "nn", [[64, 647], [647, 32]], "(inner size 647)", id="a hidden size"
+        ),
+        pytest.param(
+            "aten::bmm", "nn", [[4, 33, 64], [4, 64, 33]], "(columns 33)", id="a number of tokens"
+        ),
+        pytest.param(
+            "aten::mm", "nt", [[10, 647], [647, 32]], "(rows 10)", id="the transposed left matrix"
+        ),
+        pytest.param("aten::mm", "nn", [[64, 32], [32, 64]], "(no size odd", id="an address"),
+    ],
+)
+def test_which_size_is_odd(
+    tmp_path: Path, operator: str, layout: str, shapes: list[list[int]], said: str
+) -> None:
+    kernel = f"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_{layout}_align1>"
+    some = operators([(operator, kernel)])
+    some[0]["args"] |= {"Input Dims": shapes, "Input type": ["float", "float"]}
+    assert said in findings(tmp_path, some)[RULE].evidence
+
+
+def test_shapes_that_were_not_recorded(tmp_path: Path) -> None:
+    kernel = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align1>"
+    finding = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
+    assert "the trace has no shapes for 4.00 us of it" in finding.evidence

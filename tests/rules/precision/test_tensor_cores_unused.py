@@ -28,7 +28,15 @@ def test_a_product_of_unknown_use_by_its_name(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, some, deviceProperties=V100)
 
 
-@pytest.mark.parametrize("name", ["", "Tesla P100-PCIE-16GB", "AMD Instinct MI300X"])
+@pytest.mark.parametrize(("kernel", "fires"), [("volta_sgemm_64", True), ("sgemm_64", False)])
+def test_a_device_without_a_name_is_known_by_its_kernels(
+    tmp_path: Path, kernel: str, fires: bool
+) -> None:
+    found = findings(tmp_path, operators([("aten::addmm", kernel)] * 3))
+    assert (RULE in found) == fires
+
+
+@pytest.mark.parametrize("name", ["Tesla P100-PCIE-16GB", "AMD Instinct MI300X"])
 def test_a_device_not_known_to_have_them(tmp_path: Path, name: str) -> None:
     device = [{"id": 0, "name": name}]
     assert RULE not in findings(tmp_path, operators([SINGLE] * 3), deviceProperties=device)

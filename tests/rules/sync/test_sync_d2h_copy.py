@@ -66,3 +66,23 @@ def test_a_copy_of_another_operator_before_the_sync(tmp_path: Path) -> None:
         gpu  copy            [D2pin corr=5       ]
         """
     assert causes(tmp_path, picture) == ["sync-in-operator"]
+
+
+@pytest.mark.parametrize(
+    ("label", "remedy"), [("wait_sparse_data_dist", "sizes, splits"), ("evaluate", "Reduce on")]
+)
+def test_the_remedy_where_batches_are_exchanged(tmp_path: Path, label: str, remedy: str) -> None:
+    (finding,) = findings(
+        tmp_path,
+        """
+        main notes [around                                     ]
+        main ops   [aten::to                           ]   [aten::mm     ]
+        main ops    [aten::copy_                       ]
+        main calls    [copy corr=5]  [wait corr=6     ]     [launch corr=7]
+        gpu  copy            [D2P corr=5       ]
+        gpu  kernel [k   ]                                       [k corr=7]
+        """,
+        {"around": label},
+    )["sync-d2h-copy"]
+    assert f"under {label};" in finding.evidence
+    assert remedy in finding.fix

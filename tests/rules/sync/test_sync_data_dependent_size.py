@@ -9,19 +9,21 @@ from rules.drawn import causes, findings
 
 
 @pytest.mark.parametrize(
-    ("operator", "confidence"),
+    ("operator", "confidence", "fix"),
     [
-        ("aten::repeat_interleave", "high"),
-        ("aten::one_hot", "high"),
-        ("aten::linalg_cholesky", "high"),
-        ("aten::linalg_inv", "high"),
-        ("aten::_unique2", "medium"),
-        ("aten::unique_consecutive", "medium"),
-        ("aten::bincount", "medium"),
-        ("aten::histc", "medium"),
+        ("aten::repeat_interleave", "high", "output_size"),
+        ("aten::one_hot", "high", "num_classes"),
+        ("aten::linalg_cholesky", "high", "check_errors"),
+        ("aten::linalg_inv", "high", "check_errors"),
+        ("aten::_unique2", "medium", "segments"),
+        ("aten::unique_consecutive", "medium", "segments"),
+        ("aten::bincount", "medium", "scatter_add"),
+        ("aten::histc", "medium", "min and max"),
     ],
 )
-def test_a_size_that_the_device_knows(tmp_path: Path, operator: str, confidence: str) -> None:
+def test_a_size_that_the_device_knows(
+    tmp_path: Path, operator: str, confidence: str, fix: str
+) -> None:
     found = findings(
         tmp_path,
         f"""
@@ -34,6 +36,7 @@ def test_a_size_that_the_device_knows(tmp_path: Path, operator: str, confidence:
     )
     (finding,) = found["sync-data-dependent-size"]
     assert finding.confidence == confidence
+    assert fix in finding.fix
     assert list(found) == ["sync-data-dependent-size"]
 
 

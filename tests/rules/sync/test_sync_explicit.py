@@ -6,6 +6,8 @@ from pathlib import Path
 
 from rules.drawn import causes, findings
 
+from tb_hookview.rules.engine.by_place import NO_STEPS
+
 NAMES = {"s1": "ProfilerStep#1", "s2": "ProfilerStep#2", "s3": "ProfilerStep#3"}
 
 
@@ -21,7 +23,7 @@ def test_a_synchronize_that_no_operator_asked_for(tmp_path: Path) -> None:
     (finding,) = found["sync-explicit"]
     assert finding.where == "outside every module, cudaDeviceSynchronize"
     assert (finding.cost_us_per_step or 0) > 0
-    assert finding.caveats == []
+    assert finding.caveats == [NO_STEPS]
 
 
 def test_a_barrier(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def test_an_index_that_comes_from_the_host(tmp_path: Path) -> None:
     (finding,) = found["sync-host-index-or-slice"]
     assert finding.confidence == "high"
     assert "copied to the device" in finding.evidence
+    assert finding.fix.startswith("Create index tensors")
 
 
 def test_a_bound_that_comes_from_the_device(tmp_path: Path) -> None:
@@ -40,6 +41,7 @@ def test_a_bound_that_comes_from_the_device(tmp_path: Path) -> None:
     )
     (finding,) = found["sync-host-index-or-slice"]
     assert (finding.module, finding.confidence) == ("fc", "medium")
+    assert finding.fix.startswith("Keep lengths")
 
 
 def test_a_slice_that_a_coarse_clock_begins_before_the_read_ends(tmp_path: Path) -> None:

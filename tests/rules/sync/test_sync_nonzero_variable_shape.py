@@ -6,6 +6,8 @@ from pathlib import Path
 
 from rules.drawn import causes, findings
 
+from tb_hookview.rules.engine.by_place import NO_STEPS
+
 
 def test_a_result_as_long_as_values_say(tmp_path: Path) -> None:
     found = findings(
@@ -20,7 +22,8 @@ def test_a_result_as_long_as_values_say(tmp_path: Path) -> None:
     )
     (finding,) = found["sync-nonzero-variable-shape"]
     assert finding.where == "outside every module, aten::argwhere"
-    (caveat,) = finding.caveats
+    caveat, no_steps = finding.caveats
+    assert no_steps == NO_STEPS
     assert "conditional" in caveat
 
 

@@ -44,3 +44,32 @@ def test_a_tensor_is_more_than_a_value(tmp_path: Path) -> None:
         gpu  copy            [D2P corr=5       ]
         """
     assert causes(tmp_path, picture) == ["sync-d2h-copy"]
+
+
+@pytest.mark.parametrize(
+    ("label", "operator", "remedy"),
+    [
+        ("sparse_data_dist", "aten::item", "sizes, splits"),
+        ("all2all_tw_data:init", "aten::item", "sizes, splits"),
+        ("distillation", "aten::item", "metrics"),
+        ("metrics", "aten::item", "metrics"),
+        ("metrics", "fbgemm::permute", "sizes, splits"),
+    ],
+)
+def test_the_annotation_that_explains_a_read(
+    tmp_path: Path, label: str, operator: str, remedy: str
+) -> None:
+    (finding,) = findings(
+        tmp_path,
+        f"""
+        main notes [around                                     ]
+        main ops   [{operator:36}]   [aten::mm     ]
+        main ops    [aten::item                        ]
+        main calls    [copy corr=5]  [wait corr=6  ]     [launch corr=7]
+        gpu  copy            [D2P corr=5       ]
+        gpu  kernel [k   ]                                       [k corr=7]
+        """,
+        {"around": label},
+    )["sync-scalar-item"]
+    assert f"under {label};" in finding.evidence
+    assert remedy in finding.fix

@@ -101,7 +101,7 @@ def test_each_device_has_its_own_idle_time(tmp_path: Path) -> None:
     devices = whole(timeline_of(tmp_path, picture)).devices
     assert [device.id for device in devices] == ["0", "1"]
     assert [device.idle_us for device in devices] == [11 + 26, 41]
-    assert [device.idle_by_cause["launch"] for device in devices] == [11, 30]
+    assert [device.idle_by_cause["launch"] for device in devices] == [11, 41]
 
 
 def assert_ranked(sums: WindowStatistics, kind: str, expected: dict[str, Any], by: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 import shared_traces
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from tb_hookview.trace import read_trace
 from tb_hookview.trace.columns.builder import Builder
@@ -101,9 +102,9 @@ def test_columns_do_not_depend_on_the_cuts(name: str, size: int) -> None:
     expected, found = one.finish(), many.finish()
     assert found["strings"] == expected["strings"]
     assert found["threads"] == expected["threads"]
-    for column, values in vars(expected["events"]).items():
+    for column, values in asdict(expected["events"]).items():
         np.testing.assert_array_equal(getattr(found["events"], column), values)
-    for column, values in vars(expected["flows"]).items():
+    for column, values in asdict(expected["flows"]).items():
         np.testing.assert_array_equal(getattr(found["flows"], column), values)
 
 

@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 
 import { Name } from "../../components/Name";
 import { TreeCell } from "../../components/table/TreeCell";
+import { LoadsKernels } from "../../parts/LoadsKernels";
 import type { ModuleNumbers } from "./moduleNumbers";
 import { classText, type ModuleNode } from "./moduleTree";
 
@@ -25,6 +26,7 @@ export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps):
       }}
     >
       <Name text={node.label} className="code" mark={search} />
+      <LoadsKernels us={row.numbers.loading} />
       {!classless && <Name text={classText(node)} className="muted" mark={search} />}
     </TreeCell>
   );

@@ -142,6 +142,11 @@ export const MODULE_PANEL_DEFINITIONS = {
     "occupancy",
     "Mean estimated occupancy of the kernels, by duration, as the profiler wrote it down.",
   ),
+  kernelLoading: define(
+    "loading of kernels",
+    "The part of the host times, including children, that went into the first use of kernels: charged once, to whichever module comes first.",
+    "us",
+  ),
   kind: define("kind of work", "Device time by what its kernels do, from their names."),
   kernel: define("kernels", "Device events by name, forward or backward, most expensive first."),
   node: define(

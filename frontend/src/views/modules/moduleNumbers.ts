@@ -21,6 +21,8 @@ export interface ModuleNumbers {
   syncs: number | null;
   blocked: number | null;
   idle: number | null;
+  /** The part of its host times that went into the first use of kernels. */
+  loading: number | null;
   /** Host sync of this row less that of the rows below it. */
   ownBlocked: number;
   /** What the row adds to the picture by itself: its own time, nothing for a group. */
@@ -111,6 +113,10 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
     ),
     idle: over(
       sum((module) => module.sync.device_idle_us),
+      by,
+    ),
+    loading: over(
+      sum((module) => module.kernel_loading_us),
       by,
     ),
     ownBlocked: members.reduce((all, member) => all + (own[member]?.blocked ?? 0), 0) / by,

@@ -83,6 +83,19 @@ test("a module's own sync leaves out those of the modules below", () => {
   expect(own).toEqual([3, 7]);
 });
 
+test("what the first use of kernels took is summed over a group, and null stays null", () => {
+  const given = report({
+    steps: twoSteps,
+    modules: [
+      module("a", null, { kernel_loading_us: 30 }),
+      module("b", null, { kernel_loading_us: 10 }),
+    ],
+  });
+  const [group, a, b] = numbersOf(given, { averaging: "mean", by: "class" });
+  expect([group?.loading, a?.loading, b?.loading]).toEqual([20, 15, 5]);
+  expect(numbersOf(report())[0]?.loading).toBeNull();
+});
+
 test("communication is a part of the total, and none of the ratio", () => {
   const backward = { ...work(10), by_kind: { matrix: 4, communication: 6 } };
   const given = report({ modules: [module("a", null, { forward: work(2), backward })] });

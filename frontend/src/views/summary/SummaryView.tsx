@@ -56,6 +56,7 @@ const BECAUSE: Readonly<Record<Exclude<DevicePart, "busy">, string>> = {
   data_loading: "as the host loads data",
   copy: "as the host copies unpinned memory",
   allocator: "as the host allocates or frees memory",
+  kernel_loading: "as the host loads kernels on their first use",
   launch: "waiting for the host to launch",
   communication: "because of communication",
   profiler: "because of the profiler",

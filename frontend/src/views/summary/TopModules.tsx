@@ -4,6 +4,7 @@ import type { WireModule, WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
+import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { measureOf, modulesTitle, stepsLength, type Measure } from "../../report/measures";
 import { isHighlighted } from "../../report/syncs";
@@ -15,7 +16,7 @@ import {
   scaledDuration,
 } from "../../text/formats";
 import { classUnlessSame, pathText } from "../../text/names";
-import { ratio } from "../../text/numbers";
+import { over, ratio } from "../../text/numbers";
 import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
 
 const MOST = 5;
@@ -88,7 +89,7 @@ interface RowProps {
 }
 
 function Row({ row, own, syncs, look }: RowProps): ReactElement {
-  const { module, share, blocked } = row;
+  const { module, share, blocked, loading } = row;
   return (
     <tr>
       <th scope="row">
@@ -97,7 +98,7 @@ function Row({ row, own, syncs, look }: RowProps): ReactElement {
         >
           <Name text={pathText(module.path)} className="code" />
         </PlaceLink>{" "}
-        <Name text={classUnlessSame(module)} className="muted" />
+        <Name text={classUnlessSame(module)} className="muted" /> <LoadsKernels us={loading} />
       </th>
       <td>{own}</td>
       <td>{percent(share)}</td>
@@ -136,6 +137,7 @@ interface TopModuleRow {
   /** Of the whole pass, 0 to 1. */
   readonly share: number | null;
   readonly blocked: number;
+  readonly loading: number | null;
 }
 
 interface TopModuleRows {
@@ -170,6 +172,7 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
       self: selfOf(module) / by,
       share: ratio(selfOf(module), whole),
       blocked: module.sync.blocked_us / by,
+      loading: over(module.kernel_loading_us, by),
     }));
   return { pass, measure, rows, rest: rest === null ? null : rest / by };
 }

@@ -20,6 +20,7 @@ const NO_IDLE: WireIdle = {
   data_loading: 0,
   copy: 0,
   allocator: 0,
+  kernel_loading: 0,
   launch: 0,
   communication: 0,
   profiler: 0,

@@ -20,6 +20,7 @@ type Line = [title: string, render: (work: WireWork) => string, meaning?: string
 /** Forward, backward and recomputed work of one module, side by side. */
 export function WorkTable({ module, by }: WorkTableProps): ReactElement {
   const { forward, backward, recompute, occupancy_pct: occupancy } = module;
+  const loading = module.kernel_loading_us;
   const sides: [string, WireWork][] = [
     ["forward", forward],
     ["backward", backward],
@@ -57,6 +58,14 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
           <td>{times(module.backward_ratio)}</td>
           {recompute !== null && <td />}
         </tr>
+        {loading !== null && loading > 0 && (
+          <tr>
+            <th scope="row">
+              <Term text={D.kernelLoading.text}>{D.kernelLoading.title}</Term>
+            </th>
+            <td colSpan={sides.length}>{duration(loading / by)} of host</td>
+          </tr>
+        )}
         {occupancy !== null && (
           <tr>
             <th scope="row">

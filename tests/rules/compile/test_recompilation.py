@@ -1,4 +1,4 @@
-"""`recompile-graph-break`."""
+"""`recompilation`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rules.eager import findings, operators, row
 
-RULE = "recompile-graph-break"
+RULE = "recompilation"
 GEMM = [("aten::mm", "gemm")]
 COMPILES = "_compile.compile_inner (dynamo_timed)"
 
@@ -49,25 +49,33 @@ def regions(*names: str, start: float = 2020) -> list[dict[str, Any]]:
     return [row("cpu_op", f"Torch-Compiled Region: {n}", start + 100 * i, 50) for i, n in place]
 
 
-def test_graph_breaks(tmp_path: Path) -> None:
-    finding = findings(tmp_path, step(0), step(1), regions("0/0", "1/0", "2/0"))[RULE]
-    assert (finding.where, finding.confidence) == ("compiled regions", "low")
-    assert "3 calls of compiled regions, of 3 graphs in 3 variants" in finding.evidence
-    assert "100 us a step" in finding.evidence
-
-
 def test_variants_of_one_graph(tmp_path: Path) -> None:
     finding = findings(tmp_path, step(0), step(1), regions("0/0", "0/1"))[RULE]
-    assert "of 1 graph in 2 variants" in finding.evidence
+    assert finding.evidence.startswith("compiled regions 0/0, 0/1 run in the same steps")
+    assert finding.severity == "info"
 
 
-def test_regions_that_are_called_again(tmp_path: Path) -> None:
-    again = regions("0/0", "1/0", "0/0", "1/0")
-    assert RULE not in findings(tmp_path, step(0), step(1), again)
+@pytest.mark.parametrize(
+    "names",
+    [("0/0", "1/0", "2/0"), ("0/0", "1/0", "0/0", "1/0"), ("0/1", "0/1")],
+    ids=["separate functions", "called again", "compiled twice before"],
+)
+def test_regions_of_one_variant(tmp_path: Path, names: tuple[str, ...]) -> None:
+    assert RULE not in findings(tmp_path, step(0), step(1), regions(*names))
 
 
-@pytest.mark.parametrize(("length", "fires"), [(300, True), (5, False)])
-def test_guards(tmp_path: Path, length: float, fires: bool) -> None:
-    lookup = [row("cpu_op", "TorchDynamo Cache Lookup", 2100, length)]
-    found = findings(tmp_path, step(0), step(1), lookup)
-    assert (RULE in found) == fires
+def test_guards_that_are_tested_compile_nothing(tmp_path: Path) -> None:
+    lookup = [row("cpu_op", "TorchDynamo Cache Lookup", 2100, 300)]
+    assert RULE not in findings(tmp_path, step(0), step(1), lookup)
+
+
+def test_what_is_compiled(tmp_path: Path) -> None:
+    spans = [
+        row("cpu_op", COMPILES, 2015, 400),
+        row("user_annotation", "entire_frame_compile_data: compile_id=0/1", 2020, 1),
+        row("cpu_op", COMPILES, 2450, 400),
+        row("user_annotation", "entire_frame_compile_data: compile_id=3/0", 2460, 1),
+    ]
+    finding = findings(tmp_path, step(0), step(1), spans)[RULE]
+    assert finding.evidence.startswith("2 times something is compiled")
+    assert ": graph 0 again, as 0/1, graph 3 for the first time;" in finding.evidence

@@ -1,0 +1,85 @@
+"""Calls in which the host loaded the code of kernels.
+
+CUDA and HIP load the code of a kernel, often with the whole library that it is in, when it is
+launched for the first time (lazy loading). The launching call lasts for as long, up to seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.idle.launch_timing import LaunchTiming
+from tb_hookview.arrays.joins import isin, pair_key, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, TreeRow
+from tb_hookview.trace import EventCategory
+
+_LAUNCH = re.compile(r".*(?:Launch(?:Cooperative)?Kernel|KernelLaunch).*")
+"""Calls that launch one kernel; the first launch of a graph takes long for other reasons."""
+_STALLS = (Call.WAIT, Call.COPY, Call.ALLOCATE)
+
+
+class KernelLoads(NamedTuple):
+    """Calls that loaded code of kernels, ascending; none lies in another, shape (l,)."""
+
+    row: TreeRow
+    end: Nanoseconds
+    """End of the loading: of the call, or start of the kernel that it launched if that is earlier,
+    as in a call that waits for its kernel."""
+    duration: Nanoseconds
+
+
+def find_kernel_loads(timing: LaunchTiming, blocked: TreeRow) -> KernelLoads:
+    """Find calls that load modules by their names, and first launches that took far too long.
+
+    Such a launch is the first of its kernel, by name and device, that the trace has; until the
+    kernel began, it lasted over `SLOW` times the median of the call's name; and the host neither
+    waited for a device, copied nor allocated in it.
+
+    Args:
+        timing: the device events and their launches.
+        blocked: launches that waited for room in a full queue, which may be slow for that.
+    """
+    call_tree = timing.call_tree
+    first = _first_launches(timing)
+    launch, started = timing.device_events.launch[first], timing.device_events.start[first]
+    until = np.minimum(call_tree.end[launch], started)
+    slow = timing.slow(launch, until - call_tree.start[launch])
+    slow &= ~isin(launch, blocked) & ~_stalls(timing)[launch]
+    end = call_tree.end.copy()
+    end[launch[slow]] = until[slow]
+    loads = timing.call == Call.LOAD
+    loads[launch[slow]] = True
+    row = np.flatnonzero(loads)
+    row = row[call_tree.nearest_above(loads)[row] < 0]
+    return KernelLoads(row, end[row], end[row] - call_tree.start[row])
+
+
+def _first_launches(timing: LaunchTiming) -> DeviceEventIndex:
+    """The kernel of the first launch of each kernel on each device."""
+    events, names = timing.device_events, timing.host.trace.events.name
+    rows = np.flatnonzero(timing.first_of_launch & _single_kernels(timing))
+    rows = rows[np.argsort(timing.launch_start[rows], kind="stable")]
+    key = pair_key(names[events.event[rows]].astype(np.int64), events.device[rows] + 1)
+    return rows[np.unique(key, return_index=True)[1]]
+
+
+def _single_kernels(timing: LaunchTiming) -> Bool:
+    """Kernels launched by a call that launches one, shape (d,)."""
+    host, events = timing.host, timing.device_events
+    is_kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
+    name, texts = lookup(host.string, events.launch), host.trace.strings
+    launching = [n for n in unique(name[name >= 0]).tolist() if _LAUNCH.fullmatch(texts[n])]
+    return np.asarray(is_kernel & isin(name, launching))
+
+
+def _stalls(timing: LaunchTiming) -> Bool:
+    """Rows in or below which the host waited, copied or allocated, shape (n,)."""
+    stalling = isin(timing.call, [int(call) for call in _STALLS])
+    stalling[timing.syncs.row] = True
+    before = np.concatenate([[0], np.cumsum(stalling)])
+    return np.asarray(before[timing.call_tree.subtree_end] > before[:-1])

@@ -1,0 +1,46 @@
+"""Device events in no phase, though their launches are in the trace: counted, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.fault import Fault, counted
+from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.schema.terms import Phase
+
+
+def outside_phases(analysis: Analysis) -> Iterator[Fault]:
+    """Count the device events that are in no phase, by reason."""
+    sums = between_nodes(analysis)
+    if sums.any():
+        time = int(analysis.device_events.duration[sums].sum())
+        yield Fault("gradient-sums", int(sums.sum()), time=time)
+    yield from counted("no-forward", int((analysis.without_phase & ~sums).sum()))
+
+
+def between_nodes(analysis: Analysis) -> Bool:
+    """Device events that autograd threads launched between their first and last node, in none.
+
+    Only old traces have these: an evaluation is around the node and the sums before it.
+    """
+    host, nodes, launch = analysis.host, analysis.nodes, analysis.device_events.launch
+    texts = host.trace.strings
+    names = unique(host.string[nodes.row]).tolist()
+    if not names or any(texts[name].startswith(EVALUATE) for name in names):
+        return np.zeros(len(launch), bool)
+    thread = host.call_tree.thread
+    first = np.full(len(host.trace.threads), len(host), np.int64)
+    np.minimum.at(first, thread[nodes.row], nodes.row)
+    last = np.full(len(host.trace.threads), -1, np.int64)
+    np.maximum.at(last, thread[nodes.row], nodes.row)
+    elsewhere = ~isin(analysis.phases.row, [int(Phase.BACKWARD), int(Phase.OTHER)])
+    last[thread[elsewhere]] = -1
+    last[analysis.steps.thread[analysis.steps.thread >= 0]] = -1
+    between = (launch > lookup(first, thread[launch])) & (launch < lookup(last, thread[launch]))
+    return np.asarray(between & (launch >= 0) & (lookup(nodes.of_row, launch) < 0))

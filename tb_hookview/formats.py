@@ -1,0 +1,63 @@
+"""Numbers and names as text, the same wherever a person reads them."""
+
+from __future__ import annotations
+
+MISSING = "-"
+"""Text for a number that the trace does not hold."""
+
+
+def format_us(us: float | None) -> str:
+    """Write a duration given in microseconds with three digits, in the unit that fits."""
+    if us is None:
+        return MISSING
+    if not us:
+        return "0 us"
+    for size, unit in ((1.0, "us"), (1e3, "ms")):
+        if abs(us) < 999.5 * size:
+            return f"{_three_digits(us / size)} {unit}"
+    return f"{_three_digits(us / 1e6)} s"
+
+
+def format_change(us: float | None) -> str:
+    """Write a difference of two durations, always with a sign."""
+    return f"+{format_us(us)}" if us is not None and us > 0 else format_us(us)
+
+
+def format_share(part: float | None, whole: float | None) -> str:
+    """Write a part of a whole in percent."""
+    return MISSING if part is None or not whole else f"{100 * part / whole:.1f} %"
+
+
+def format_number(number: float | None) -> str:
+    """Write a count; a mean of counts has up to four digits."""
+    if number is None:
+        return MISSING
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
+
+
+def format_count(number: float, noun: str, plural: str = "") -> str:
+    """Write a count, rounded to a whole number, with its noun."""
+    whole = round(number)
+    return f"{whole:,} {noun if whole == 1 else plural or noun + 's'}"
+
+
+def format_bytes(size: float) -> str:
+    """Write a size given in bytes, in the unit that fits, by powers of 1000."""
+    for limit, unit in ((1e3, "B"), (1e6, "kB"), (1e9, "MB")):
+        if abs(size) < 0.9995 * limit:
+            return f"{_three_digits(size / limit * 1e3)} {unit}"
+    return f"{_three_digits(size / 1e9)} GB"
+
+
+def printable(text: str) -> str:
+    """Return the text with everything a terminal might act upon written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _three_digits(value: float) -> str:
+    size = abs(value)
+    if size >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"

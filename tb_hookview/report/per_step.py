@@ -1,0 +1,105 @@
+"""Means over the steps that count, and in words which steps these are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from msgspec.structs import asdict
+
+from tb_hookview import schema
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.formats import format_count
+
+
+def per_step(
+    selection: Selection, rows: Sequence[schema.Step], totals: schema.Totals
+) -> schema.PerStep:
+    """Average the steps of a selection.
+
+    Args:
+        selection: the steps that count.
+        rows: their rows in the report.
+        totals: sums over them.
+    """
+    steps = selection.analysis.steps
+
+    def mean(pick: Callable[[schema.Step], float | None]) -> float | None:
+        return _mean([pick(row) for row in rows])
+
+    def share(total: float | None) -> float | None:
+        return None if total is None or not rows else total / len(rows)
+
+    return schema.PerStep(
+        steps=len(rows),
+        of=len(steps.name),
+        marked=steps.marked,
+        text=steps_text(selection),
+        duration_us=mean(lambda step: step.duration_us),
+        forward_us=mean(lambda step: step.forward_us),
+        backward_us=mean(lambda step: step.backward_us),
+        optimizer_us=mean(lambda step: step.optimizer_us),
+        data_us=mean(lambda step: step.data_us),
+        other_us=mean(lambda step: step.other_us),
+        device_busy_us=mean(lambda step: step.device_busy_us),
+        device_idle_us=mean(lambda step: step.device_idle_us),
+        idle=_mean_idle([row.idle for row in rows]),
+        device_us=share(_whole(totals.device_us_by_kind.values(), rows)),
+        backward_device_us=share(totals.backward_device_us),
+        forward_device_us=share(totals.forward_device_us),
+        optimizer_device_us=share(totals.optimizer_device_us),
+        communication_device_us=share(totals.communication_device_us),
+        device_us_by_kind={
+            kind: us / len(rows) for kind, us in totals.device_us_by_kind.items() if rows
+        },
+        sync_count=share(totals.sync_count - totals.profiler_sync_count) or 0.0,
+        sync_blocked_us=share(totals.sync_blocked_us - totals.profiler_sync_us) or 0.0,
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _mean_idle(parts: Sequence[schema.Idle | None]) -> schema.Idle | None:
+    known = [asdict(part) for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return schema.Idle(**{cause: sum(p[cause] for p in known) / len(known) for cause in known[0]})
+
+
+def _whole(kinds: Iterable[float], rows: Sequence[schema.Step]) -> float | None:
+    """Sum over all kinds; None without device events."""
+    return None if any(row.device_busy_us is None for row in rows) else sum(kinds)
+
+
+def steps_text(selection: Selection) -> str:
+    """Say which steps a selection is, and why others are left out."""
+    steps = selection.analysis.steps
+    chosen, total = selection.steps, len(steps.name)
+    if not steps.marked:
+        return "the whole trace, which marks no steps"
+    if total == 1:
+        return f"{steps.name[0]}, the only step"
+    if selection.by_name:
+        named = steps.name[chosen[0]] if len(chosen) == 1 else format_count(len(chosen), "step")
+        return f"{named} of {total:,}, as chosen"
+    if not steps.counted.any():
+        return f"mean of all {total:,} steps; nothing was launched in any of them"
+    if len(chosen) == total:
+        return f"mean of all {total:,} steps"
+    return f"mean of {len(chosen):,} of {total:,} steps; {' and '.join(_left_out(selection))}"
+
+
+def _left_out(selection: Selection) -> list[str]:
+    """Reasons for which steps do not count."""
+    steps, before = selection.analysis.steps, selection.analysis.step_device_events.before
+    warm_up, left = steps.warm_up, int(np.count_nonzero(~steps.counted))
+    reasons = []
+    if warm_up >= 0:
+        held = "holds work launched before it" if before[warm_up] else "warms up"
+        reasons.append(f"the first {held}")
+    if idle := left - (warm_up >= 0):
+        reasons.append(f"{format_count(idle, 'step')} launched nothing")
+    return reasons

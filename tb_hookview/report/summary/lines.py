@@ -1,0 +1,111 @@
+"""The head of a summary: what was recorded, and the mean step."""
+
+from __future__ import annotations
+
+from tb_hookview.formats import MISSING, format_count, format_number, format_share, format_us
+from tb_hookview.schema import PerStep, ReportData, module_label, severe_warnings
+
+LOADING = 5
+"""Modules named whose host times hold the loading of kernels."""
+
+
+def summary_lines(report: ReportData) -> list[str]:
+    """Say in a few lines what a report is about, and what its mean step consists of."""
+    lines = [
+        report.trace.path,
+        *(f"warning: {warning.message}" for warning in severe_warnings(report.trace)),
+        _origin(report),
+        f"{format_count(report.trace.events, 'event')} over "
+        f"{format_us(report.trace.duration_us)}, {_recorder(report)}",
+        f"step {format_us(report.per_step.duration_us)} ({report.per_step.text})",
+        _host(report.per_step),
+    ]
+    return [*lines, *_device(report), _syncs(report), *_kernel_loading(report)]
+
+
+def _origin(report: ReportData) -> str:
+    trace = report.trace
+    devices = [f"{d.name or 'device'} ({d.kind} {d.id})" for d in trace.devices]
+    origin = devices or ["no device"]
+    if trace.torch_version:
+        origin.append(f"torch {trace.torch_version}")
+    if trace.rank is not None:
+        origin.append(f"rank {trace.rank} of {trace.world_size or '?'}")
+    return ", ".join(origin)
+
+
+def _recorder(report: ReportData) -> str:
+    recorder = report.recorder
+    if recorder is None:
+        return "recorded by torch.profiler, without hookview's marks"
+    marks = recorder.marks
+    number = format_count(marks.forward + marks.gradient + marks.backward + marks.function, "mark")
+    if recorder.own_host_us is None or recorder.own_share is None:
+        return f"recorded by hookview, {number}"
+    cost = f"{format_us(recorder.own_host_us)} or {format_share(recorder.own_share, 1)}"
+    return f"recorded by hookview; its {number} took about {cost} of host time"
+
+
+def _host(means: PerStep) -> str:
+    phases = _parts(
+        backward=means.backward_us,
+        forward=means.forward_us,
+        optimizer=means.optimizer_us,
+        data=means.data_us,
+    )
+    return f"host, a step: {phases}, other {format_us(means.other_us)}"
+
+
+def _device(report: ReportData) -> list[str]:
+    """Say what the devices do in a step: time in use, and sums over their events."""
+    means = report.per_step
+    if means.device_us is None:
+        return []
+    several = len(report.trace.devices) > 1
+    whose = f"{len(report.trace.devices)} devices, summed" if several else "device"
+    use = _parts(busy=means.device_busy_us, idle=means.device_idle_us)
+    parts = _parts(
+        backward=means.backward_device_us,
+        forward=means.forward_device_us,
+        optimizer=means.optimizer_device_us,
+    )
+    events = (
+        f"device events of a step: {format_us(means.device_us)}, "
+        f"summed over streams that may overlap: {parts}"
+    )
+    if means.communication_device_us:
+        events += f"; {format_us(means.communication_device_us)} of it is communication"
+    return [f"{whose}, a step: {use}", events]
+
+
+def _syncs(report: ReportData) -> str:
+    means, totals = report.per_step, report.totals
+    text = (
+        f"host blocked for {format_us(means.sync_blocked_us)} a step in "
+        f"{format_number(means.sync_count)} syncs; in all "
+        f"{format_count(totals.sync_count - totals.profiler_sync_count, 'sync')}, "
+        f"{format_number(totals.backward_sync_count)} in backward"
+    )
+    if totals.profiler_sync_count:
+        text += f"; not counted: the profiler's own, {format_us(totals.profiler_sync_us)}"
+    return text
+
+
+def _parts(**times: float | None) -> str:
+    """Name times, without those that are nothing."""
+    named = [f"{name} {format_us(us)}" for name, us in times.items() if us or us is None]
+    return ", ".join(named) or MISSING
+
+
+def _kernel_loading(report: ReportData) -> list[str]:
+    """Name the modules whose host times hold the first use of kernels."""
+    own = {module.path: module.kernel_loading_us or 0.0 for module in report.modules}
+    for module in report.modules:
+        if module.parent is not None:
+            own[module.parent] -= module.kernel_loading_us or 0.0
+    ranked = sorted(((us, path) for path, us in own.items() if us > 0), reverse=True)
+    if not ranked:
+        return []
+    most = [f"{module_label(path)} {format_us(us)}" for us, path in ranked[:LOADING]]
+    more = f" and {len(ranked) - len(most)} more" if len(ranked) > len(most) else ""
+    return [f"host times hold the loading of kernels on their first use: {', '.join(most)}{more}"]

@@ -1,0 +1,272 @@
+"""The tables of a summary, as text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from tb_hookview.formats import MISSING, format_number, format_share, format_us
+from tb_hookview.schema import (
+    PROFILER,
+    Finding,
+    Module,
+    PerStep,
+    ReportData,
+    Step,
+    Sync,
+    Work,
+    module_label,
+)
+
+Cell = str | tuple[str, ...]
+"""A cell's text, or its lines."""
+Row = tuple[Cell, ...]
+FINDINGS = 5
+"""Findings shown, the most expensive first."""
+_PHASES = ("forward", "backward", "optimizer", "data", "other")
+
+
+class SummaryTable(Struct, frozen=True):
+    """One table of a summary."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[Row]
+    names: int = 1
+    """Columns that hold text, the first ones; the rest are numbers."""
+    hidden: str = ""
+    """What is left out; empty where nothing is."""
+    highlighted: frozenset[int] = frozenset()
+    """Rows worth a look."""
+
+
+def summary_tables(data: ReportData, counted: ReportData, rows: int) -> list[SummaryTable]:
+    """Return the tables that there are rows for, with at most `rows` each.
+
+    Args:
+        data: the report.
+        counted: that on the steps that count.
+        rows: rows of a table.
+    """
+    found = [
+        _cut(_steps(data), rows),
+        _cut(_devices(data), rows),
+        module_table(counted, rows),
+        _cut(_syncs(data), rows),
+        _cut(_threads(data), rows),
+        _cut(_coverage(counted), rows),
+        finding_table(data, rows),
+    ]
+    return [table for table in found if table.rows or table.hidden]
+
+
+def _cut(table: SummaryTable, rows: int) -> SummaryTable:
+    left = len(table.rows) - rows
+    if left <= 0:
+        return table
+    shown = frozenset(row for row in table.highlighted if row < rows)
+    hidden = f"... and {left:,} {'row' if left == 1 else 'rows'} more"
+    return SummaryTable(table.title, table.columns, table.rows[:rows], table.names, hidden, shown)
+
+
+def _steps(data: ReportData) -> SummaryTable:
+    """Every step, after their mean where there are several."""
+    rows: list[Row] = [_step(step) for step in data.steps]
+    if len(data.steps) > 1:
+        rows.insert(0, ("mean", f"of {data.per_step.steps:,}", *_host_times(data.per_step)))
+    columns = ("step", "in means", "duration", *_PHASES, "host blocked")
+    return SummaryTable("Steps (host time by phase)", columns, rows)
+
+
+def _step(step: Step) -> Row:
+    return (step.name, "yes" if step.counts else "no", *_host_times(step))
+
+
+def _host_times(of: Step | PerStep) -> Iterator[str]:
+    times = (of.duration_us, *(getattr(of, f"{phase}_us") for phase in _PHASES))
+    return map(format_us, (*times, of.sync_blocked_us))
+
+
+def _devices(data: ReportData) -> SummaryTable:
+    """What the devices did in every step: time in use, idle time by cause, sum of events."""
+    parts: list[tuple[str, Step | PerStep]] = [(step.name, step) for step in data.steps]
+    if len(parts) > 1:
+        parts.insert(0, ("mean", data.per_step))
+    idle = [asdict(part.idle) for _, part in parts if part.idle]
+    causes = tuple(dict.fromkeys(cause for found in idle for cause, us in found.items() if us))
+    before = any(step.launched_before_us for step in data.steps)
+    columns = ("step", "busy", "idle", *(cause.replace("_", " ") for cause in causes))
+    columns = (*columns, "events", *(["launched before"] if before else []))
+    known = any(part.device_busy_us is not None for _, part in parts)
+    rows = [_device(name, part, causes, before) for name, part in parts] if known else []
+    title = "Devices (busy, and idle by cause; events: those the step launched, sum over streams)"
+    return SummaryTable(title, columns, rows)
+
+
+def _device(name: str, of: Step | PerStep, causes: Sequence[str], before: bool) -> Row:
+    idle = asdict(of.idle) if of.idle else {}
+    times = [of.device_busy_us, of.device_idle_us, *map(idle.get, causes), of.device_us]
+    early = [format_us(of.launched_before_us) if isinstance(of, Step) else ""]
+    return (name, *map(format_us, times), *(early if before else []))
+
+
+def module_table(data: ReportData, rows: int) -> SummaryTable:
+    """The modules with a backward of their own, per step, most expensive first.
+
+    Args:
+        data: the report on the steps that count.
+        rows: rows of the table.
+    """
+    coverage, means = data.coverage, data.per_step
+    device = coverage.measure == "device"
+    whole = coverage.backward_device_us if device else coverage.backward_host_us
+    collectives = bool(coverage.communication_device_us)
+    columns = (
+        *("module", "class", "backward", "share", "incl. children"),
+        *(["communication"] if collectives else []),
+        *("forward", "kernels", "syncs", "host blocked"),
+    )
+    measure = "device events, sum over streams" if device else "host time"
+    ranked = sorted(data.modules, key=lambda m: _own(m.backward, device) or 0.0, reverse=True)
+    steps, found = max(means.steps, 1), [m for m in ranked if _own(m.backward, device)]
+    made = [_module(module, device, whole, collectives, steps) for module in found]
+    title = f"Modules by their own backward ({measure}, {means.text})"
+    return _cut(SummaryTable(title, columns, made, names=2), rows)
+
+
+def _own(work: Work, device: bool) -> float | None:
+    return work.self_device_us if device else work.self_host_us
+
+
+def _module(
+    module: Module, device: bool, whole: float | None, collectives: bool, steps: int
+) -> Row:
+    def mean(us: float | None) -> str:
+        return format_us(None if us is None else us / steps)
+
+    backward, kernels = module.backward, module.backward.kernels
+    communication = (backward.by_kind or {}).get("communication", 0.0)
+    return (
+        module_label(module.path),
+        module.module_class,
+        mean(_own(backward, device)),
+        format_share(_own(backward, device), whole),
+        mean(backward.device_us if device else backward.host_us),
+        *([mean(communication) if communication else ""] if collectives else []),
+        mean(_own(module.forward, device)),
+        format_number(None if kernels is None else kernels / steps),
+        format_number(module.sync.count / steps) if module.sync.count else "",
+        mean(module.sync.blocked_us) if module.sync.count else "",
+    )
+
+
+def _syncs(data: ReportData) -> SummaryTable:
+    """Syncs by cause and place; sums, and the mean over the steps that count."""
+    groups: defaultdict[tuple[str, str, str, str], list[Sync]] = defaultdict(list)
+    for sync in data.syncs:
+        where = MISSING if sync.module is None else module_label(sync.module)
+        groups[sync.cause, sync.operator or sync.api, sync.phase, where].append(sync)
+    ranked = sorted(
+        groups.items(), key=lambda group: (group[0][0] == PROFILER, -_blocked(group[1]))
+    )
+    columns = ("cause", "operator or call", "phase", "module", "count", "host blocked")
+    counting = frozenset(step.id for step in data.steps if step.counts)
+    return SummaryTable(
+        "Syncs (the host waits for the device; sums, and means per step)",
+        (*columns, "device idle", "count a step", "blocked a step"),
+        [_sync_group(key, syncs, counting) for key, syncs in ranked],
+        names=4,
+        highlighted=frozenset(at for at, (key, _) in enumerate(ranked) if key[2] == "backward"),
+    )
+
+
+def _sync_group(
+    key: tuple[str, str, str, str], syncs: Sequence[Sync], counting: frozenset[int]
+) -> Row:
+    cause, *_ = key
+    idle = _sum_known(sync.device_idle_us for sync in syncs)
+    own = cause == PROFILER
+    mine = [] if own else [sync for sync in syncs if sync.step_id in counting]
+    by = max(len(counting), 1)
+    return (
+        *key,
+        *(format_number(len(syncs)), format_us(_blocked(syncs)), format_us(idle)),
+        "not counted" if own else format_number(len(mine) / by),
+        "" if own else format_us(_blocked(mine) / by),
+    )
+
+
+def _blocked(syncs: Iterable[Sync]) -> float:
+    return sum(sync.duration_us for sync in syncs)
+
+
+def _sum_known(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _threads(data: ReportData) -> SummaryTable:
+    """The host threads where there are several; the steps cover one alone."""
+    rows: list[Row] = []
+    for thread in data.threads:
+        times = [thread.by_phase.get(phase) for phase in _PHASES]
+        written = [format_us(us) if us else "" for us in (*times, thread.blocked_us)]
+        rows.append((thread.thread, thread.role, format_us(thread.busy_us), *written))
+    columns = ("thread", "role", "busy", *_PHASES, "host blocked")
+    title = "Threads (host time, sums)"
+    return SummaryTable(title, columns, rows if len(rows) > 1 else [], names=2)
+
+
+def _coverage(data: ReportData) -> SummaryTable:
+    coverage, steps = data.coverage, max(data.per_step.steps, 1)
+    device = coverage.measure == "device"
+    whole = coverage.backward_device_us if device else coverage.backward_host_us
+    missing = coverage.unattributed_us if device else coverage.unattributed_host_us
+
+    def row(name: str, us: float | None) -> tuple[str, str, str]:
+        return (name, format_us(None if us is None else us / steps), format_share(us, whole))
+
+    rows: list[Row] = [row(*part) for part in _largest(coverage.by_evidence)]
+    rows.append(row("not attributed", missing))
+    reasons = _largest(coverage.unattributed_by_reason)
+    rows += [row(f"  {reason}", us) for reason, us in reasons]
+    title = f"Backward {coverage.measure} time by evidence (a step, {data.per_step.text})"
+    at = frozenset([len(rows) - len(reasons) - 1]) if missing else frozenset[int]()
+    columns = ("evidence", "time", "share")
+    return SummaryTable(title, columns, rows if whole else [], highlighted=at)
+
+
+def _largest(parts: dict[str, float]) -> list[tuple[str, float]]:
+    return sorted(((k, v) for k, v in parts.items() if v), key=lambda item: -item[1])
+
+
+def finding_table(data: ReportData, rows: int) -> SummaryTable:
+    """The most expensive findings; those left out and those without a cost are counted."""
+    rows = min(rows, FINDINGS)
+    costly = [finding for finding in data.findings if finding.severity != "info"]
+    latent = len(data.findings) - len(costly)
+    left = [f"{len(costly) - rows:,} more"] if len(costly) > rows else []
+    left += [f"{latent:,} without a cost in this trace"] if latent else []
+    hidden = f"{' and '.join(left)}; the report has them all" if left else ""
+    columns = ("severity", "finding", "cost", "gain")
+    shown = [_finding(finding) for finding in costly[:rows]]
+    title = f"Findings (a step, {data.per_step.text})"
+    return SummaryTable(title, columns, shown, names=2, hidden=hidden)
+
+
+def _finding(finding: Finding) -> Row:
+    return (
+        finding.severity,
+        (
+            finding.title,
+            finding.where,
+            f"{finding.evidence}.",
+            *finding.caveats,
+            f"{finding.fix} ({finding.rule})",
+        ),
+        format_us(finding.cost_us_per_step),
+        format_us(finding.gain_us_per_step),
+    )

@@ -1,0 +1,143 @@
+"""Graph breaks: compiled code that runs Python and goes on in another compiled region."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import isin, pair_key, unique, unique_inverse
+from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.types import Bool, StringIndex, TreeRow
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.by_place import OPERATOR
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.compiled import graph_calls, region_around, regions
+from tb_hookview.trace import EventCategory
+
+_REST = "torch_dynamo_resume_in_"
+_RESUME = re.compile(rf"(.+)\(\d+\): {_REST}(.+)_at_(\d+)")
+"""Frame of the rest of a function, with the line that broke its graph."""
+_LISTED = 3
+
+
+def _find(context: Context) -> Iterator[Occurrence]:
+    region = regions(context)
+    if not region.any():
+        return
+    around = region_around(context)
+    inner = np.flatnonzero(region & (around >= 0))
+    string = context.host.string
+    frame = _frames(context, inner)
+    # One place for each line, or without stacks for each pair of regions.
+    key = pair_key(np.where(frame >= 0, frame, string[inner]), string[around[inner]])
+    places, group = unique_inverse(key)
+    for number in range(len(places)):
+        members = group == number
+        yield _occurrence(context, inner[members], around[inner[members]], frame[members])
+
+
+def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringIndex) -> Occurrence:
+    texts, string = context.analysis.trace.strings, context.host.string
+    regions_of = tuple(texts[int(string[each[0]])].split(": ")[1] for each in (outer, inner))
+    before = _call_before(context, inner, outer)
+    call_tree = context.call_tree
+    begin = np.where(before == outer, call_tree.start[before], call_tree.end[before])
+    time = context.steps.us_per_step((call_tree.start[inner] - begin).sum())
+    between = _rows_between(context, inner, before)
+    where = _line(texts[int(frame[0])]) if frame[0] >= 0 else ""
+    steps = format_count(len(context.steps), "step")
+    return Occurrence(
+        place=where or f"between compiled regions {regions_of[0]} and {regions_of[1]}",
+        everywhere=True,
+        evidence=f"{format_count(len(inner), 'time')} in {steps} compiled region {regions_of[0]} "
+        f"runs Python and goes on in region {regions_of[1]}; {format_us(time)} a step of the host "
+        f"in between{_operators(context, between)}",
+        count=len(inner),
+        gaps=context.gaps.at(between | _first_launches(context, inner), Cause.LAUNCH),
+        examples=context.call_tree.start[inner],
+        latent="every break is a call back into Python, and nothing is fused across it",
+    )
+
+
+def _frames(context: Context, inner: TreeRow) -> StringIndex:
+    """Name of the Python frame that each region runs, if it is the rest of a function; else -1."""
+    trace, call_tree = context.analysis.trace, context.call_tree
+    names = [name for name, text in enumerate(trace.strings.texts) if _REST in text]
+    python = trace.events.kind == EventCategory.PYTHON
+    frames = np.flatnonzero(python & isin(trace.events.name, names))
+    at = innermost_at(
+        call_tree, trace.events.thread[frames].astype(np.int64), trace.events.start[frames]
+    )
+    region = lookup(call_tree.nearest(regions(context)), at)
+    found = np.full(len(call_tree), -1, np.int64)
+    found[region[region >= 0]] = trace.events.name[frames[region >= 0]]
+    return found[inner]
+
+
+def _line(frame: str) -> str:
+    match = _RESUME.search(frame)
+    return f"{match[1]}, line {match[3]}, in {match[2]}" if match else ""
+
+
+def _call_before(context: Context, inner: TreeRow, outer: TreeRow) -> TreeRow:
+    """Last call of a graph before each region inside its outer one, else the outer one."""
+    wanted = graph_calls(context)
+    calls = np.flatnonzero(wanted & (context.call_tree.nearest_above(wanted) < 0))
+    found = lookup(calls, np.searchsorted(calls, inner) - 1)
+    return np.maximum(found, outer)  # of one thread: later rows start later
+
+
+def _rows_between(context: Context, inner: TreeRow, before: TreeRow) -> Bool:
+    """Rows after a call of a graph and before the region that goes on, shape (n,)."""
+    call_tree = context.call_tree
+    calls = graph_calls(context)[before]
+    opened = np.bincount(
+        np.where(calls, call_tree.subtree_end[before], before + 1), minlength=len(call_tree) + 1
+    )
+    opened -= np.bincount(inner, minlength=len(call_tree) + 1)
+    return np.asarray(np.cumsum(opened[:-1]) > 0)
+
+
+def _first_launches(context: Context, inner: TreeRow) -> Bool:
+    """First launch in each region, whose gap the host spent between the regions, shape (n,)."""
+    launch = context.analysis.device_events.launch
+    launches = unique(launch[launch >= 0])
+    place = np.searchsorted(launches, inner)
+    first = launches[place[place < len(launches)]]
+    inside = first < context.call_tree.subtree_end[inner[place < len(launches)]]
+    found = np.zeros(len(context.call_tree), bool)
+    found[first[inside]] = True
+    return found
+
+
+def _operators(context: Context, between: Bool) -> str:
+    """Phrase of the operators that Python runs meanwhile, "" for none."""
+    around = context.host.operator_around
+    plain = context.rows.matching(f"^{OPERATOR}$")
+    rows = np.flatnonzero(between & plain)
+    rows = rows[~plain[around[rows]] | (around[rows] < 0)]
+    texts = context.analysis.trace.strings
+    names = [texts[name] for name in dict.fromkeys(context.host.string[rows].tolist())]
+    more = ", and others" if len(names) > _LISTED else ""
+    return f", with {', '.join(names[:_LISTED])}{more}" if names else ""
+
+
+RULE = Rule(
+    id="graph-break",
+    family="compile",
+    title="The graph of compiled code breaks",
+    description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, and "
+    "not inside a graph that it calls: the rest of a function whose graph broke. With Python "
+    "stacks the line that broke it is the place.",
+    fix="Remove what breaks the graph there: print and logging, calls that Dynamo does not trace, "
+    "item() and branches on tensors (torch.where, or "
+    "torch._dynamo.config.capture_scalar_outputs for values). TORCH_LOGS=graph_breaks gives the "
+    "reason of each; fullgraph=True makes it an error.",
+    reference="PyTorch, Working with graph breaks; Profiling to understand torch.compile "
+    "performance",
+    find=_find,
+)

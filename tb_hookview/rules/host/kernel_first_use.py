@@ -1,0 +1,92 @@
+"""Code of kernels that is loaded when they are launched for the first time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.types import Int
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.schema import module_label
+
+_SHARE = 0.01
+"""Part of a step from which on the time spent loading counts."""
+_NAMED = 3
+"""Modules that the evidence names."""
+
+
+def _find(context: Context) -> Iterator[Occurrence]:
+    loads, gaps = context.analysis.kernel_loads, context.gaps.of(Cause.KERNEL_LOADING)
+    counted = np.flatnonzero(context.rows.counted[loads.row])
+    held = context.steps.us_per_step(loads.duration[counted].sum())
+    if max(held, context.gaps.us_per_step(gaps)) <= _SHARE * context.steps.duration_us:
+        return
+    yield Occurrence(
+        place="first use of kernels",
+        everywhere=True,
+        evidence=_evidence(context, counted, held),
+        count=len(counted),
+        gaps=gaps,
+        claims_gain=False,
+        examples=context.call_tree.start[loads.row[counted]],
+        confidence=None if len(_launches(context, counted)) < len(counted) else "medium",
+        caveats=("Kernels are loaded once: steps after the warm-up do not spend this time again.",),
+        latent="the device did not idle because of it in this trace; host times contain it",
+    )
+
+
+def _evidence(context: Context, loads: Int, held: float) -> str:
+    if not len(loads):
+        return "the driver recorded that it loaded functions or modules"
+    longest = context.analysis.kernel_loads.duration[loads].max() / 1000
+    return (
+        f"the host loaded code for {format_us(held)} a step in "
+        f"{format_count(len(loads), 'call')}, {len(_launches(context, loads))} of which launched "
+        f"a kernel for the first time; the longest took {format_us(longest)}"
+        f"{_modules(context, loads)}"
+    )
+
+
+def _launches(context: Context, loads: Int) -> Int:
+    """Those of some loads that launched something."""
+    rows, launch = context.analysis.kernel_loads.row[loads], context.analysis.device_events.launch
+    return loads[np.isin(rows, unique(launch))]
+
+
+def _modules(context: Context, loads: Int) -> str:
+    """Modules in whose host time most of the loading is."""
+    table, modules = context.analysis.kernel_loads, context.analysis.modules
+    module = context.analysis.attribution.row_module[table.row[loads]]
+    inside = module >= 0
+    if not inside.any():
+        return ""
+    time = np.zeros(len(modules), np.int64)
+    np.add.at(time, module[inside], table.duration[loads[inside]])
+    most = [m for m in np.argsort(-time, kind="stable")[:_NAMED].tolist() if time[m]]
+    named = (
+        f"{module_label(modules.path[m])} ({format_us(context.steps.us_per_step(float(time[m])))})"
+        for m in most
+    )
+    return f"; host times of modules contain it, most of all those of {', '.join(named)}"
+
+
+RULE = Rule(
+    id="kernel-first-use",
+    family="host",
+    title="Kernels are loaded on their first use",
+    description="Calls that load modules (cuModuleLoad*, hipModuleLoad* and the like), rows of "
+    "overhead in which the driver does, and first launches of a kernel in the trace that last over "
+    "20 times the median of the call's name until the kernel begins, with no sync, copy or "
+    "allocation in them; over 1 % of a step.",
+    fix="Warm up before recording: run every kind of step first, and leave the first steps out of "
+    "the trace (torch.profiler.schedule with wait and warmup) and out of comparisons. Where a "
+    "first use must not stall a running training, CUDA_MODULE_LOADING=EAGER loads all kernels as "
+    "CUDA starts, which takes longer then and costs device memory.",
+    reference="CUDA Programming Guide, Lazy Loading",
+    find=_find,
+)

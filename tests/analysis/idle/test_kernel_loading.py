@@ -1,0 +1,159 @@
+"""Calls that load the code of kernels: by name, and by a first launch that takes far too long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import grid
+import pytest
+import shared_traces
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
+from tb_hookview.schema import ReportData
+
+Launch = tuple[str, int]
+"""Kernel, and microseconds that its launch takes."""
+USUAL: list[Launch] = [("add", 5), ("mul", 7), ("add", 5), ("mul", 4), ("add", 5)]
+
+
+def call(name: str, start: int, length: int, **args: int) -> dict[str, Any]:
+    row = {"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 77, "tid": 1}
+    return {**row, "ts": start, "dur": length, "args": args}
+
+
+def launches(
+    *wanted: Launch, api: str = "cudaLaunchKernel", waits: bool = False
+) -> list[dict[str, Any]]:
+    """Launches in a row, each of a kernel of 3 us that begins as the call returns.
+
+    If the calls wait for their kernels, these begin 2 us after the call and last until it returns.
+    """
+    events, at = [], 1000
+    for number, (kernel, length) in enumerate(wanted, start=1):
+        start, end = (at + 2, at + length) if waits else (at + length, at + length + 3)
+        row = {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7}
+        events += [
+            call(api, at, length, correlation=number),
+            {**row, "ts": start, "dur": end - start, "args": {"correlation": number, "device": 0}},
+        ]
+        at += length + 10
+    return events
+
+
+def analyze(folder: Path, events: list[dict[str, Any]]) -> Analysis:
+    return load(grid.write(folder / "t.json", events))
+
+
+def loads_of(folder: Path, events: list[dict[str, Any]]) -> list[float]:
+    """Microseconds of each call that loaded."""
+    return [time / 1000 for time in analyze(folder, events).kernel_loads.duration.tolist()]
+
+
+@pytest.mark.parametrize(
+    "api", ["cudaLaunchKernel", "cuLaunchKernelEx", "hipExtModuleLaunchKernel"]
+)
+def test_a_first_launch_that_takes_far_longer_than_others(tmp_path: Path, api: str) -> None:
+    assert loads_of(tmp_path, launches(*USUAL, ("conv", 400), api=api)) == [400]
+
+
+@pytest.mark.parametrize(
+    "launched",
+    [
+        [*USUAL, ("conv", 90)],
+        [*USUAL, ("add", 400)],
+        [("conv", 400)],
+    ],
+    ids=["not that long", "not the first launch of the kernel", "nothing to compare it with"],
+)
+def test_launches_that_load_nothing(tmp_path: Path, launched: list[Launch]) -> None:
+    assert loads_of(tmp_path, launches(*launched)) == []
+
+
+def test_a_call_that_waits_for_its_kernel(tmp_path: Path) -> None:
+    """With CUDA_LAUNCH_BLOCKING the long call is the kernel's own time."""
+    assert loads_of(tmp_path, launches(*USUAL, ("conv", 400), waits=True)) == []
+
+
+def test_the_first_launch_of_a_graph(tmp_path: Path) -> None:
+    graph = launches(*USUAL, ("conv", 400), api="cudaGraphLaunch")
+    assert loads_of(tmp_path, graph) == []
+
+
+@pytest.mark.parametrize("name", ["cudaMalloc", "cudaStreamSynchronize"])
+def test_a_launch_that_allocates_or_waits_inside(tmp_path: Path, name: str) -> None:
+    events = launches(*USUAL, ("conv", 400))
+    assert loads_of(tmp_path, [*events, call(name, events[-2]["ts"] + 50, 300)]) == []
+
+
+def test_calls_that_load_modules(tmp_path: Path) -> None:
+    """One inside the launch that is counted already, and one by itself."""
+    events = launches(*USUAL, ("conv", 400))
+    inside = call("cuModuleLoadData", events[-2]["ts"] + 50, 300)
+    before = call("hipModuleLoadData", 500, 120)
+    assert loads_of(tmp_path, [*events, inside, before]) == [120, 400]
+
+
+def test_another_device_loads_the_same_kernel_again(tmp_path: Path) -> None:
+    events = launches(*USUAL, ("conv", 400), ("conv", 500), ("conv", 600))
+    events[-3]["args"]["device"] = events[-3]["pid"] = 1
+    assert loads_of(tmp_path, events) == [400, 500]
+
+
+def report_of(folder: Path, events: list[dict[str, Any]]) -> ReportData:
+    return build_report(analyze(folder, events)).data
+
+
+def test_the_device_idles_because_of_it(tmp_path: Path) -> None:
+    """Of the gap before the last kernel, 400 us are its loading and 7 us before that the host's."""
+    (step,) = report_of(tmp_path, launches(*USUAL, ("conv", 400))).steps
+    assert step.idle is not None
+    assert step.idle.kernel_loading == 400
+    assert step.idle.launch == 5 + 14 + 12 + 11 + 12 + 7
+
+
+def test_overhead_of_the_driver_is_loading(tmp_path: Path) -> None:
+    events = launches(("add", 5), ("mul", 90))
+    row = {"ph": "X", "cat": "overhead", "pid": -1, "tid": 0, "name": "Lazy Function Loading"}
+    (step,) = report_of(tmp_path, [*events, {**row, "ts": 1040, "dur": 30}]).steps
+    assert step.idle is not None
+    assert step.idle.kernel_loading == 30
+
+
+def test_the_module_that_came_first_is_marked(tmp_path: Path) -> None:
+    events = launches(*USUAL, ("conv", 400))
+    start = events[-2]["ts"]
+    rows = [
+        ("nn.Module: Net_0", 1000, start + 450),
+        ("nn.Module: Conv2d_0", start - 5, start + 420),
+    ]
+    python = {"ph": "X", "cat": "python_function", "pid": 77, "tid": 1}
+    events += [{**python, "name": n, "ts": s, "dur": e - s} for n, s, e in rows]
+    modules = {module.path: module for module in report_of(tmp_path, events).modules}
+    assert modules["Conv2d_0"].kernel_loading_us == 400
+    assert modules["Net_0"].kernel_loading_us == 400
+
+
+def test_without_launches_it_is_unknown(tmp_path: Path) -> None:
+    events = grid.events("main python [net   ]", {"net": "nn.Module: Net_0"})
+    (module,) = report_of(tmp_path, events).modules
+    assert module.kernel_loading_us is None
+
+
+@pytest.mark.skipif(
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
+)
+def test_a_trace_of_first_uses() -> None:
+    """Ten launches of 4.7 to 332 ms, and four loads of modules of 0.4 to 1.5 ms."""
+    analysis = load(shared_traces.FOLDER / "tracelens_mi300_normalization.json.gz")
+    loads = sorted(time / 1000 for time in analysis.kernel_loads.duration.tolist())
+    assert len(loads) == 14
+    assert [round(time) for time in loads[:5]] == [409, 636, 688, 1481, 4675]
+    assert round(loads[-1]) == 331_627
+    modules = {module.path: module for module in build_report(analysis).data.modules}
+    loss = modules["MSELoss_0"]
+    assert loss.kernel_loading_us == pytest.approx(282_771.3, abs=0.1)
+    assert loss.forward.host_us is not None
+    assert loss.kernel_loading_us < loss.forward.host_us + (loss.backward.host_us or 0)

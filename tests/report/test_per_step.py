@@ -1,0 +1,140 @@
+"""Means of a report: over which steps, and of which device events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+from shared_traces import shared_trace
+
+import tb_hookview
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
+from tb_hookview.report.result import Report
+from tb_hookview.schema import COUNTED
+
+NAMES = {
+    **{f"s{number}": f"ProfilerStep#{number}" for number in (1, 2, 3)},
+    "launch": "cudaLaunchKernel",
+    "wait": "cudaDeviceSynchronize",
+    "item": "aten::item",
+}
+QUEUED = """
+    main notes  [s1             ][s2             ][s3             ]
+    main calls   [launch corr=1] [launch corr=2 ] [launch corr=3 ]
+    gpu  kernel [a corr=8][b corr=9  ][k corr=1  ][k corr=2     ][k corr=3  ]
+    """
+"""The device is late by a step: two kernels were launched before the trace began."""
+
+
+def report(folder: Path, picture: str) -> Report:
+    return build_report(load(grid.write(folder / "t.json", grid.events(picture, NAMES))))
+
+
+def test_what_was_launched_before_the_trace_is_in_no_step(tmp_path: Path) -> None:
+    made = report(tmp_path, QUEUED)
+    first, second, third = made.data.steps
+    queued = [step.launched_before_count for step in (first, second, third)]
+    assert queued == [2, 0, 0]
+    assert first.launched_before_us == 22
+    assert [step.device_us for step in (first, second, third)] == [12, 15, 12]
+    assert [event["step"] for event in made.table("device_events").to_dicts()] == [
+        *(None, None, "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"),
+    ]
+    total = sum(kernel.total_us for kernel in made.data.kernels)
+    assert total == 22 + 12 + 15 + 12  # the whole trace has them
+
+
+def test_a_lost_launch_in_the_middle_leaves_its_kernel_in_the_step(tmp_path: Path) -> None:
+    picture = QUEUED.replace("[launch corr=2 ]", "                ")
+    made = report(tmp_path, picture)
+    assert [step.launched_before_count for step in made.data.steps] == [2, 0, 0]
+    assert sum(step.device_us or 0 for step in made.data.steps) == 12 + 15 + 12
+
+
+def test_means_are_over_the_steps_that_count(tmp_path: Path) -> None:
+    made = report(tmp_path, QUEUED)
+    means = made.data.per_step
+    assert (means.steps, means.of) == (2, 3)
+    assert means.text == "mean of 2 of 3 steps; the first holds work launched before it"
+    assert means.device_us == (15 + 12) / 2
+    assert made.counted.data.per_step == means
+    assert [step.name for step in made.counted.data.steps] == ["ProfilerStep#2", "ProfilerStep#3"]
+    assert sum(kernel.total_us for kernel in made.counted.data.kernels) == 15 + 12
+
+
+@pytest.mark.parametrize(
+    ("picture", "text"),
+    [
+        ("main ops [aten::mm]", "the whole trace, which marks no steps"),
+        (
+            """
+            main notes [s1          ]
+            main calls  [launch corr=1]
+            """,
+            "ProfilerStep#1, the only step",
+        ),
+        (
+            """
+            main notes [s1              ][s2               ]
+            main calls  [launch corr=1]   [launch corr=2 ]
+            """,
+            "mean of 1 of 2 steps; the first warms up",
+        ),
+        (
+            """
+            main notes [s1            ][s2    ][s3    ]
+            main calls [launch corr=1]
+            """,
+            "mean of 1 of 3 steps; 2 steps launched nothing",
+        ),
+        (
+            """
+            main notes [s1      ][s2    ]
+            """,
+            "mean of all 2 steps; nothing was launched in any of them",
+        ),
+    ],
+)
+def test_the_text_says_which_steps_and_why(tmp_path: Path, picture: str, text: str) -> None:
+    assert report(tmp_path, picture).data.per_step.text == text
+
+
+def test_chosen_steps_are_named(tmp_path: Path) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events(QUEUED, NAMES)))
+    assert build_report(made, ["1"]).data.per_step.text == "ProfilerStep#1 of 3, as chosen"
+    assert build_report(made, ["1", "3"]).data.per_step.text == "2 steps of 3, as chosen"
+    counted = build_report(made, [COUNTED])
+    assert counted.data == build_report(made).counted.data
+    assert counted.counted is counted
+
+
+def test_the_profilers_own_sync_is_named_apart(tmp_path: Path) -> None:
+    picture = """
+    main notes [s1                                           ]
+    main ops              [item        ]
+    main calls [launch corr=1] [wait  ]                         [wait        ]
+    """
+    data = report(tmp_path, picture).data
+    causes = [sync.cause for sync in data.syncs]
+    assert causes[-1] == "profiler"
+    own, profilers = (sync.duration_us for sync in data.syncs)
+    assert (data.totals.sync_count, data.totals.sync_blocked_us) == (2, own + profilers)
+    assert (data.totals.profiler_sync_count, data.totals.profiler_sync_us) == (1, profilers)
+    assert (data.per_step.sync_count, data.per_step.sync_blocked_us) == (1, own)
+    (thread,) = data.threads
+    assert thread.blocked_us == own
+
+
+def test_steps_of_a_real_trace_have_equally_many_device_events() -> None:
+    """The device of it is a step behind: 968 events were launched before the trace began."""
+    made = tb_hookview.analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
+    assert [step.launched_before_count for step in made.data.steps] == [783, 185, 0]
+    for step in ("15", "16", "17"):
+        kernels = tb_hookview.analyze(made.data.trace.path, steps=[step]).data.kernels
+        assert sum(kernel.count for kernel in kernels) == 895
+    counted, means = made.counted.data, made.data.per_step
+    communication = counted.totals.communication_device_us
+    assert communication is not None
+    assert means.communication_device_us == communication / 2

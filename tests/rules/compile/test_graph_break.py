@@ -1,0 +1,80 @@
+"""`graph-break`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rules.drawn import findings
+
+RULE = "graph-break"
+NAMES = {
+    "r00": "Torch-Compiled Region: 0/0",
+    "r10": "Torch-Compiled Region: 1/0",
+    "lookup": "TorchDynamo Cache Lookup",
+    "graph": "## Call CompiledFxGraph f123 ##",
+    "rest": "model.py(7): torch_dynamo_resume_in_forward_at_9",
+}
+BROKEN = """
+    main ops     [r00                                                                  ]
+    main ops       [CompiledFunction]    [aten::item ]  [lookup]  [r10                 ]
+    main ops         [graph       ]                                  [CompiledFunction]
+    main calls        [launch corr=1]                                  [launch corr=2]
+    gpu  kernel                [k corr=1]                                        [k corr=2]
+    """
+
+
+def test_a_region_that_goes_on_in_another(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, BROKEN, NAMES)[RULE]
+    assert finding.where == "between compiled regions 0/0 and 1/0"
+    assert finding.evidence.startswith(
+        "1 time in 1 step compiled region 0/0 runs Python and goes on in region 1/0; 29.0 us a "
+        "step of the host in between, with aten::item; the device idled"
+    )
+    assert finding.cost_us_per_step == 40, "up to the first kernel of what goes on"
+
+
+def test_the_line_that_broke_the_graph(tmp_path: Path) -> None:
+    stacks = (
+        "main python                                                          [rest             ]"
+    )
+    (finding,) = findings(tmp_path, f"{BROKEN}{stacks}\n", NAMES)[RULE]
+    assert finding.where == "model.py, line 9, in forward"
+
+
+def test_two_breaks_in_one_function(tmp_path: Path) -> None:
+    picture = """
+        main ops  [r00                                                          ]
+        main ops    [CompiledFunction]  [r10                                    ]
+        main ops                           [CompiledFunction]   [r20          ]
+        """
+    found = findings(tmp_path, picture, {**NAMES, "r20": "Torch-Compiled Region: 2/0"})[RULE]
+    assert {each.where.removeprefix("between compiled ") for each in found} == {
+        "regions 0/0 and 1/0",
+        "regions 1/0 and 2/0",
+    }
+
+
+def test_functions_that_are_compiled_separately(tmp_path: Path) -> None:
+    picture = """
+        main ops  [lookup] [r00                   ]  [lookup] [r10                   ]
+        main ops             [CompiledFunction]                 [CompiledFunction]
+        """
+    assert RULE not in findings(tmp_path, picture, NAMES)
+
+
+def test_a_compiled_function_inside_an_operator_of_a_graph(tmp_path: Path) -> None:
+    picture = """
+        main ops  [r00                                                 ]
+        main ops    [CompiledFunction                                 ]
+        main ops      [my::operator                                 ]
+        main ops                        [r10                       ]
+        """
+    assert RULE not in findings(tmp_path, picture, NAMES)
+
+
+def test_guards_that_are_tested(tmp_path: Path) -> None:
+    picture = """
+        main ops  [lookup              ]  [r00                 ]
+        main ops                            [CompiledFunction]
+        """
+    assert RULE not in findings(tmp_path, picture, NAMES)

@@ -1,0 +1,125 @@
+"""`host-work`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import grid
+import pytest
+import shared_traces
+
+from tb_hookview.loading import analyze, load
+from tb_hookview.report.build import build_report
+from tb_hookview.schema import Finding
+
+RULE = "host-work"
+FRAME = "my/package/pipeline.py(123): preprocess"
+KERNELS = 12
+
+
+def row(category: str, name: str, start: int, length: int, **args: int) -> dict[str, Any]:
+    on_device = category == "kernel"
+    event = {"ph": "X", "cat": category, "name": name, "ts": 1000 + start, "dur": length}
+    return {**event, "pid": 0 if on_device else 77, "tid": 7 if on_device else 1, "args": args}
+
+
+def burst(start: int, first: int) -> list[dict[str, Any]]:
+    """Launches of twelve kernels, each longer than a launch, in 240 us and a little more."""
+    events = []
+    for i in range(KERNELS):
+        events += [
+            row("cuda_runtime", "cudaLaunchKernel", start + 10 * i, 5, correlation=first + i),
+            row("kernel", "k", start + 8 + 20 * i, 20, correlation=first + i),
+        ]
+    return events
+
+
+def trace(*inside: dict[str, Any], pause: int = 3000, marked: bool = True) -> list[dict[str, Any]]:
+    """Two bursts of launches with a pause of the host between, in which rows lie."""
+    end = 400 + pause + 400
+    step = [row("user_annotation", "ProfilerStep#4", 0, end)] if marked else []
+    main = row("cpu_op", "aten::mm", 1, 300)
+    return [*step, main, *burst(10, 1), *inside, *burst(400 + pause, 100)]
+
+
+def findings(folder: Path, events: list[dict[str, Any]]) -> list[Finding]:
+    data = build_report(load(grid.write(folder / "t.json", events))).data
+    return [finding for finding in data.findings if finding.rule == RULE]
+
+
+def test_a_python_function_is_named(tmp_path: Path) -> None:
+    """By the innermost frame that holds most of the gap: not by its caller, nor by a part of it."""
+    frames = [
+        row("python_function", "my/package/base.py(7): run_single", 20, 3400),
+        row("python_function", FRAME, 300, 3000),
+        row("python_function", "my/package/pipeline.py(130): resize", 500, 1400),
+        row("python_function", "<built-in method stack of type object>", 320, 2970),
+    ]
+    (finding,) = findings(tmp_path, trace(*frames))
+    assert finding.where == "host work: preprocess in pipeline.py(123)"
+    assert finding.cost_us_per_step == finding.gain_us_per_step == 3408 - 258
+    assert "1 gap of 1 ms or more, the longest 3.15 ms" in finding.evidence
+    assert "workers" in finding.fix
+    assert finding.confidence == "high"
+
+
+@pytest.mark.parametrize(
+    ("category", "name", "where"),
+    [
+        ("cpu_op", "aten::cumsum", "host work: aten::cumsum"),
+        ("user_annotation", "## metrics ##", "host work: ## metrics ##"),
+        ("python_function", "nn.Module: Tokenizer_0", "host work: Tokenizer_0"),
+        ("cuda_runtime", "cudaEventRecord", "host work that the trace does not name"),
+    ],
+)
+def test_what_else_names_it(tmp_path: Path, category: str, name: str, where: str) -> None:
+    (finding,) = findings(tmp_path, trace(row(category, name, 300, 3000)))
+    assert finding.where == where
+    assert finding.confidence == ("low" if "not name" in where else "high")
+
+
+def test_a_loader_and_a_sync_have_rules_of_their_own(tmp_path: Path) -> None:
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    assert not findings(tmp_path, trace(row("user_annotation", loader, 240, 3200)))
+    assert not findings(tmp_path, trace(row("cuda_runtime", "cudaDeviceSynchronize", 240, 3100)))
+
+
+def test_short_pauses(tmp_path: Path) -> None:
+    assert not findings(tmp_path, trace(row("python_function", FRAME, 250, 800), pause=800))
+
+
+def test_a_trace_without_steps_may_be_setting_up(tmp_path: Path) -> None:
+    assert not findings(tmp_path, trace(row("python_function", FRAME, 300, 3000), marked=False))
+
+
+def test_a_snippet_of_few_kernels(tmp_path: Path) -> None:
+    events = trace(row("python_function", FRAME, 300, 3000))
+    few = [e for e in events if e["args"].get("correlation", 1) in (1, 100)]
+    assert not findings(tmp_path, few)
+
+
+def test_work_before_the_first_launch_has_a_caveat(tmp_path: Path) -> None:
+    events = [
+        row("user_annotation", "ProfilerStep#4", 0, 4000),
+        row("python_function", FRAME, 0, 3000),
+        *burst(3010, 1),
+    ]
+    (finding,) = findings(tmp_path, events)
+    assert finding.where == "host work: preprocess in pipeline.py(123)"
+    assert "before its first event" in finding.caveats[0]
+    assert not any("first event" in c for f in findings(tmp_path, trace()) for c in f.caveats)
+
+
+@pytest.mark.skipif(
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
+)
+def test_preprocessing_of_a_video_is_the_first_problem() -> None:
+    data = analyze(shared_traces.FOLDER / "tracelens_mi300_timesformer.json.gz").data
+    first = data.findings[0]
+    assert (first.rule, first.where) == (
+        RULE,
+        "host work: preprocess in video_classification.py(129)",
+    )
+    assert first.cost_us_per_step == pytest.approx(267_969.5, abs=0.1)
+    assert first.gain_us_per_step == first.cost_us_per_step

@@ -1,0 +1,96 @@
+"""Numbers and names as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_hookview.formats import (
+    format_bytes,
+    format_change,
+    format_count,
+    format_number,
+    format_share,
+    format_us,
+    printable,
+)
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (None, "-"),
+        (0.0, "0 us"),
+        (0.004, "0.00 us"),
+        (1.234, "1.23 us"),
+        (9.994, "9.99 us"),
+        (9.995, "10.0 us"),
+        (99.94, "99.9 us"),
+        (99.95, "100 us"),
+        (999.4, "999 us"),
+        (999.5, "1.00 ms"),
+        (12_345.0, "12.3 ms"),
+        (167288.1, "167 ms"),
+        (999_499, "999 ms"),
+        (999_500, "1.00 s"),
+        (43_210_000, "43.2 s"),
+        (1_234_500_000, "1234 s"),
+        (-1500.0, "-1.50 ms"),
+    ],
+)
+def test_durations_have_three_digits_and_the_unit_that_fits(us: float | None, text: str) -> None:
+    assert format_us(us) == text
+
+
+def test_changes_have_a_sign() -> None:
+    written = [format_change(us) for us in (1500.0, -1500.0, 0.0, None)]
+    assert written == ["+1.50 ms", "-1.50 ms", "0 us", "-"]
+
+
+def test_a_share_of_nothing_is_no_number() -> None:
+    assert format_share(1.0, 4.0) == "25.0 %"
+    assert format_share(0.0, 4.0) == "0.0 %"
+    assert format_share(1.0, 0.0) == format_share(None, 4.0) == format_share(1.0, None) == "-"
+
+
+def test_counts_are_whole_and_their_means_have_four_digits() -> None:
+    assert [format_number(n) for n in (None, 0, 1_234_567, 2.0, 2.5, 1234.56)] == [
+        *("-", "0", "1,234,567", "2", "2.5", "1,235"),
+    ]
+
+
+def test_counts_with_a_noun() -> None:
+    assert format_count(1, "step") == "1 step"
+    assert format_count(0, "copy", "copies") == "0 copies"
+    assert format_count(2_000, "step") == "2,000 steps"
+    assert format_count(1.4, "step") == "1 step"
+    assert format_count(1.6, "step") == "2 steps"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0.00 B"),
+        (999, "999 B"),
+        (1_000, "1.00 kB"),
+        (23_400_000, "23.4 MB"),
+        (999_600_000, "1.00 GB"),
+        (80e9, "80.0 GB"),
+    ],
+)
+def test_sizes_have_the_unit_that_fits(size: float, text: str) -> None:
+    assert format_bytes(size) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("blocks.0.attn", "blocks.0.attn"),
+        ("Größe 数", "Größe 数"),
+        ("a\nb\tc", r"a\nb\tc"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("\udcff", r"\udcff"),
+        ("right\u202eleft", r"right\u202eleft"),
+    ],
+)
+def test_a_terminal_is_given_nothing_to_act_upon(name: str, text: str) -> None:
+    assert printable(name) == text
