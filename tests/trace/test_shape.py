@@ -154,6 +154,6 @@ def _peak(path: Path) -> tuple[int, int]:
 
 
 def _column_bytes(trace: Trace) -> int:
-    groups = (trace.events, trace.flows, trace.memory, trace.collectives)
+    groups = (trace.events, trace.flows, trace.memory, trace.collectives, trace.cuda_syncs)
     columns = [getattr(group, field.name) for group in groups for field in fields(group)]
     return sum(column.nbytes for column in columns if isinstance(column, np.ndarray))

@@ -67,7 +67,7 @@ WORDS: dict[str, Words] = {
     ),
     "no-launch": Words(
         "device events whose launch is not in the trace (queued before it began, or not recorded), "
-        "{share} of device time; in no phase and no module",
+        "{share} of device time: in no phase and no module, and idle time before them has no cause",
         high_from=0.1,
     ),
     "gradient-sums": Words(
