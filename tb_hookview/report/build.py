@@ -102,12 +102,20 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
     ]
 
 
+_NO_HOST = (
+    "the trace has device events, and no launches by operators or annotations: their modules and "
+    "phases are unknown, and only rules about kernels and idle time can find anything"
+)
+
+
 def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
     warnings: list[tuple[str, str, int]] = list(analysis.trace.notices)
     unlaunched = int(np.count_nonzero(analysis.device_events.launch < 0))
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
         warnings.append(("no-launch", f"{text}; in no phase", unlaunched))
+    if len(analysis.device_events) and not analysis.launches_known:
+        warnings.append(("no-host", _NO_HOST, 0))
     warnings += [
         ("contradiction", text, times) for text, times in analysis.contradictions.items() if times
     ]
