@@ -393,7 +393,7 @@ export interface Idle {
   allocator: number;
   /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead. */
   kernel_loading: number;
-  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later. The launch latency is the lower quartile of the time from launch to start over launches onto an idle device, the first work of each device left out; a start up to one more latency later is part of `launch`. */
+  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
   launch: number;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's. */
   communication: number;
@@ -401,7 +401,7 @@ export interface Idle {
   profiler: number;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number;
-  /** Before the launch of a device's first work, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace. */
+  /** Before the launch of a device's first work, where `launch` does not hold, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace. */
   unknown: number;
 }
 
@@ -905,7 +905,7 @@ export interface Step {
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
   backward_idle_us: number | null;
-  /** Whether the means in findings count it: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. */
+  /** Whether the means in findings count it: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. The one step of a trace of a device alone counts if the device did anything. */
   counts: boolean;
 }
 
