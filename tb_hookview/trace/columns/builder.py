@@ -281,9 +281,10 @@ class Builder:
 
     def _add_rare(self, complete: list[Event], name: Index, category: Index, piece: Piece) -> None:
         """Take the rare arguments of a piece, and complete the names of copies and sets."""
-        # torch wrote no details of collectives in 2023 and before.
-        calls = self._names.find(_COLLECTIVE) if _DETAILED in piece.text else -1
+        calls = self._names.find(_COLLECTIVE)
         collectives = (name == calls) & (calls >= 0)
+        if collectives.any() and _DETAILED not in piece.text:
+            collectives[:] = False  # torch wrote no details of them in 2023 and before
         syncs = category == self._categories.find(CUDA_SYNC_CATEGORY)
         moves = isin(name, [self._names.find(text) for text in UNNAMED])
         rows = np.flatnonzero(collectives | syncs | moves).tolist()
