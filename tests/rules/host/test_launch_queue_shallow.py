@@ -73,7 +73,7 @@ def test_without_operators_nothing_is_said_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
 )
 def test_a_backward_that_the_host_is_late_for_in_a_trace_with_a_deep_queue() -> None:
     data = analyze(shared_traces.FOLDER / "hta_a100_dlrm_trace_diff_control.json.gz").data
