@@ -10,6 +10,12 @@ serving((logdir) => {
     { path: "head", className: "Linear", syncUs: 500 },
   ]);
   logdir.addReal("host only");
+  const row = { ph: "X", pid: 1, tid: 1, dur: 20, args: { correlation: 7, device: 0 } };
+  const traceEvents = [
+    { ...row, cat: "cuda_runtime", name: "cudaLaunchKernel", ts: 50 },
+    { ...row, cat: "kernel", name: "gemm", pid: 0, tid: 7, ts: 10 },
+  ];
+  logdir.addFile("odd clocks/a.1.pt.trace.json", JSON.stringify({ traceEvents }));
 });
 
 visiting("#/?run=device", () => steps().waitFor());
@@ -68,6 +74,20 @@ test("a trace without a device says so and shows no device", async () => {
   await page.getByText("This trace holds no device events, so there is no busy").waitFor();
   expect(await figure(/^device busy/).innerText()).toContain("—");
   expect(await page.getByRole("region", { name: "Device events by kind" }).count()).toBe(0);
+});
+
+const severe = (): ReturnType<Page["getByRole"]> =>
+  page.getByRole("list", { name: "What speaks against this trace" });
+
+test("what makes its figures wrong comes first, and nothing where nothing does", async () => {
+  expect(await severe().count()).toBe(0);
+  await page.goto(`${server.url}#/summary?run=${encodeURIComponent("odd clocks")}`);
+  expect(await severe().innerText()).toContain("by up to 40.0 us");
+  const box = await severe().boundingBox();
+  const figures = await page.getByRole("list", { name: "Figures" }).boundingBox();
+  expect(box?.y).toBeLessThan(figures?.y ?? 0);
+  await page.getByText("not in this trace").first().waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
 });
 
 describe.each(["light", "dark"] as const)("in %s mode", (mode) => {

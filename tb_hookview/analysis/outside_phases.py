@@ -17,6 +17,9 @@ from tb_hookview.schema.terms import Phase
 
 def outside_phases(analysis: Analysis) -> Iterator[Fault]:
     """Count the device events that are in no phase, by reason."""
+    if not analysis.launches_known:
+        yield from counted("no-host", len(analysis.device_events))
+        return
     sums = between_nodes(analysis)
     if sums.any():
         time = int(analysis.device_events.duration[sums].sum())

@@ -63,8 +63,8 @@ def test_parts_are_means_of_the_steps(comparison: Comparison) -> None:
     }
     assert all_numbers(comparison.idle_us) == {
         "sync": (5.5, 15, 9.5),
-        "launch": (9.5, 15, 5.5),
-        "unknown": (1, 3, 2),
+        "launch": (10.5, 17, 6.5),
+        "unknown": (0, 1, 1),
     }
     assert numbers(comparison.idle_us["allocator"]) == (0, 0, 0)
 

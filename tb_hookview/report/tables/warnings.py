@@ -67,8 +67,13 @@ WORDS: dict[str, Words] = {
     ),
     "no-launch": Words(
         "device events whose launch is not in the trace (queued before it began, or not recorded), "
-        "{share} of device time; in no phase and no module",
+        "{share} of device time: in no phase and no module, and idle time before them has no cause",
         high_from=0.1,
+    ),
+    "no-host": Words(
+        "device events, and no launches by operators or annotations: their modules and phases are "
+        "unknown, and only rules about kernels and idle time can find anything",
+        NEVER,
     ),
     "gradient-sums": Words(
         "device events ({time}) launched by the autograd engine between its nodes, to sum "
@@ -77,7 +82,8 @@ WORDS: dict[str, Words] = {
     ),
     "no-forward": Words(
         "device events launched in no known phase: no call of a module shows the forward, and no "
-        "sequence number or name all of it; its device time is unknown"
+        "sequence number or name all of it; its device time is unknown",
+        NEVER,
     ),
     "repeated-correlation": Words(
         "kernels, copies and sets whose correlation id several calls have, attributed to the last "

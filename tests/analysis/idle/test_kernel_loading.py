@@ -143,7 +143,7 @@ def test_without_launches_it_is_unknown(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
 )
 def test_a_trace_of_first_uses() -> None:
     """Ten launches of 4.7 to 332 ms, and four loads of modules of 0.4 to 1.5 ms."""

@@ -9,7 +9,7 @@ from tb_hookview.loading import analyze
 from tb_hookview.schema import Idle
 
 pytestmark = pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
 )
 
 

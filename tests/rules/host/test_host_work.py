@@ -112,7 +112,7 @@ def test_work_before_the_first_launch_has_a_caveat(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
 )
 def test_preprocessing_of_a_video_is_the_first_problem() -> None:
     data = analyze(shared_traces.FOLDER / "tracelens_mi300_timesformer.json.gz").data
