@@ -67,17 +67,18 @@ def unattributed_percent(report: ReportData, limit: float) -> Outcome:
 
 
 def idle_percent(report: ReportData, limit: float) -> Outcome:
-    """Compute the share of the steps' time in which the devices were idle, in percent.
+    """Compute the share of the mean step in which the devices were idle, in percent.
 
     Raises:
         UsageError: the trace has no device events.
     """
-    devices = len(report.trace.devices)
-    idle = [step.device_idle_us for step in report.steps if step.device_idle_us is not None]
-    whole = devices * sum(step.duration_us for step in report.steps)
-    if not idle or not whole:
+    means, devices = report.per_step, len(report.trace.devices)
+    whole = devices * (means.duration_us or 0.0)
+    if means.device_idle_us is None or not whole:
         raise UsageError(f"{report.trace.path}: no device events, so no idle time to check")
-    return _outcome("device idle", 100 * sum(idle) / whole, limit, " %", [])
+    return _outcome(
+        f"device idle, {means.text}", 100 * means.device_idle_us / whole, limit, " %", []
+    )
 
 
 def module_percent(report: ReportData, path: str, limit: float) -> Outcome:

@@ -62,7 +62,9 @@ class Route(NamedTuple):
     errors: tuple[int, ...] = ()
 
 
-_STEP = Parameter("step", "a step's name; may be repeated", _TEXTS)
+_STEP = Parameter(
+    "step", "a step's name; may be repeated; `counted` alone: those that means are over", _TEXTS
+)
 _START = Parameter("start", "microseconds", _TIME)
 _END = Parameter("end", "microseconds, after start", _TIME)
 _WIDTH = Parameter("width", "pixels", {"type": "integer", "minimum": 1, "maximum": WIDEST})

@@ -90,15 +90,15 @@ interface NothingFoundProps {
 
 /** No finding: what was looked for, and where. */
 function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
-  const { steps, trace, totals } = report;
+  const { trace, totals } = report;
   const busy = Object.values(totals.device_busy_us).some((us) => us > 0);
   return (
     <section className="nothing-found" aria-label="No findings">
       <h1>No findings</h1>
       <p>
-        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in this
-        trace of {counted(steps.length, "step")}, {count(trace.events)} events and{" "}
-        {counted(totals.sync_count - totals.profiler_sync_count, "sync")} ({report.per_step.text}).
+        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in{" "}
+        {counted(report.per_step.steps, "step")} of this trace, which has {count(trace.events)}{" "}
+        events and {counted(totals.sync_count - totals.profiler_sync_count, "sync")}.
       </p>
       {!busy && (
         <p>
