@@ -8,6 +8,7 @@ Prints Markdown, and with --write puts it between the markers of that file.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -27,7 +28,8 @@ IMPORT_AIM = 0.100
 TENSORBOARD_AIM = 0.050
 """Seconds."""
 
-_PYTHON, _HELP, _ANALYZER = "`python -c pass`", "`hookview --help`", "`import tb_hookview.analysis`"
+_PYTHON, _HELP = "`python -c pass`", "`hookview --help`"
+_ANALYZER = "`import tb_hookview.loading.analyzer`, reader and rules included"
 _TORCH, _RECORDER = "`import torch`", "what `wrap` and `profile` of tb_hookview add to it"
 _QUICK = 3
 
@@ -48,7 +50,7 @@ def _measured(repeats: int) -> Times:
     commands: dict[str, list[str | Path]] = {
         _PYTHON: [sys.executable, "-c", "pass"],
         _HELP: [*hookview, "--help"],
-        _ANALYZER: [sys.executable, "-c", "import tb_hookview.analysis"],
+        _ANALYZER: [sys.executable, "-c", "import tb_hookview.loading.analyzer"],
     }
     times = Times({name: [] for name in (*commands, _TORCH, _RECORDER)}, set(), [])
     for number in range(repeats + 1):
@@ -149,6 +151,8 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 def main(argv: Sequence[str]) -> int:
     """Measure, print, write."""
     arguments = _arguments(argv)
+    # An installed package has its bytecode; here the first runs write it.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     load, repeats = page.load_now(), _QUICK if arguments.quick else arguments.repeats
     try:
         times = _measured(repeats)

@@ -166,8 +166,12 @@ LAZY = {
     "cache/location.py": {"platformdirs"},
     # A cached report is loaded without numpy, rules and reader.
     "loading/loader.py": {"tb_hookview.loading.analyzer", "tb_hookview.workers.pool"},
-    # Who only writes a report as JSON needs none of its tables.
-    "report/result.py": {"tb_hookview.tables.catalogue", "tb_hookview.tables.notebook"},
+    # Who only writes a report as JSON needs neither its tables nor its summary.
+    "report/result.py": {
+        "tb_hookview.report.summary.html",
+        "tb_hookview.report.summary.plain",
+        "tb_hookview.tables.catalogue",
+    },
     # The tables of a cached report are made without numpy, until one at event level is asked for.
     "tables/outlets/arrow.py": {"tb_hookview.tables.model.values"},
     "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.values"},

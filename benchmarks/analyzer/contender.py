@@ -39,6 +39,10 @@ def import_all(*packages: str) -> None:
             importlib.import_module(module.name)
 
 
+_OURS = tuple(f"tb_hookview.{part}" for part in ("trace", "analysis", "rules", "report", "loading"))
+"""Parts that the way from a file to a report leads through."""
+
+
 class Rows(int):
     """Result of a work of which only the number of rows is worth telling."""
 
@@ -50,7 +54,7 @@ def hookview(path: str) -> Work:
 
     loader, file = Loader.from_environment(), trace_file(path)
     loader.prepare(file)
-    import_all("tb_hookview.trace", "tb_hookview.analysis")
+    import_all(*_OURS)
     return lambda: loader.report(file).to_json()
 
 
@@ -107,7 +111,7 @@ def stages(path: str) -> Work:
     from tb_hookview.loading import load
     from tb_hookview.report.build import build_report
 
-    import_all("tb_hookview.trace", "tb_hookview.analysis")
+    import_all(*_OURS)
     marks: list[tuple[str, float]] = []
 
     def say(stage: str, _fraction: float | None) -> None:

@@ -45,10 +45,14 @@ def hookview(path: str) -> Work:
 
 def records(path: str) -> Work:
     """The typed records that our reader makes columns of, all of them at once."""
-    from tb_hookview.trace.format.decode import decode_events
-    from tb_hookview.trace.text.pieces import whole_text
+    from tb_hookview.trace.format.decode import decode_events, decode_head
+    from tb_hookview.trace.source.inflate import blocks
 
-    return lambda: Rows(len(decode_events(whole_text(Path(path)))[0]))
+    def read() -> Rows:
+        head = decode_head(b"".join(blocks(Path(path))))
+        return Rows(len(decode_events(bytes(head.traceEvents))[0]))
+
+    return read
 
 
 def polars(path: str) -> Work:

@@ -27,7 +27,7 @@ const search = (text: string): Promise<void> => page.getByRole("searchbox").fill
 
 test("the first load shows figures, picture and modules", async () => {
   const figures = await page.locator(".figure dt").allTextContents();
-  expect(figures[0]).toContain("step · mean of 2");
+  expect(figures[0]).toContain("step · mean of 1 of 2");
   expect(figures).toContain("backward, host");
   expect(await page.locator(".figure dd").first().textContent()).toMatch(/^\d+\.\d+ ms$/);
   expect(await page.locator(".icicle .block").count()).toBeGreaterThan(10);

@@ -29,7 +29,7 @@ const heads = (): Promise<string[]> => page.getByRole("columnheader").allTextCon
 test("the measure and the clock are switched, and are in the address", async () => {
   const total = (): Promise<string | null> =>
     row(page, "block").getByRole("gridcell").nth(2).textContent();
-  await expect.poll(total).toBe("90.0 µs");
+  await expect.poll(total).toBe("100.0 µs");
   await press("Measure", "forward");
   await expect.poll(total).toBe("60.0 µs");
   expect(page.url()).toContain("measure=forward");
@@ -138,6 +138,8 @@ test("what a figure means is read with the keyboard; Escape closes that alone", 
 });
 
 test("each row shows its calls over time", async () => {
+  await expect.poll(() => row(page, "a").locator(".spark rect").count()).toBe(1);
+  await go("#/backward?run=nested&per=total");
   await expect.poll(() => row(page, "a").locator(".spark rect").count()).toBe(2);
   expect(await row(page, "a").locator(".spark title").textContent()).toContain(
     "30.0 µs to 40.0 µs",
@@ -169,7 +171,7 @@ test("the panel shows source, parameters, kernels, nodes and calls", async () =>
 });
 
 test("a call is shown in the timeline", async () => {
-  await go("#/backward?run=nested&module=block");
+  await go("#/backward?run=nested&module=block&per=total");
   const calls = panel().getByRole("region", { name: "Calls over time" });
   await calls.getByRole("link", { name: "show in timeline" }).last().click();
   await expect.poll(() => page.url()).toMatch(/#\/timeline\?.*range=240\.\.370/);

@@ -6,7 +6,8 @@
 
 A module's span lasts from the first to the last of nodes that follow each other within its part of
 the tree. It ends at a node of another part, or of no module. It also ends where forward, optimizer
-or data time or a step's bound lies between two nodes: these are two backward passes.
+or data time or a step's bound lies between two nodes: these are two backward passes. An annotation
+around the forward is no module, and has no span.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def find_backward_spans(
         goes_on[1:] &= (module[1:] == module[:-1]) & (module[1:] >= 0)
         opens = np.flatnonzero(~goes_on)
         reach = np.maximum.reduceat(end, opens)
-        mine = module[opens] >= 0
+        mine = (module[opens] >= 0) & ~modules.annotation[module[opens]]
         opens = opens[mine]
         numbers = np.full(len(opens), level, np.int64)
         found.append((start[opens], reach[mine], module[opens], numbers, opens))

@@ -21,7 +21,8 @@ def outside_phases(analysis: Analysis) -> Iterator[Fault]:
     if sums.any():
         time = int(analysis.device_events.duration[sums].sum())
         yield Fault("gradient-sums", int(sums.sum()), time=time)
-    yield from counted("no-forward", int((analysis.without_phase & ~sums).sum()))
+    if analysis.launches_known:
+        yield from counted("no-forward", int((analysis.without_phase & ~sums).sum()))
 
 
 def between_nodes(analysis: Analysis) -> Bool:

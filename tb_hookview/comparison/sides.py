@@ -140,11 +140,11 @@ def pair(base: float | None, other: float | None) -> Pair:
 
 def module_numbers(
     base: Sequence[Module], other: Sequence[Module], matches: Sequence[RowPair]
-) -> tuple[dict[str | None, Hashable], dict[str | None, Hashable]]:
-    """Number of the match of each path, by side."""
-    numbers: tuple[dict[str | None, Hashable], dict[str | None, Hashable]] = ({}, {})
+) -> tuple[dict[int | None, Hashable], dict[int | None, Hashable]]:
+    """Number of the match of each module, by side and id."""
+    numbers: tuple[dict[int | None, Hashable], dict[int | None, Hashable]] = ({}, {})
     for number, match in enumerate(matches):
         for side, row in enumerate(rows_of(base, other, match)):
             if row is not None:
-                numbers[side].setdefault(row.path, number)
+                numbers[side][row.id] = number
     return numbers

@@ -81,16 +81,16 @@ def sync_changes(left: Reading, right: Reading, modules: Sequence[RowPair]) -> l
     )
 
 
-def _group_syncs(syncs: Sequence[Sync], numbers: dict[str | None, Hashable]) -> list[_SyncGroup]:
+def _group_syncs(syncs: Sequence[Sync], numbers: dict[int | None, Hashable]) -> list[_SyncGroup]:
     groups: defaultdict[tuple[Hashable, ...], list[Sync]] = defaultdict(list)
     for sync in own_syncs(syncs):
-        groups[(sync.cause, sync.module, *_place(_site(sync)))].append(sync)
+        groups[(sync.cause, sync.module_id, *_place(_site(sync)))].append(sync)
     return [
         _SyncGroup(
             cause=group[0].cause,
             site=(site := _site(group[0])),
             place=_place(site),
-            module=numbers.get(site.module),
+            module=numbers.get(site.module_id),
             syncs=group,
         )
         for group in groups.values()
@@ -184,7 +184,7 @@ def finding_changes(
     """Match findings by rule and place, then by rule and module, then by rule."""
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     base, other = (
-        [_Found(finding, known.get(finding.module)) for finding in side.report.findings]
+        [_Found(finding, known.get(finding.module_id)) for finding in side.report.findings]
         for side, known in zip((left, right), numbers, strict=True)
     )
     keys: list[Keys[_Found]] = [

@@ -14,6 +14,7 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
+from tb_hookview.analysis.modules.tree import ORIGINS
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
@@ -78,7 +79,7 @@ def _data(
         syncs=syncs,
         allocations=allocation_rows(selection),
         coverage=_coverage(selection),
-        findings=finding_rows(diagnosis.findings, syncs, analysis.modules.path),
+        findings=finding_rows(diagnosis.findings),
         per_step=means or per_step(selection, rows, totals),
         recorder=recorder_share(selection),
         kernels=kernels,
@@ -266,14 +267,16 @@ def _coverage(selection: Selection) -> schema.Coverage:
     host = nodes.self_host * selection.nodes
     launched = selection.device_events & (device_attribution.node >= 0)
     device = analysis.device_events.duration * launched
-    attribution = analysis.attribution
+    attribution, origin = analysis.attribution, analysis.modules.origin
     by_host = _sums(attribution.node_evidence, host, EVIDENCE)
     on_device = bool(device.sum())
     if on_device:
         by_evidence = _sums(device_attribution.evidence, device, EVIDENCE)
         by_reason = _sums(device_attribution.reason, device, REASONS)
+        by_origin = _sums(lookup(origin, device_attribution.module), device, ORIGINS)
     else:
         by_evidence, by_reason = by_host, _sums(attribution.node_reason, host, REASONS)
+        by_origin = _sums(lookup(origin, attribution.node_module), host, ORIGINS)
     without_module = device_attribution.module < 0
     collective = analysis.kinds.kind == COMMUNICATION
     known = analysis.launches_known
@@ -285,6 +288,7 @@ def _coverage(selection: Selection) -> schema.Coverage:
         by_evidence=by_evidence,
         measure="device" if on_device else "host",
         by_evidence_host=by_host,
+        by_origin=by_origin,
         unattributed_by_reason=by_reason,
         communication_device_us=to_us(device[collective].sum()) if known else None,
         unattributed_communication_us=(

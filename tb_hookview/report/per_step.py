@@ -34,6 +34,7 @@ def per_step(
         steps=len(rows),
         of=len(steps.name),
         marked=steps.marked,
+        chosen=selection.by_name,
         text=steps_text(selection),
         duration_us=mean(lambda step: step.duration_us),
         forward_us=mean(lambda step: step.forward_us),

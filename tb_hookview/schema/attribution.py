@@ -140,6 +140,10 @@ class Coverage(Struct, frozen=True):
     """The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient
     mark), a node whose forward operator is not in the trace, a forward operator that ran outside
     every module, a trace that names no modules at all."""
+    by_origin: dict[str, Us] = {}
+    """Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the
+    manifest), `lightning`, `python_stack` (the stack's own label, `Linear_3`), `annotation` (no
+    module at all: a range that somebody put around the forward)."""
     communication_device_us: Us | None = None
     """The part of `backward_device_us` that is communication."""
     unattributed_communication_us: Us | None = None

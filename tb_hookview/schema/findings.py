@@ -62,7 +62,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     examples: list[Us]
     """Starts of the first 20 of these; of syncs: `syncs[].start_us`."""
     sync_ids: list[int] = []
-    """Those of the examples that are syncs which it explains."""
+    """Syncs of the steps that count which it explains."""
     caveats: list[str]
     """Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host
     (given where idle time is charged); a gain that holds under conditions."""

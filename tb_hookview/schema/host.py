@@ -115,6 +115,9 @@ class Sync(Struct, frozen=True):
     device's first work whose launch began at or after e, and g0 the end of the device's work before
     g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long
     (without it the host could be no further ahead)."""
+    gap_ids: list[int]
+    """Idle gaps that the sync caused, rows of the table `gaps`; their durations sum to
+    `device_idle_us`."""
     stack: list[str]
     """Python frames around the call, innermost first; in the backward pass those around the forward
     operator. Empty where the trace holds none."""

@@ -163,6 +163,8 @@ class PerStep(Struct, frozen=True, kw_only=True):
     """Steps of the trace."""
     marked: bool
     """Whether the trace marks steps; else its one step is the whole trace."""
+    chosen: bool
+    """Whether the steps were named."""
     text: str
     """Which steps the means are over, and why others are left out."""
     duration_us: Us | None

@@ -1,4 +1,4 @@
-"""Answers that depend on nothing but a file and a question: tagged, and cached compressed.
+"""Answers that depend on nothing but a file and a question: tagged, and cached.
 
 The tag of an answer is made of the question, of address and state of each file asked about, and of
 this program's own state. So a browser that has the answer already gets a 304 without the trace
@@ -10,22 +10,16 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from threading import Lock
-from typing import NamedTuple
 
 from cachetools import LRUCache
 from flask import Flask, Response, g, request
-from isal import igzip
 
 from tb_hookview.cache import program
 from tb_hookview.errors import HookviewError
-from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
 
 CACHED_BYTES = 64 << 20
-"""Compressed bytes of answers that are cached."""
-
-LEVEL = 2
-"""igzip's second best: a tenth smaller than the quickest, and still quicker than the network."""
+"""Bytes of answers that are cached."""
 
 COMPARE = "/api/compare"
 CACHED = frozenset({"/api/report", "/api/module", COMPARE, "/api/timeline"})
@@ -40,17 +34,10 @@ OTHER = "other_"
 """Prefix of the parameters of a second trace."""
 
 
-class Answer(NamedTuple):
-    """The body of an answer, compressed where that is worth it."""
-
-    body: bytes
-    packed: bool
-
-
 def install(app: Flask, listed: RunList) -> None:
-    """Tag and cache an application's answers about traces. Call it after `answers.install`, whose
-    compression then leaves alone what is compressed here."""
-    cached: LRUCache[str, Answer] = LRUCache(CACHED_BYTES, lambda answer: len(answer.body))
+    """Tag and cache an application's answers about traces. Call it after `answers.install`, which
+    then compresses what is cached here."""
+    cached: LRUCache[str, bytes] = LRUCache(CACHED_BYTES, len)
     lock = Lock()
 
     @app.before_request
@@ -65,7 +52,7 @@ def install(app: Flask, listed: RunList) -> None:
         if found is None:
             g.hookview_tag = tag
             return None
-        return _tagged(_response(found), tag)
+        return _tagged(Response(found, mimetype="application/json"), tag)
 
     @app.after_request
     def store(response: Response) -> Response:
@@ -73,31 +60,9 @@ def install(app: Flask, listed: RunList) -> None:
         if tag is None or response.status_code != 200:
             return response
         if request.path in CACHED:
-            answer = _pack(response.get_data())
             with lock, suppress(ValueError):  # one that is larger than all there may be
-                cached[tag] = answer
-            response = _response(answer)
+                cached[tag] = response.get_data()
         return _tagged(response, tag)
-
-
-def _pack(body: bytes) -> Answer:
-    if len(body) < answers.SMALLEST_COMPRESSED:
-        return Answer(body, packed=False)
-    return Answer(igzip.compress(body, LEVEL, mtime=0), packed=True)
-
-
-def _unpacked(body: bytes) -> bytes:
-    plain: bytes = igzip.decompress(body)  # type: ignore[no-untyped-call]
-    return plain
-
-
-def _response(answer: Answer) -> Response:
-    accepted = request.accept_encodings["gzip"] > 0
-    body = answer.body if accepted or not answer.packed else _unpacked(answer.body)
-    response = Response(body, mimetype="application/json")
-    if answer.packed and accepted:
-        response.headers["Content-Encoding"] = "gzip"
-    return response
 
 
 def _tagged(response: Response, tag: str) -> Response:

@@ -6,6 +6,7 @@ the same in words.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -67,6 +68,12 @@ _END = Parameter("end", "microseconds, after start", _TIME)
 _WIDTH = Parameter("width", "pixels", {"type": "integer", "minimum": 1, "maximum": WIDEST})
 _LANES = Parameter("lanes", "ids of lanes, with commas between; all of them without it", _TEXT)
 _PATH = "a module's path in the report"
+_EVENT = Parameter(
+    "id",
+    "an event's id of api/timeline/window",
+    {"type": "integer", "minimum": 0, "maximum": 10**LONGEST_ID - 1},
+    required=True,
+)
 
 
 def _trace(prefix: str = "") -> tuple[Parameter, ...]:
@@ -77,12 +84,24 @@ def _trace(prefix: str = "") -> tuple[Parameter, ...]:
     )
 
 
+def _about_trace(path: str, says: str, answer: Any, *parameters: Parameter) -> Route:
+    """A route about one trace, with parameters in addition to those that name it."""
+    return Route(path, says, answer, (*_trace(), *parameters), (404, 422, 503))
+
+
+def _required(*parameters: Parameter) -> Iterator[Parameter]:
+    return (parameter._replace(required=True) for parameter in parameters)
+
+
+def _text_up_to(most: int) -> Parameter:
+    return Parameter("q", "the text", _NAME | {"maxLength": most}, required=True)
+
+
 def _up_to(most: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": 0, "maximum": most}
 
 
 _OPS = ", ".join(OPERATORS)
-_OF_TRACE = (404, 422, 503)
 _PAGE = Route("/index.html", "The page.", "text/html")
 
 ROUTES = (
@@ -97,7 +116,7 @@ ROUTES = (
         (404,),
     ),
     Route("/api/runs", "The runs of the log directory; parses nothing.", Runs, (), (422,)),
-    Route("/api/report", "The report of one trace.", ReportData, (*_trace(), _STEP), _OF_TRACE),
+    _about_trace("/api/report", "The report of one trace.", ReportData, _STEP),
     Route("/api/rules", "The rules that traces are checked against.", list[RuleInfo]),
     Route(
         "/api/progress", "How far the reading of a trace is.", ReadingProgress, _trace(), (404, 422)
@@ -116,95 +135,59 @@ ROUTES = (
             Parameter("limit", f"rows of the answer, {DEFAULT} without it", _up_to(MOST)),
             Parameter("columns", "columns, with commas between; all of them without it", _TEXT),
         ),
-        (*_OF_TRACE, 406),
+        (404, 422, 503, 406),
     ),
-    Route(
+    _about_trace(
         "/api/module",
         "One module.",
         ModuleDetail,
-        (*_trace(), Parameter("path", _PATH, _TEXT, required=True), _STEP),
-        _OF_TRACE,
+        Parameter("path", _PATH, _TEXT, required=True),
+        _STEP,
     ),
-    Route(
+    _about_trace(
         "/api/module/bars",
         "What the calls of some modules cost over time, in microseconds.",
         dict[str, list[Us]],
-        (
-            *_trace(),
-            Parameter("path", f"{_PATH}; may be repeated", _TEXTS | {"maxItems": MOST_PATHS}),
-            Parameter("measure", "which cost", {"enum": list(MEASURES)}, required=True),
-            _STEP,
-        ),
-        _OF_TRACE,
+        Parameter("path", f"{_PATH}; may be repeated", _TEXTS | {"maxItems": MOST_PATHS}),
+        Parameter("measure", "which cost", {"enum": list(MEASURES)}, required=True),
+        _STEP,
     ),
-    Route(
+    _about_trace(
         "/api/module/search",
         "The modules whose kernels have a text in their names.",
         KernelSearch,
-        (
-            *_trace(),
-            Parameter("q", "the text", _NAME | {"maxLength": MOST_TEXT}, required=True),
-            _STEP,
-        ),
-        _OF_TRACE,
+        _text_up_to(MOST_TEXT),
+        _STEP,
     ),
-    Route(
+    _about_trace(
         "/api/compare",
         "What changed between two traces.",
         Compared,
-        (*_trace(), _STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
-        _OF_TRACE,
+        *(_STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
     ),
-    Route(
-        "/api/timeline",
-        "The lanes of the timeline, its bounds and a minimap.",
-        TimelineOverview,
-        _trace(),
-        _OF_TRACE,
+    _about_trace(
+        "/api/timeline", "The lanes of the timeline, its bounds and a minimap.", TimelineOverview
     ),
-    Route(
+    _about_trace(
         "/api/timeline/window",
         "The blocks of a window.",
         TimelineWindow,
-        (
-            *_trace(),
-            *(of._replace(required=True) for of in (_START, _END, _WIDTH)),
-            _LANES,
-        ),
-        _OF_TRACE,
+        *_required(_START, _END, _WIDTH),
+        _LANES,
     ),
-    Route(
-        "/api/timeline/event",
-        "One event.",
-        EventDetail,
-        (
-            *_trace(),
-            Parameter(
-                "id",
-                "an event's id of api/timeline/window",
-                {"type": "integer", "minimum": 0, "maximum": 10**LONGEST_ID - 1},
-                required=True,
-            ),
-        ),
-        _OF_TRACE,
-    ),
-    Route(
+    _about_trace("/api/timeline/event", "One event.", EventDetail, _EVENT),
+    _about_trace(
         "/api/timeline/search",
         "The events with a text in their names.",
         SearchResult,
-        (
-            *_trace(),
-            Parameter("q", "the text", _NAME | {"maxLength": LONGEST_TEXT}, required=True),
-            *(_START, _END, _WIDTH, _LANES),
-        ),
-        _OF_TRACE,
+        _text_up_to(LONGEST_TEXT),
+        *(_START, _END, _WIDTH, _LANES),
     ),
-    Route(
+    _about_trace(
         "/api/timeline/statistics",
         "What host and devices did in a window.",
         WindowStatistics,
-        (*_trace(), *(of._replace(required=True) for of in (_START, _END))),
-        _OF_TRACE,
+        *_required(_START, _END),
     ),
 )
 

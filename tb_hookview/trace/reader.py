@@ -17,7 +17,7 @@ from tb_hookview.trace.shares import Decoded, Plan, share_out
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
-from tb_hookview.trace.text.pieces import Piece, Root, UncuttableError, cut, root_of, whole
+from tb_hookview.trace.text.pieces import Piece, Root, cut
 from tb_hookview.workers.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def read_trace(
     file, report = trace_file(path), progress or silent
     limits = limits or limits_from_environment()
     report("decoding", 0.0)
-    try:
-        builder, root, damages = _read(file, report, count, limits, workers)
-    except UncuttableError:
-        builder, root, damages = _built(whole(file, limits), count)
+    builder, root, damages = _read(file, report, count, limits, workers)
     if damages and not builder.event_count:
         reason = f"damaged or cut off before any event: {damages.problem()}"
         raise TraceError(file.address, reason, _AGAIN)
@@ -104,10 +101,10 @@ def _read_together(
         decoded = _awaited(next(others), report)
         if decoded is None:
             return None
-        builder.absorb(decoded.part)
+        builder.absorb(decoded.builder)
         limits.events.check(file.address, builder.event_count)
         count(builder.event_count)
-        root = root_of(decoded.head) if decoded.is_last else None
+        root = decoded.root
     return None if damages or root is None else (builder, root)
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from tb_hookview.cache import FileState
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.columns.builder import Builder
-from tb_hookview.trace.columns.part import Part
 from tb_hookview.trace.plan import shares
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits
@@ -25,11 +22,9 @@ if TYPE_CHECKING:
 class Decoded(NamedTuple):
     """A share of a file."""
 
-    part: Part
-    is_last: bool
-    """Whether the file ends with it."""
-    head: bytes | None
-    """The root as JSON without its events; None for a list and before the end."""
+    builder: Builder
+    root: Root | None
+    """None where the file goes on."""
 
 
 class Plan(NamedTuple):
@@ -85,10 +80,5 @@ def decode_share(file: TraceFile, state: FileState, share: Share, limits: Limits
             builder.add(piece)
     if file.state() != state:
         return None
-    return Decoded(builder.part(), root is not None, _head(root))
-
-
-def _head(root: Root | None) -> bytes | None:
-    if root is None or root.head is None:
-        return None
-    return msgspec.json.encode(msgspec.structs.replace(root.head, traceEvents=msgspec.Raw(b"[]")))
+    builder.join()
+    return Decoded(builder, root)

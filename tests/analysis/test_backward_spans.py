@@ -13,7 +13,8 @@ from tb_hookview.analysis.backward_spans import find_backward_spans, other_pass_
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.loading import load
 
-TREE = Modules(("", "a", "a.0", "a.1", "b"), ("M",) * 5, np.array([-1, 0, 1, 1, 0], np.int64))
+PARENTS = np.array([-1, 0, 1, 1, 0], np.int64)
+TREE = Modules(("", "a", "a.0", "a.1", "b"), ("M",) * 5, PARENTS, np.zeros(5, np.int64))
 A, A0, A1, B = 1, 2, 3, 4
 
 

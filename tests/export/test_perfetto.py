@@ -120,13 +120,16 @@ def check_nodes(case: Case) -> None:
 
 
 def check_backward_nests(case: Case) -> None:
-    """A node lies in a slice of its module, which lies in its parent's."""
+    """A node lies in a slice of its module, which lies in its parent's; annotations have none."""
     above = {m.path: m.parent for m in case.report.data.modules}
+    annotations = {m.path for m in case.report.data.modules if m.module_class == "annotation"}
     inside = ("hookview.backward", "hookview.node", "hookview.recompute")
     for shown in case.file.slices:
         if shown.category in inside[:2] and "module" in shown.arguments:
             own = shown.arguments["module"]
             parent = own if shown.category == "hookview.node" else above[own]
+            while parent in annotations:
+                parent = above[parent]
             if parent is not None:
                 around = shown.above
                 assert around is not None

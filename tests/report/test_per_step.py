@@ -39,7 +39,7 @@ def test_what_was_launched_before_the_trace_is_in_no_step(tmp_path: Path) -> Non
     assert queued == [2, 0, 0]
     assert first.launched_before_us == 22
     assert [step.device_us for step in (first, second, third)] == [12, 15, 12]
-    assert [event["step"] for event in made.table("device_events").to_dicts()] == [
+    assert made.table("device_events").to_columns()["step"] == [
         *(None, None, "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"),
     ]
     total = sum(kernel.total_us for kernel in made.data.kernels)

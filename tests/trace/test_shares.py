@@ -19,7 +19,6 @@ from support.same_trace import assert_same
 from tb_hookview.errors import TraceError
 from tb_hookview.trace import LocalFile, Trace, plan, read_trace
 from tb_hookview.trace.columns.builder import Builder
-from tb_hookview.trace.columns.part import Part
 from tb_hookview.workers import pool
 from tb_hookview.workers.pool import Workers
 
@@ -34,12 +33,12 @@ def several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def absorbed(monkeypatch: pytest.MonkeyPatch) -> list[Part]:
+def absorbed(monkeypatch: pytest.MonkeyPatch) -> list[Builder]:
     """The parts that were taken from other processes."""
     parts = []
     absorb = Builder.absorb
 
-    def noting(builder: Builder, part: Part) -> None:
+    def noting(builder: Builder, part: Builder) -> None:
         parts.append(part)
         absorb(builder, part)
 
@@ -105,7 +104,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("processes", [2, 3, 5])
 def test_several_processes_read_what_one_reads(
-    large: Path, absorbed: list[Part], processes: int
+    large: Path, absorbed: list[Builder], processes: int
 ) -> None:
     trace = together(large, processes)
     assert len(absorbed) == processes - 1
@@ -116,7 +115,7 @@ def test_several_processes_read_what_one_reads(
     assert_same(trace, alone(large))
 
 
-def test_a_bare_list(tmp_path: Path, absorbed: list[Part]) -> None:
+def test_a_bare_list(tmp_path: Path, absorbed: list[Builder]) -> None:
     path = tmp_path / "w.pt.trace.json"
     path.write_text(json.dumps([*events()]))
     assert_same(together(path), alone(path))
@@ -127,13 +126,13 @@ def test_a_bare_list(tmp_path: Path, absorbed: list[Part]) -> None:
     "name",
     ["tracelens_b200", "hta_a100_cuda_graphs", "hta_mtia_training", "hta_v100", "hta_a100_nccl"],
 )
-def test_shared_traces(name: str, absorbed: list[Part]) -> None:
+def test_shared_traces(name: str, absorbed: list[Builder]) -> None:
     path = shared_traces.shared_trace(name)
     assert_same(together(path, 3), alone(path))
     assert absorbed
 
 
-def test_progress_and_count_only_grow(large: Path, absorbed: list[Part]) -> None:
+def test_progress_and_count_only_grow(large: Path, absorbed: list[Builder]) -> None:
     done: list[float | None] = []
     counted: list[int] = []
 
@@ -151,7 +150,7 @@ def test_progress_and_count_only_grow(large: Path, absorbed: list[Part]) -> None
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_one_that_is_killed_is_not_missed(
-    large: Path, absorbed: list[Part], monkeypatch: pytest.MonkeyPatch, when: str
+    large: Path, absorbed: list[Builder], monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     killed: list[Any] = []
     submit = Workers.submit
@@ -173,7 +172,7 @@ def test_one_that_is_killed_is_not_missed(
 
 
 def test_a_file_that_changes_between_the_two_is_read_by_one(
-    large: Path, absorbed: list[Part], monkeypatch: pytest.MonkeyPatch
+    large: Path, absorbed: list[Builder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = LocalFile.state
     monkeypatch.setattr(LocalFile, "state", lambda self: state(self)._replace(modified_ns=0))
@@ -226,7 +225,7 @@ def test_none_is_left_when_the_reading_is_given_up(large: Path) -> None:
     assert not children()
 
 
-def test_what_is_prepared_is_used(large: Path, absorbed: list[Part]) -> None:
+def test_what_is_prepared_is_used(large: Path, absorbed: list[Builder]) -> None:
     workers = Workers(1, preload="tb_hookview.trace.shares")
     workers.prepare(1)
     while workers.ready_in()[0] > 0:

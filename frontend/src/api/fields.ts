@@ -138,6 +138,10 @@ export const Coverage = {
     unit: "us",
     text: "The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all.",
   },
+  by_origin: {
+    unit: "us",
+    text: "Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the manifest), `lightning`, `python_stack` (the stack's own label, `Linear_3`), `annotation` (no module at all: a range that somebody put around the forward).",
+  },
   communication_device_us: {
     unit: "us",
     text: "The part of `backward_device_us` that is communication.",
@@ -251,7 +255,7 @@ export const Finding = {
   advice: { text: "Related rules that no trace shows, to look at as well." },
   count: { unit: "count", text: "Number of times the rule holds in the steps that count." },
   examples: { unit: "us", text: "Starts of the first 20 of these; of syncs: `syncs[].start_us`." },
-  sync_ids: { text: "Those of the examples that are syncs which it explains." },
+  sync_ids: { text: "Syncs of the steps that count which it explains." },
   caveats: {
     text: "Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions.",
   },
@@ -527,6 +531,7 @@ export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
   marked: { text: "Whether the trace marks steps; else its one step is the whole trace." },
+  chosen: { text: "Whether the steps were named." },
   text: { text: "Which steps the means are over, and why others are left out." },
   duration_us: {
     unit: "us",
@@ -727,6 +732,9 @@ export const Sync = {
   device_idle_us: {
     unit: "us",
     text: "Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead).",
+  },
+  gap_ids: {
+    text: "Idle gaps that the sync caused, rows of the table `gaps`; their durations sum to `device_idle_us`.",
   },
   stack: {
     text: "Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none.",

@@ -1,3 +1,6 @@
+/** As a step: those that count, over which means are taken. */
+export const COUNTED = "counted";
+
 /** Which trace, and which of its steps (null: all). */
 export interface Target {
   run: string;

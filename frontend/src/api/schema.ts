@@ -172,6 +172,8 @@ export interface Coverage {
   by_evidence_host: Record<string, number>;
   /** The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all. */
   unattributed_by_reason: Record<string, number>;
+  /** Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the manifest), `lightning`, `python_stack` (the stack's own label, `Linear_3`), `annotation` (no module at all: a range that somebody put around the forward). */
+  by_origin: Record<string, number>;
   /** The part of `backward_device_us` that is communication. */
   communication_device_us: number | null;
   /** The part of `unattributed_us` that is communication. */
@@ -354,7 +356,7 @@ export interface Finding {
   count: number;
   /** Starts of the first 20 of these; of syncs: `syncs[].start_us`. */
   examples: number[];
-  /** Those of the examples that are syncs which it explains. */
+  /** Syncs of the steps that count which it explains. */
   sync_ids: number[];
   /** Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions. */
   caveats: string[];
@@ -755,6 +757,8 @@ export interface PerStep {
   of: number;
   /** Whether the trace marks steps; else its one step is the whole trace. */
   marked: boolean;
+  /** Whether the steps were named. */
+  chosen: boolean;
   /** Which steps the means are over, and why others are left out. */
   text: string;
   /** Length of a step on the host; null, as all others, without steps. */
@@ -1016,6 +1020,8 @@ export interface Sync {
   cause: string;
   /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead). */
   device_idle_us: number | null;
+  /** Idle gaps that the sync caused, rows of the table `gaps`; their durations sum to `device_idle_us`. */
+  gap_ids: number[];
   /** Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none. */
   stack: string[];
   thread: string;

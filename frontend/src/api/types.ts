@@ -13,6 +13,7 @@ export type {
   Idle as WireIdle,
   TraceWarning as WireWarning,
   Step as WireStep,
+  PerStep as WirePerStep,
   Work as WireWork,
   Module as WireModule,
   Sync as WireSync,

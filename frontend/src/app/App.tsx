@@ -1,7 +1,8 @@
 import { useEffect, useMemo, type ReactElement } from "react";
 
 import { chooseTrace, type Choice } from "../address/chooseTrace";
-import type { Target } from "../api/request";
+import type { Place } from "../address/place";
+import { COUNTED, type Target } from "../api/request";
 import type { WireRuns } from "../api/types";
 import { readStored, store } from "../components/browser";
 import { usePlace } from "../parts/services";
@@ -38,24 +39,22 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
   const run = choice.run.name;
   const worker = choice.worker.name;
   const { id: trace, modified, bytes } = choice.trace;
-  const target = useMemo(
-    (): Target => ({ run, worker, trace, step: place.step }),
-    [run, worker, trace, place.step],
-  );
+  const step = stepsOf(place);
+  const target = useMemo((): Target => ({ run, worker, trace, step }), [run, worker, trace, step]);
   useEffect(() => {
     rememberRun(run);
   }, [run]);
-  const reports = useReports(target, `${modified} ${bytes}`);
-  const { whole, shown } = reports;
+  const reports = useReports(target, place.step, `${modified} ${bytes}`);
+  const { whole, means } = reports;
   const { title, component: View } = VIEW_ENTRIES[place.view];
   usePageTitle(pageTitle(title(whole), run));
   return (
     <div className="page">
-      <TopBar listed={listed} choice={choice} whole={whole} shown={shown}>
+      <TopBar listed={listed} choice={choice} whole={whole} means={means}>
         <Refresh runs={runs} shown={{ run, worker, trace }} />
         <LeftOut listed={listed} />
       </TopBar>
-      <Navigation report={shown} whole={whole} />
+      <Navigation report={means} whole={whole} />
       <main className="content">
         <TraceContent reports={reports} target={target} trace={choice.trace}>
           {(report) => (
@@ -71,6 +70,15 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
       </main>
     </div>
   );
+}
+
+/**
+ * Which steps a view is about: means are over those that count, events are listed of all; a chosen
+ * step is all that there is.
+ */
+function stepsOf({ step, view, averaging }: Place): string | null {
+  if (step !== null) return step;
+  return view === "summary" || (view === "backward" && averaging === "mean") ? COUNTED : null;
 }
 
 /** Name the document, for tabs, history and screen readers. */

@@ -1,9 +1,17 @@
 import { useId, type ReactElement } from "react";
 
 import type { WireReport } from "../api/types";
-import { attributedShare, evidenceOf, notesTitle, reasonsOf } from "../report/headline";
-import { backwardTotal, measureOf } from "../report/measures";
+import {
+  attributedTo,
+  evidenceOf,
+  notesTitle,
+  originsOf,
+  reasonsOf,
+  type Attributed,
+} from "../report/headline";
+import { backwardTotal, divisor, measureOf } from "../report/measures";
 import { clip, count, duration, percent } from "../text/formats";
+import { over } from "../text/numbers";
 
 /** Below this share too much is unknown to judge modules by what is known. */
 const WORTH_A_LOOK = 0.9;
@@ -11,18 +19,19 @@ const WORTH_A_LOOK = 0.9;
 /** How much is attributed, on every page; a click says by what, and what is wrong with the trace. */
 export function CoverageNote({ report }: { report: WireReport }): ReactElement {
   const id = useId();
-  const share = attributedShare(report);
+  const attributed = attributedTo(report);
   const notes = report.trace.warnings.length;
   return (
     <>
       <button type="button" className="coverage" popoverTarget={id}>
-        {share === null ? (
+        {attributed === null ? (
           "no backward work"
         ) : (
           <>
-            attributed{" "}
-            <strong className={share < WORTH_A_LOOK ? "low" : undefined}>{percent(share)}</strong>{" "}
-            of {duration(backwardTotal(report))} backward {measureOf(report)}
+            <Shares attributed={attributed} /> of{" "}
+            {duration(over(backwardTotal(report), divisor(report, "mean")))} backward{" "}
+            {measureOf(report)}
+            {report.per_step.of > 1 && " a step"}
           </>
         )}
         {" · "}
@@ -35,6 +44,7 @@ export function CoverageNote({ report }: { report: WireReport }): ReactElement {
         role="dialog"
         aria-label="Coverage and data quality"
       >
+        <Parts title={`Attributed to (${measureOf(report)} time)`} parts={originsOf(report)} />
         <Parts title={`Attributed by (${measureOf(report)} time)`} parts={evidenceOf(report)} />
         <Parts title="Not attributed because" parts={reasonsOf(report)} />
         <h3>Data quality</h3>
@@ -52,6 +62,19 @@ export function CoverageNote({ report }: { report: WireReport }): ReactElement {
         )}
         <TraceFacts report={report} />
       </div>
+    </>
+  );
+}
+
+/** The share of modules, and what is not one: an annotation, or known by a stack's label only. */
+function Shares({ attributed }: { attributed: Attributed }): ReactElement {
+  const { modules, stackLabels, annotations } = attributed;
+  return (
+    <>
+      attributed{" "}
+      <strong className={modules < WORTH_A_LOOK ? "low" : undefined}>{percent(modules)}</strong>
+      {stackLabels > 0 && " by stack labels"}
+      {annotations > 0 && ` to modules, ${percent(annotations)} to annotations`}
     </>
   );
 }

@@ -4,6 +4,7 @@ import type { Choice } from "../address/chooseTrace";
 import { START } from "../address/place";
 import type { WireReport, WireRuns, WireStep } from "../api/types";
 import { Picker } from "../components/controls";
+import { averagedSteps } from "../report/measures";
 import { usePlace } from "../parts/services";
 import { CoverageNote } from "./CoverageNote";
 
@@ -22,14 +23,14 @@ interface TopBarProps {
   choice: Extract<Choice, { found: true }>;
   /** Report of all steps, null while it is being read. */
   whole: WireReport | null;
-  /** Report on show. */
-  shown: WireReport | null;
+  /** Report of the chosen step, else of the steps that count. */
+  means: WireReport | null;
   /** What stands after the selectors. */
   children: ReactNode;
 }
 
 /** What is looked at, and how far it can be trusted. */
-export function TopBar({ listed, choice, whole, shown, children }: TopBarProps): ReactElement {
+export function TopBar({ listed, choice, whole, means, children }: TopBarProps): ReactElement {
   const [place, go] = usePlace();
   const { run, worker, trace } = choice;
   // What another trace is held against stays; steps and rows are of this one.
@@ -72,7 +73,7 @@ export function TopBar({ listed, choice, whole, shown, children }: TopBarProps):
       {whole !== null && whole.steps.length > 0 && <StepPicker steps={whole.steps} />}
       {children}
       <span className="spring" />
-      {shown !== null && <CoverageNote report={shown} />}
+      {means !== null && <CoverageNote report={means} />}
     </header>
   );
 }
@@ -93,7 +94,7 @@ function StepPicker({ steps }: { steps: readonly WireStep[] }): ReactElement {
     steps.length === 1
       ? [{ value: ALL_MEAN, text: shortName(steps[0]?.name ?? "") }]
       : [
-          { value: ALL_MEAN, text: `${range(steps)} (mean)` },
+          { value: ALL_MEAN, text: `${range(averagedSteps(steps))} (mean)` },
           { value: ALL_TOTAL, text: `${range(steps)} (total)` },
         ];
   const single = steps.map(({ name }) => ({ value: `${ONE}${name}`, text: shortName(name) }));
@@ -123,5 +124,6 @@ function range(steps: readonly WireStep[]): string {
   const numbers = steps.map(({ name }) => Number(shortName(name)));
   const first = numbers[0] ?? Number.NaN;
   const consecutive = numbers.every((n, index) => n === first + index);
-  return consecutive ? `${first}–${first + steps.length - 1}` : `all ${steps.length}`;
+  if (steps.length === 1) return shortName(steps[0]?.name ?? "");
+  return consecutive ? `${first}–${first + steps.length - 1}` : `${steps.length} steps`;
 }

@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { ApiError, Target } from "../api/request";
+import { COUNTED, type ApiError, type Target } from "../api/request";
 import type { WireReport, WireTrace } from "../api/types";
 import { useLoad, usePlace, useServices, type Loaded } from "../parts/services";
 import { ErrorCard, Loading } from "../parts/states";
@@ -45,6 +45,8 @@ export function TraceContent(props: TraceContentProps): ReactElement {
 interface Reports {
   /** The report of all steps, where the names of the steps come from; null until it is there. */
   whole: WireReport | null;
+  /** The report of the chosen step, else of the steps that count; null until it is there. */
+  means: WireReport | null;
   /** The report to show; of other steps of the trace, or the file before, while it is stale. */
   shown: WireReport | null;
   stale: boolean;
@@ -60,20 +62,32 @@ interface Shown {
 }
 
 /**
- * The whole report first, then, from what the server then has at hand, the chosen step's. What is
- * shown stays until there is something else of the same trace, so that nobody loses their place.
+ * The whole report first, then, from what the server then has at hand, that of the chosen step or
+ * of the steps that count. What is shown stays until there is something else of the same trace, so
+ * that nobody loses their place.
  *
+ * @param target what the view shows
+ * @param chosen the chosen step, null without
  * @param state changes when the trace's file does
  */
-export function useReports(target: Target, state: string): Reports {
+export function useReports(target: Target, chosen: string | null, state: string): Reports {
   const { run, worker, trace, step } = target;
   const whole = useMemo(() => ({ run, worker, trace, step: null }), [run, worker, trace]);
+  const part = useMemo(
+    () => ({ run, worker, trace, step: chosen ?? COUNTED }),
+    [run, worker, trace, chosen],
+  );
   const all = useReport(whole, true, state);
-  const one = useReport(target, step !== null && all.loaded.status === "ready", state);
-  const { loaded } = step === null || all.loaded.status !== "ready" ? all : one;
+  // A trace without steps is one step.
+  const same = chosen === null && all.report !== null && !all.report.per_step.marked;
+  const ready = all.loaded.status === "ready";
+  const one = useReport(part, ready && !same, state);
+  const { loaded } = step === null || same || !ready ? all : one;
+  const means = same ? all.report : (one.report ?? (chosen === null ? null : all.report));
   return {
     whole: all.report,
-    shown: step === null ? all.report : (one.report ?? all.report),
+    means,
+    shown: step === null ? all.report : means,
     stale: loaded.status === "loading",
     error: loaded.status === "error" ? loaded.error : null,
     retry: loaded.retry,

@@ -70,7 +70,9 @@ function modulesBadge(report: WireReport, whole: WireReport): Badge {
   return { text: share === null ? NOTHING : `${Math.round(share * 100)}%` };
 }
 
-function syncsBadge(report: WireReport): Badge {
-  const blocked = avoidable(report.syncs).reduce((sum, sync) => sum + sync.duration_us, 0);
-  return { text: count(report.syncs.length), look: isHighlighted(blocked, stepsLength(report)) };
+function syncsBadge(means: WireReport, whole: WireReport): Badge {
+  const report = means.per_step.chosen ? means : whole;
+  const syncs = avoidable(report.syncs);
+  const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0);
+  return { text: count(syncs.length), look: isHighlighted(blocked, stepsLength(report)) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { random } from "../testing/report";
+import { random } from "../testing/random";
 import { stack } from "./charts";
 
 test("parts lie one after another, and none is larger than its share", () => {

@@ -1,26 +1,6 @@
-import type { WireFinding, WireModule, WireReport, WireStep, WireSync } from "../api/types";
-import { count, counted, duration, percent } from "../text/formats";
+import type { WireFinding, WireModule, WireReport, WireSync } from "../api/types";
+import { duration, percent } from "../text/formats";
 import { ratio } from "../text/numbers";
-
-type Stepped = Pick<WireReport, "steps">;
-
-/** The steps that count in findings, as the report says. */
-const countedSteps = ({ steps }: Stepped): WireStep[] => steps.filter((step) => step.counts);
-
-/** Mean length of the steps that count in findings. */
-export function countedStep(report: Stepped): number | null {
-  const counted = countedSteps(report);
-  return ratio(
-    counted.reduce((sum, step) => sum + step.duration_us, 0),
-    counted.length,
-  );
-}
-
-/** Over how many of the steps `countedStep` is the mean; nothing where there is one step. */
-export function countedNote(report: Stepped): string {
-  const all = report.steps.length;
-  return all > 1 ? `mean of ${count(countedSteps(report).length)} of ${counted(all, "step")}` : "";
-}
 
 /**
  * What the report advises about a sync: the finding that has it as an example; where none has,

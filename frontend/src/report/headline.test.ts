@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { report, step, sync } from "../testing/report";
-import { headline } from "./headline";
+import { attributedTo, headline, originsOf } from "./headline";
 import { modulesTitle } from "./measures";
 
 test("the figures above the fold", () => {
@@ -34,4 +34,16 @@ test("the view of modules is named after the backward pass where there is one", 
 test("no backward work is nothing, not all attributed", () => {
   const coverage = { ...report().coverage, backward_device_us: 0, unattributed_us: 0 };
   expect(headline(report({ coverage, steps: [] }), "mean").attributed).toBeNull();
+});
+
+test("an annotation is no module", () => {
+  const by_origin = { annotation: 7, python_stack: 2 };
+  const given = report({ coverage: { ...report().coverage, by_origin } });
+  expect(attributedTo(given)?.annotations).toBeCloseTo(0.7);
+  expect(attributedTo(given)?.stackLabels).toBeCloseTo(0.2);
+  expect(headline(given, "mean").attributed).toBeCloseTo(0.2);
+  expect(originsOf(given)).toEqual([
+    ["annotations", 7],
+    ["modules, by labels of Python stacks", 2],
+  ]);
 });

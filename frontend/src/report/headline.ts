@@ -3,11 +3,13 @@ import { over, ratio, sumOf, without } from "../text/numbers";
 import {
   backwardTotal,
   divisor,
+  meanStep,
   measureOf,
   stepsLength,
   type Averaging,
   type Measure,
 } from "./measures";
+import { avoidable } from "./syncs";
 
 /** The figures above the fold; times in microseconds, null where the trace holds none. */
 export interface Headline {
@@ -33,11 +35,11 @@ export function headline(report: WireReport, averaging: Averaging): Headline {
   const by = divisor(report, averaging);
   const backward = backwardTotal(report);
   const stepTotal = stepsLength(report);
-  const syncs = report.syncs.filter((sync) => sync.phase === "backward");
+  const syncs = avoidable(report.syncs).filter((sync) => sync.phase === "backward");
   return {
     measure: measureOf(report),
     steps: report.steps.length,
-    step: stepTotal / Math.max(1, report.steps.length),
+    step: meanStep(report),
     backward: over(backward, by),
     ratio: backwardRatio(report),
     backwardSyncs: syncs.length / by,
@@ -48,14 +50,31 @@ export function headline(report: WireReport, averaging: Averaging): Headline {
   };
 }
 
-/** Share of the backward time that has a module, in the report's measure. */
-export function attributedShare(report: WireReport): number | null {
+/** Shares of the backward time, 0 to 1. */
+export interface Attributed {
+  /** Belongs to a module. */
+  readonly modules: number;
+  /** The part of these whose only name is the label of a Python stack. */
+  readonly stackLabels: number;
+  /** Ran its forward in somebody's annotation, which is no module. */
+  readonly annotations: number;
+}
+
+/** What the backward time is attributed to, in the report's measure; null without any. */
+export function attributedTo(report: WireReport): Attributed | null {
   const { coverage } = report;
   const device = measureOf(report) === "device";
   const whole = device ? coverage.backward_device_us : coverage.backward_host_us;
   const lost = device ? coverage.unattributed_us : coverage.unattributed_host_us;
   if (whole === null || lost === null || whole <= 0) return null;
-  return Math.max(0, 1 - lost / whole);
+  const annotations = (coverage.by_origin.annotation ?? 0) / whole;
+  const stackLabels = (coverage.by_origin.python_stack ?? 0) / whole;
+  return { modules: Math.max(0, 1 - lost / whole - annotations), stackLabels, annotations };
+}
+
+/** Share of the backward time that has a module, in the report's measure. */
+export function attributedShare(report: WireReport): number | null {
+  return attributedTo(report)?.modules ?? null;
 }
 
 function backwardRatio(report: WireReport): number | null {
@@ -77,6 +96,18 @@ type Part = [name: string, us: number];
 export function reasonsOf(report: WireReport): Part[] {
   return parts(report.coverage.unattributed_by_reason);
 }
+
+/** What the rest is attributed to, most first. */
+export function originsOf(report: WireReport): Part[] {
+  return parts(report.coverage.by_origin).map(([name, us]) => [ORIGINS[name] ?? name, us]);
+}
+
+const ORIGINS: Record<string, string> = {
+  recorder: "modules, by the recorder",
+  lightning: "modules, by Lightning",
+  "python stack": "modules, by labels of Python stacks",
+  annotation: "annotations",
+};
 
 /** What attributed the rest, most first. */
 export function evidenceOf(report: WireReport): Part[] {

@@ -1,4 +1,5 @@
-import type { WireReport } from "../api/types";
+import type { WireReport, WireStep } from "../api/types";
+import { count } from "../text/formats";
 
 /** Whose time is shown: the device's, or the host's where a trace holds no device. */
 export type Measure = "device" | "host";
@@ -10,9 +11,26 @@ export function measureOf(report: WireReport): Measure {
   return report.coverage.measure === "device" ? "device" : "host";
 }
 
-/** By how much sums over the selected steps are divided. */
+/** By how much sums of a report, which is on the steps that count, are divided. */
 export function divisor(report: WireReport, averaging: Averaging): number {
   return averaging === "mean" ? Math.max(1, report.steps.length) : 1;
+}
+
+/** Mean length of the steps that count, in microseconds; 0 without steps. */
+export function meanStep(report: WireReport): number {
+  return report.per_step.duration_us ?? 0;
+}
+
+/** Over how many steps the means are: "mean of 2 of 3"; nothing where there is no choice. */
+export function meansNote({ per_step: means }: Pick<WireReport, "per_step">): string {
+  if (means.chosen || means.of === 1) return "";
+  return `mean of ${count(means.steps)} of ${count(means.of)}`;
+}
+
+/** The steps that means are over: those that count, or all where none does. */
+export function averagedSteps(steps: readonly WireStep[]): readonly WireStep[] {
+  const counted = steps.filter((step) => step.counts);
+  return counted.length > 0 ? counted : steps;
 }
 
 /** Length of the selected steps together, in microseconds. */

@@ -1,6 +1,7 @@
 import type { WireIdle, WireReport, WireStep } from "../api/types";
 import { define, type Definition } from "../text/definitions";
 import { duration, percent } from "../text/formats";
+import { averagedSteps } from "./measures";
 
 /** Parts of a bar, in the order in which they are drawn. */
 export const PHASES = ["forward", "backward", "optimizer", "data", "other"] as const;
@@ -37,11 +38,12 @@ export interface StepBars {
   readonly device: readonly Part<DevicePart>[] | null;
 }
 
-/** Every step, with their mean before them where there are several. */
+/** Every step, with the mean of those that count before them where there are several. */
 export function stepBars(report: WireReport): StepBars[] {
   const devices = Math.max(1, Object.keys(report.totals.device_busy_us).length);
   const bars = report.steps.map((step) => barsOf(step, devices));
-  return bars.length > 1 ? [meanOf(bars), ...bars] : bars;
+  if (bars.length < 2) return bars;
+  return [meanOf(averagedSteps(report.steps).map((step) => barsOf(step, devices))), ...bars];
 }
 
 function barsOf(step: WireStep, devices: number): StepBars {

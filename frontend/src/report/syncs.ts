@@ -95,3 +95,14 @@ export function isHighlighted(blockedUs: number | null, wholeUs: number): boolea
     blockedUs !== null && blockedUs > 0 && wholeUs > 0 && blockedUs >= HIGHLIGHT_THRESHOLD * wholeUs
   );
 }
+
+/** Syncs of the steps that count, without the profiler's own: how many, and blocked for how long. */
+export function syncsPerStep(
+  report: WireReport,
+  syncs: readonly WireSync[],
+): { count: number; blocked: number } {
+  const counting = new Set(report.steps.filter((step) => step.counts).map(({ id }) => id));
+  const mine = avoidable(syncs).filter(({ step_id: step }) => step !== null && counting.has(step));
+  const by = Math.max(1, counting.size);
+  return { count: mine.length / by, blocked: summarizeSyncs(mine).blocked / by };
+}

@@ -7,6 +7,7 @@ import type {
   WireSync,
   WireWork,
 } from "../api/types";
+import { perStep } from "./perStep";
 
 /** Small reports for tests: say what matters, the rest is filled in. */
 
@@ -66,6 +67,9 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
     queue_full_us: null,
     backward_idle_us: 12,
     counts: true,
+    device_us: 16,
+    launched_before_count: 0,
+    launched_before_us: 0,
     ...rest,
   };
 }
@@ -88,6 +92,7 @@ export function sync(rest: Partial<WireSync> = {}): WireSync {
     module_id: null,
     cause: "scalar-read",
     device_idle_us: 2,
+    gap_ids: [],
     stack: [],
     thread: "thread 1",
     thread_id: 0,
@@ -122,6 +127,11 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
 
 /** A model of three levels, 10 us of backward of which 1 us is not attributed. */
 export function report(rest: Partial<WireReport> = {}): WireReport {
+  const made = withoutMeans(rest);
+  return { ...made, per_step: rest.per_step ?? perStep(made) };
+}
+
+function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
   return withIds({
     schema: 1,
     trace: {
@@ -152,6 +162,8 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
       communication_device_us: 0,
       tensor_core_us: 0,
       tensor_core_unknown_us: 0,
+      profiler_sync_count: 0,
+      profiler_sync_us: 0,
     },
     steps: [step("ProfilerStep#1")],
     modules: [
@@ -172,6 +184,7 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
       by_evidence: { sequence_number: 9 },
       measure: "device",
       by_evidence_host: {},
+      by_origin: { recorder: 9 },
       communication_device_us: null,
       unattributed_communication_us: null,
       unattributed_by_reason: { graph_launch: 1 },
@@ -190,7 +203,7 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
 }
 
 /** Number rows and refer to them, as the server does; modules that are not listed count on. */
-function withIds(report: WireReport): WireReport {
+function withIds(report: Omit<WireReport, "per_step">): Omit<WireReport, "per_step"> {
   const paths = new Map(report.modules.map(({ path }, id) => [path, id]));
   const idOf = (path: string | null): number | null => {
     if (path === null) return null;
@@ -217,14 +230,5 @@ export function run(name: string, workers: Record<string, string[]>, modified = 
       name: worker,
       traces: traces.map((id) => ({ id, file: `${worker}.${id}.json`, bytes: 1, modified })),
     })),
-  };
-}
-
-/** Numbers from 0 to 1 that look random and are the same in every run (a linear congruence). */
-export function random(seed: number): () => number {
-  let state = (seed * 2_654_435_761) >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
   };
 }

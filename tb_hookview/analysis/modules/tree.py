@@ -24,6 +24,11 @@ _WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
 """Roles whose names are qualified paths, and so contain the tree."""
 
 
+ORIGINS = ("recorder", "lightning", "python_stack", "annotation")
+"""What names a module, in the order of `MODULE_ROLES`."""
+_RECORDER, _ANNOTATION = 0, ORIGINS.index("annotation")
+
+
 class Modules(Struct, frozen=True, dict=True):
     """Modules as a flat tree: parents come before their children."""
 
@@ -31,6 +36,13 @@ class Modules(Struct, frozen=True, dict=True):
     module_class: tuple[str, ...]
     parent: ModuleIndex
     """Module above, -1 for a root."""
+    origin: Int
+    """Index into ORIGINS."""
+
+    @property
+    def annotation(self) -> Bool:
+        """Whether each is none, but a range that somebody put around the forward."""
+        return np.asarray(self.origin == _ANNOTATION)
 
     def __len__(self) -> int:
         return len(self.path)
@@ -86,19 +98,22 @@ def find_modules(host: HostRows, forward_ops: TreeRow) -> tuple[Modules, ModuleC
     """
     rows = _call_rows(host, forward_ops)
     names, of_row = _named(host, rows)
-    path_like = [host.role_of(row) in _WITH_PATHS for row in _first_rows(rows, of_row, len(names))]
+    roles = [host.role_of(row) for row in _first_rows(rows, of_row, len(names))]
+    path_like = [role in _WITH_PATHS for role in roles]
     listed = _listed(host.trace.manifest)
     known = {name.path for name in names}
     extra = [name for name in listed if name.path not in known]
     all_names = names + extra
     parents = _parents(host, rows, of_row, all_names, path_like + [True] * len(extra))
     order = _tree_order(all_names, parents, [name.path for name in listed])
+    origin = [MODULE_ROLES.index(role) for role in roles] + [_RECORDER] * len(extra)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     modules = Modules(
         path=tuple(all_names[number].path for number in order),
         module_class=tuple(all_names[number].module_class for number in order),
         parent=np.array([place[p] if (p := parents[n]) >= 0 else -1 for n in order], np.int64),
+        origin=np.array([origin[number] for number in order], np.int64),
     )
     module = np.full(len(host), -1, np.int64)
     module[rows] = place[of_row] if len(rows) else of_row

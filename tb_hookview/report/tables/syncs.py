@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,12 +31,29 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     blocking_event = analysis.syncs.blocking_event[chosen]
     step = analysis.steps.at(analysis.syncs.start[chosen])
     numbers = (column.tolist() for column in (chosen, step, blocking_event))
-    streams = stream_ids(analysis)
+    streams, gaps = stream_ids(analysis), _gaps(analysis)
     columns = zip(*numbers, _stacks(analysis, chosen), strict=True)
     return [
-        _row(analysis, sync, causes[sync], step, stack, _blocking_event(analysis, event, streams))
+        _row(
+            analysis,
+            sync,
+            causes[sync],
+            step,
+            gaps.get(sync, []),
+            stack,
+            _blocking_event(analysis, event, streams),
+        )
         for sync, step, event, stack in columns
     ]
+
+
+def _gaps(analysis: Analysis) -> dict[int, list[int]]:
+    """Gaps that each sync caused, by sync; those without any are left out."""
+    caused: defaultdict[int, list[int]] = defaultdict(list)
+    gaps = np.flatnonzero(analysis.gaps.sync >= 0)
+    for gap, sync in zip(gaps.tolist(), analysis.gaps.sync[gaps].tolist(), strict=True):
+        caused[sync].append(gap)
+    return caused
 
 
 def _row(
@@ -43,6 +61,7 @@ def _row(
     sync: int,
     cause: str,
     step: int,
+    gaps: list[int],
     stack: list[str],
     blocking_event: schema.WaitedFor | None,
 ) -> schema.Sync:
@@ -73,6 +92,7 @@ def _row(
         module_id=module if module >= 0 else None,
         cause=cause,
         device_idle_us=None if idle is None else to_us(idle[sync]),
+        gap_ids=gaps,
         stack=stack,
         thread=thread.name or thread.tid,
         thread_id=number,

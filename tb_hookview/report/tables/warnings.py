@@ -77,7 +77,8 @@ WORDS: dict[str, Words] = {
     ),
     "no-forward": Words(
         "device events launched in no known phase: no call of a module shows the forward, and no "
-        "sequence number or name all of it; its device time is unknown"
+        "sequence number or name all of it; its device time is unknown",
+        NEVER,
     ),
     "repeated-correlation": Words(
         "kernels, copies and sets whose correlation id several calls have, attributed to the last "

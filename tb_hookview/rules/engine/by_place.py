@@ -62,6 +62,7 @@ def by_place(
                 filter(None, (_evidence(context, group), note, under(context, group, module)))
             ),
             count=len(group),
+            syncs=group,
             gaps=gaps,
             examples=context.syncs.start[group],
             caveats=(*caveats, *once),
@@ -80,15 +81,16 @@ def _latent(context: Context, group: SyncIndex) -> str:
     return LATENT if (context.syncs.end[group] < last).any() else _LAST
 
 
-def under(context: Context, group: SyncIndex, module: str | None) -> str:
-    """Phrase of the program's annotations around some syncs, most frequent first."""
+def under(context: Context, group: SyncIndex, module: int) -> str:
+    """Phrase of the program's annotations around some syncs of a module, most frequent first."""
+    own = context.analysis.modules.path[module] if module >= 0 else None
     outermost, innermost = (side[group] + 1 for side in context.syncs.labels)
     pairs, place = unique_inverse(pair_key(outermost, innermost))
     texts, count = context.analysis.trace.strings, np.bincount(place)
     chains: Counter[str] = Counter()
     for pair, number in zip(pairs.tolist(), count.tolist(), strict=True):
         around = dict.fromkeys(texts[side - 1] for side in divmod(pair, 1 << 32) if side)
-        chains[" > ".join(name for name in around if name != module)] += number
+        chains[" > ".join(name for name in around if name != own)] += number
     del chains[""]
     if not chains:
         return ""

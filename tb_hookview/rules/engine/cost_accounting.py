@@ -91,13 +91,15 @@ def _finding(
     cost, idle = charge.idle_us + charge.wasted_us, context.steps.idle_us
     known = idle is not None
     gain = min(charge.idle_us, idle or 0.0) + charge.wasted_us * occurrence.saved
-    where = _where(occurrence)
+    path = context.analysis.modules.path[occurrence.module] if occurrence.module >= 0 else None
+    where = _where(occurrence, path)
     return schema.Finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
         severity=_severity(cost, context.steps.duration_us),
         title=occurrence.title or rule.title,
-        module=occurrence.module,
+        module=path,
+        module_id=occurrence.module if occurrence.module >= 0 else None,
         where=where,
         cost_us_per_step=cost if known else None,
         gain_us_per_step=gain if known and occurrence.claims_gain else None,
@@ -108,6 +110,7 @@ def _finding(
         advice=[_advice(by_id[advice]) for advice in rule.advice],
         count=occurrence.count,
         examples=[start / 1000 for start in _starts(occurrence)],
+        sync_ids=_explained(rule, occurrence, context),
         caveats=[*occurrence.caveats, *(_distortion(context) if charge.idle_us else ())],
     )
 
@@ -121,10 +124,9 @@ def _distortion(context: Context) -> Iterator[str]:
         yield _SLOWED.format(" and ".join(recorded))
 
 
-def _where(occurrence: Occurrence) -> str:
+def _where(occurrence: Occurrence, path: str | None) -> str:
     if occurrence.everywhere:
         return occurrence.place
-    path = occurrence.module
     module = "outside every module" if path is None else schema.module_label(path)
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
@@ -148,6 +150,15 @@ def _starts(occurrence: Occurrence) -> list[int]:
     if occurrence.examples is None:
         return []
     return [int(start) for start in np.sort(occurrence.examples)[:_EXAMPLES]]
+
+
+def _explained(rule: Rule, occurrence: Occurrence, context: Context) -> list[int]:
+    """Syncs of an occurrence that its rule explains, in order."""
+    if not len(occurrence.syncs):
+        return []
+    mine = context.explained_by(rule)[occurrence.syncs]
+    found: list[int] = np.sort(occurrence.syncs[mine]).tolist()
+    return found
 
 
 def _advice(rule: Rule) -> schema.Advice:

@@ -13,8 +13,8 @@ from tb_hookview.rules.engine.context import Context
 
 def places_of(
     context: Context, rows: TreeRow, operator: TreeRow | None = None
-) -> dict[tuple[str | None, str], Int]:
-    """Indices into `rows` (of the call tree) by module path and by node or operator.
+) -> dict[tuple[int, str], Int]:
+    """Indices into `rows` (of the call tree) by module (-1 for none) and by node or operator.
 
     A row in no operator stands for itself. The place whose first row starts first is first.
 
@@ -29,15 +29,14 @@ def places_of(
     operator = context.rows.outermost_operator_of(rows) if operator is None else operator
     node = lookup(analysis.nodes.row, analysis.row_node[rows])
     asked = np.where(node >= 0, node, np.where(operator >= 0, operator, rows))
-    paths, texts = analysis.modules.path, analysis.trace.strings
+    texts = analysis.trace.strings
     key = analysis.attribution.row_module[rows] * len(texts) + host.string[asked]
     places, group = unique_inverse(key)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     found = {}
     for place, mine in zip(places.tolist(), members, strict=True):
         module, string = divmod(place, len(texts))
-        path = paths[module] if module >= 0 else None
-        found[path, node_name(texts[string])] = mine
+        found[module, node_name(texts[string])] = mine
     start = host.call_tree.start[rows]
     begun = {place: int(start[mine].min()) for place, mine in found.items()}
     return {place: found[place] for place in sorted(found, key=lambda p: (begun[p], str(p)))}

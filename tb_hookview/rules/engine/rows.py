@@ -55,15 +55,14 @@ class RowContext(NamedRows, frozen=True):
             at = lookup(self.analysis.call_tree.parent, at)
         return found
 
-    def module_path(self, row: int) -> str | None:
-        """Path of the module to which device events launched at a row belong."""
-        module = int(self.analysis.attribution.row_module[row])
-        return self.analysis.modules.path[module] if module >= 0 else None
+    def module_of(self, row: int) -> int:
+        """Module to which device events launched at a row belong, -1 for none."""
+        return int(self.analysis.attribution.row_module[row])
 
-    def common_module(self, rows: TreeRow) -> str | None:
-        """Path of the module that all of these rows launch for, or None."""
+    def common_module(self, rows: TreeRow) -> int:
+        """Module that all of these rows launch for, -1 for none."""
         modules = unique(self.analysis.attribution.row_module[rows])
-        return self.module_path(int(rows[0])) if len(modules) == 1 else None
+        return int(modules[0]) if len(modules) == 1 else -1
 
     def on_training_thread(self, rows: TreeRow) -> Bool:
         """Whether each of some rows is on a thread that launches kernels or marks steps."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, field
 
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Nanoseconds
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Nanoseconds, SyncIndex
 from tb_hookview.schema.rules import Confidence, Family, RuleInfo
 
 if TYPE_CHECKING:
@@ -22,12 +22,14 @@ class Occurrence(Struct, frozen=True):
     """Operator, node or call, as a person reads it."""
     evidence: str
     """Phrase of the observation with its figures, without a full stop."""
-    module: str | None = None
-    """Path of the module; None outside every module and for several modules."""
+    module: int = -1
+    """Row of `Modules`; -1 outside every module and for several modules."""
     everywhere: bool = False
     """Whether it is of the whole step or several modules, located by `place` alone."""
     count: int = 1
     """Number of times it was seen."""
+    syncs: SyncIndex = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The syncs that it is about, those of steps that count."""
     gaps: GapIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `Analysis.gaps` that it causes. Those that a rule of higher priority was charged for
     are subtracted."""

@@ -146,6 +146,7 @@ def by_place_of_copies(
             evidence=_evidence(context, group, syncs, context.steps.us_per_step(alone.sum()))
             + "".join(f"; {each}" for each in (note, under(context, syncs, module)) if each),
             count=len(group),
+            syncs=syncs,
             gaps=_gaps(context, group, syncs),
             wasted=group if saved else group[:0],
             wasted_ns=alone if saved else alone[:0],

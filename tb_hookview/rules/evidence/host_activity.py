@@ -74,8 +74,9 @@ def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     for (module, place), members in places_of(context, _launches(context, gaps)).items():
         time = context.gaps.us_per_step(gaps[members])
         operators[place] += time
-        if module is not None:
-            modules[schema.module_label(module)] += time
+        if module >= 0:
+            path = context.analysis.modules.path[module]
+            modules[schema.module_label(path)] += time
     parts = [f"modules {_largest(modules, most)}"] if modules else []
     return " and ".join([*parts, f"operators {_largest(operators, most)}"])
 

@@ -61,6 +61,7 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
         evidence=f"{format_count(len(found), 'check')} of gradients for NaN; to read the results "
         f"the host was blocked for {format_us(held)} a step",
         count=len(found),
+        syncs=found,
         gaps=context.gaps.of_syncs(found),
         examples=context.syncs.start[found],
         latent=LATENT,

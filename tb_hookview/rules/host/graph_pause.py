@@ -20,6 +20,14 @@ _UNLISTED = (
     "Profilers do not list all kernels of every graph: where they are missing, a device looks idle "
     "that is not."
 )
+_LATE = (
+    "Launch the next graph before the last one is done: copy its inputs on another stream, and "
+    "read results later. Put more into one graph."
+)
+_LISTED = (
+    "A gap within a graph comes from the order of its nodes, or from nodes that the profiler does "
+    "not list: a newer CUPTI or rocprofiler may."
+)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -44,6 +52,8 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
             count=len(gaps),
             gaps=gaps,
             examples=context.analysis.gaps.start[gaps],
+            title="The device waits for the launch of CUDA or HIP graphs",
+            fix=_LATE,
         )
 
 
@@ -67,6 +77,8 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
             examples=table.start[gaps],
             caveats=(_UNLISTED,),
             latent="nothing on the host can shorten them: a graph runs as it was recorded",
+            title="The device idles within CUDA or HIP graphs",
+            fix=_LISTED,
         )
 
 
@@ -84,9 +96,7 @@ RULE = Rule(
     description="Device events of CUDA or HIP graphs; gaps before a graph that was launched too "
     "late, or gaps before events of a graph that was launched in time, of 2 % of a step or more. "
     "Gaps within graphs are reported and cost nothing here.",
-    fix="Launch the next graph before the last one is done: copy its inputs on another stream, and "
-    "read results later. Put more into one graph. A gap within a graph comes from the order of its "
-    "nodes, or from nodes that the profiler does not list: a newer CUPTI or rocprofiler may.",
+    fix=f"{_LATE} {_LISTED}",
     reference="CUDA semantics, CUDA graphs",
     confidence="medium",
     find=_find,

@@ -44,16 +44,16 @@ def _find(context: Context) -> Iterator[Occurrence]:
     launched = np.zeros(len(context.call_tree), bool)
     launch = context.analysis.device_events.launch
     launched[launch[launch >= 0]] = True
-    places: dict[tuple[str | None, int], list[_Loop]] = {}
+    places: dict[tuple[int, int], list[_Loop]] = {}
     for loop in _loops(context):
         if launched[loop.first : loop.end].any():
-            module = context.rows.module_path(loop.first)
+            module = context.rows.module_of(loop.first)
             places.setdefault((module, loop.repeats), []).append(loop)
     for (module, repeats), group in places.items():
         yield _one(context, module, repeats, group)
 
 
-def _one(context: Context, module: str | None, repeats: int, group: list[_Loop]) -> Occurrence:
+def _one(context: Context, module: int, repeats: int, group: list[_Loop]) -> Occurrence:
     inside = np.zeros(len(context.call_tree), bool)
     for loop in group:
         inside[loop.first : loop.end] = True

@@ -19,6 +19,8 @@ _BOUND = 0.5
 """Part of the time that the device waits for launches, from which a larger batch fills it."""
 _TITLE_FULL = "Device memory is nearly full"
 _TITLE_FREE = "Device memory is mostly free, and the device waits for launches"
+_BETWEEN_LAUNCHES_NS = 1_000_000
+"""A longer gap has other reasons than one launch after the other."""
 _WHEN_FULL = "with the memory nearly full, allocations are retried and stop the device"
 _WHEN_FREE = "a larger batch has room, and gives the device more to do between two launches"
 _LARGER = (
@@ -81,7 +83,9 @@ def _waits_for_launches(context: Context) -> str:
 
     A larger batch fills only such time: neither that of a loader, nor what is done once.
     """
-    idle = context.gaps.us_per_step(context.gaps.in_steps(Cause.LAUNCH))
+    gaps = context.gaps.of(Cause.LAUNCH)
+    between = gaps[context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS]
+    idle = context.gaps.us_per_step(between)
     busy, whole = context.steps.busy_us or 0.0, context.steps.idle_us or 0.0
     if not idle or idle < _BOUND * (busy + whole):
         return ""

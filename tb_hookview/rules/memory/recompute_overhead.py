@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import unique
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
@@ -22,15 +23,15 @@ def _find(context: Context) -> Iterator[Occurrence]:
     work = owners.recompute & context.device_events.counted
     wasted = context.device_events.us_per_step(work)
     below = unique(owners.module[work])
-    paths = [modules.path[module] for module in below.tolist() if module >= 0]
-    above = _common(paths)
+    rows = [module for module in below.tolist() if module >= 0]
+    above = _common(modules, rows)
     yield Occurrence(
         place="the backward pass",
         module=above,
-        everywhere=not above,
+        everywhere=above < 0 or modules.parent[above] < 0,
         evidence="forwards that run again in the backward pass take the devices "
         f"{format_us(wasted)} a step, {context.device_events.share(work):.0%} of their busy time, "
-        f"in {format_count(len(paths), 'module')}; the saving depends on free memory",
+        f"in {format_count(len(rows), 'module')}; the saving depends on free memory",
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
         claims_gain=False,
@@ -38,15 +39,24 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _common(paths: list[str]) -> str:
-    """Path of the module above all of some modules, "" for the root."""
-    parts = [path.split(".") for path in paths]
-    shared = []
-    for names in zip(*parts, strict=False):
-        if len(set(names)) > 1:
+def _common(modules: Modules, rows: list[int]) -> int:
+    """The module that is, or is above, each of some modules; -1 for none."""
+    above = [_path_to(modules, row) for row in rows]
+    shared = -1
+    for level in zip(*above, strict=False):
+        if len(set(level)) > 1:
             break
-        shared.append(names[0])
-    return ".".join(shared)
+        shared = level[0]
+    return shared
+
+
+def _path_to(modules: Modules, row: int) -> list[int]:
+    """Modules from a root down to a module."""
+    found: list[int] = []
+    while row >= 0:
+        found.append(row)
+        row = int(modules.parent[row])
+    return found[::-1]
 
 
 RULE = Rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
@@ -29,9 +29,4 @@ class Rows(Generic[Row]):
     def take(self, names: Sequence[str], places: Sequence[int] | Int) -> dict[str, Values]:
         """Some columns of the rows at some places."""
         rows = [self.rows[place] for place in places]
-        taken: dict[str, Values] = {}
-        for name in names:
-            column = self._columns[name]
-            values: list[Any] = [column.value(row) for row in rows]
-            taken[name] = values
-        return taken
+        return {name: list(map(self._columns[name].value, rows)) for name in names}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,24 +24,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 Batch = Mapping[str, "Values"]
 
 
-class Writer(Protocol):
+class Writer:
     """Writes one table, a batch at a time."""
 
-    def __enter__(self) -> Writer: ...
-    def __exit__(self, *_: object) -> None: ...
+    _file: Any
 
-    def write(self, batch: Batch) -> None:
-        """Write some rows."""
-
-
-class CsvWriter:
-    """CSV: UTF-8, a header, RFC 4180."""
-
-    def __init__(self, path: Path, columns: Sequence[Column], _facts: Mapping[str, str]) -> None:
-        self._file = path.open("w", encoding="utf-8", newline="")
-        self._file.write(_line(column.name for column in columns))
-
-    def __enter__(self) -> CsvWriter:
+    def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,18 +37,27 @@ class CsvWriter:
 
     def write(self, batch: Batch) -> None:
         """Write some rows."""
+        raise NotImplementedError
+
+
+class CsvWriter(Writer):
+    """CSV: UTF-8, a header, RFC 4180."""
+
+    def __init__(self, path: Path, columns: Sequence[Column], _facts: Mapping[str, str]) -> None:
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._file.write(_line(column.name for column in columns))
+
+    def write(self, batch: Batch) -> None:
+        """Write some rows."""
         self._file.writelines(map(_line, zip(*map(listed, batch.values()), strict=True)))
 
 
-class JsonWriter:
+class JsonWriter(Writer):
     """JSON: a list of rows, each by column."""
 
     def __init__(self, path: Path, _columns: Sequence[Column], _facts: Mapping[str, str]) -> None:
         self._file = path.open("wb")
         self._before = b"["
-
-    def __enter__(self) -> JsonWriter:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._before == b"[":
@@ -74,7 +71,7 @@ class JsonWriter:
         self._before = b",\n"
 
 
-class ParquetWriter:
+class ParquetWriter(Writer):
     """Parquet, each batch a row group."""
 
     def __init__(self, path: Path, columns: Sequence[Column], facts: Mapping[str, str]) -> None:
@@ -84,18 +81,12 @@ class ParquetWriter:
         self._columns, self._schema = columns, arrow.schema(columns, facts)
         self._file = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
 
-    def __enter__(self) -> ParquetWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
     def write(self, batch: Batch) -> None:
         """Write some rows."""
         self._file.write_batch(arrow.batch(self._columns, self._schema, batch))
 
 
-class ArrowWriter:
+class ArrowWriter(Writer):
     """Arrow's stream format (IPC), to a file or to anything that is written to."""
 
     def __init__(self, to: Any, columns: Sequence[Column], facts: Mapping[str, str]) -> None:
@@ -104,9 +95,6 @@ class ArrowWriter:
         self._file = pyarrow.OSFile(str(to), "wb") if isinstance(to, Path) else to
         self._own = isinstance(to, Path)
         self._writer = pyarrow.ipc.new_stream(self._file, self._schema)
-
-    def __enter__(self) -> ArrowWriter:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._writer.close()

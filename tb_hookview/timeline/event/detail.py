@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import asdict
 
-from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays import intervals
@@ -43,8 +42,8 @@ def detail(timeline: Timeline, event: int) -> EventDetail:
     return EventDetail(
         **in_short,
         category=subject.category,
-        **_whereabouts(timeline, subject)._asdict(),
-        **_owners(timeline, subject, at)._asdict(),
+        **_whereabouts(timeline, subject),
+        **_owners(timeline, subject, at),
         self_us=_microseconds(_self_time(timeline, subject)),
         device_us=_microseconds(_device_time(timeline, subject)),
         chain=chain(timeline, subject),
@@ -54,17 +53,8 @@ def detail(timeline: Timeline, event: int) -> EventDetail:
     )
 
 
-class _Whereabouts(NamedTuple):
-    """Thread, device, stream and step of an event; None where it has none."""
-
-    thread: str | None
-    device: str | None
-    stream: str | None
-    step: str | None
-
-
-def _whereabouts(timeline: Timeline, subject: EventRef) -> _Whereabouts:
-    """Find the thread of a host event, the device and stream of others, the step."""
+def _whereabouts(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
+    """Thread of a host event, device and stream of others, step; None where it has none."""
     analysis = timeline.analysis
     device_events, threads = analysis.device_events, analysis.trace.threads
     moment, device, stream, thread = subject.start, None, None, None
@@ -79,7 +69,7 @@ def _whereabouts(timeline: Timeline, subject: EventRef) -> _Whereabouts:
         thread = thread_label(analysis, subject.thread)
     step = int(analysis.steps.at(np.array([moment]))[0])
     name = analysis.steps.name[step] if step >= 0 else None
-    return _Whereabouts(thread, device, stream, name)
+    return {"thread": thread, "device": device, "stream": stream, "step": name}
 
 
 class _OwnerIndex(NamedTuple):
@@ -92,65 +82,40 @@ class _OwnerIndex(NamedTuple):
     reason: int = -1
 
 
-def _owner_of_device_event(analysis: Analysis, device_event: int) -> _OwnerIndex:
-    owners, launch = analysis.device_attribution, int(analysis.device_events.launch[device_event])
-    return _OwnerIndex(
-        phase=int(analysis.phases.row[launch]) if launch >= 0 else -1,
-        module=int(owners.module[device_event]),
-        node=int(owners.node[device_event]),
-        evidence=int(owners.evidence[device_event]),
-        reason=int(owners.reason[device_event]),
-    )
-
-
-def _owner_of_row(analysis: Analysis, row: int) -> _OwnerIndex:
-    attribution, node = analysis.attribution, int(analysis.row_node[row])
-    evidence = int(attribution.row_evidence[row])
-    return _OwnerIndex(
-        phase=int(analysis.phases.row[row]),
-        module=int(attribution.row_module[row]),
-        node=node,
-        evidence=evidence,
-        reason=int(attribution.node_reason[node]) if node >= 0 > evidence else -1,
-    )
-
-
 def _owner(timeline: Timeline, subject: EventRef, at: LanePosition) -> _OwnerIndex:
-    if subject.device_event >= 0:
-        return _owner_of_device_event(timeline.analysis, subject.device_event)
+    analysis, event, row = timeline.analysis, subject.device_event, subject.row
+    if event >= 0:
+        of, launch = analysis.device_attribution, int(analysis.device_events.launch[event])
+        phase = int(analysis.phases.row[launch]) if launch >= 0 else -1
+        return _OwnerIndex(
+            phase, *(int(c[event]) for c in (of.module, of.node, of.evidence, of.reason))
+        )
     if subject.category == SPAN:
         return _OwnerIndex(int(Phase.BACKWARD), subject.module)
     if subject.is_host_row:
-        return _owner_of_row(timeline.analysis, subject.row)
+        attribution, node = analysis.attribution, int(analysis.row_node[row])
+        module, evidence = int(attribution.row_module[row]), int(attribution.row_evidence[row])
+        reason = int(attribution.node_reason[node]) if node >= 0 > evidence else -1
+        return _OwnerIndex(int(analysis.phases.row[row]), module, node, evidence, reason)
     if subject.category == "python":
         colour = int(timeline.lane(at.lane).colour[at.position])
         return _OwnerIndex(int(np.flatnonzero(colour == colours.OF_PHASE)[0]))
     return _OwnerIndex(subject.phase)
 
 
-class _Owners(NamedTuple):
+def _owners(timeline: Timeline, subject: EventRef, at: LanePosition) -> dict[str, Any]:
     """Phase, module and node of an event, with the evidence; None for unknown."""
-
-    phase: str | None
-    module: str | None
-    node: str | None
-    evidence: str | None
-    no_module: str | None
-
-
-def _owners(timeline: Timeline, subject: EventRef, at: LanePosition) -> _Owners:
-    """Name the owners of an event."""
     analysis, owner = timeline.analysis, _owner(timeline, subject, at)
     module = subject.module if subject.module >= 0 else owner.module
     texts, first = timeline.names.texts, timeline.names.module
     row = int(analysis.nodes.row[owner.node]) if owner.node >= 0 else -1
-    return _Owners(
-        phase=Phase(owner.phase).name.lower() if owner.phase >= 0 else None,
-        module=texts[first + module] if module >= 0 else None,
-        node=node_name(analysis.host.name(row)) if row >= 0 else None,
-        evidence=EVIDENCE[owner.evidence] if owner.evidence >= 0 else None,
-        no_module=REASONS[owner.reason] if owner.reason >= 0 else None,
-    )
+    return {
+        "phase": Phase(owner.phase).name.lower() if owner.phase >= 0 else None,
+        "module": texts[first + module] if module >= 0 else None,
+        "node": node_name(analysis.host.name(row)) if row >= 0 else None,
+        "evidence": EVIDENCE[owner.evidence] if owner.evidence >= 0 else None,
+        "no_module": REASONS[owner.reason] if owner.reason >= 0 else None,
+    }
 
 
 def _self_time(timeline: Timeline, subject: EventRef) -> int | None:

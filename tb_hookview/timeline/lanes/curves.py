@@ -5,14 +5,9 @@ A pixel shows the first, the least, the greatest and the last value in it.
 
 from __future__ import annotations
 
-from threading import Lock
-
 import numpy as np
 
 from tb_hookview.arrays.types import Int, Nanoseconds
-
-_WORTH = 0.75
-"""Share of a level's points above which the next coarser level is not worth caching."""
 
 
 class Curve:
@@ -26,14 +21,12 @@ class Curve:
 
     def __init__(self, time: Nanoseconds, value: Int, origin: int) -> None:
         last = np.append(time[1:] != time[:-1], True) if len(time) else np.zeros(0, bool)
-        self._levels: dict[int, tuple[Nanoseconds, Int]] = {0: (time[last], value[last])}
-        self._origin = origin
-        self._lock = Lock()
+        self._time, self._value, self._origin = time[last], value[last], origin
 
     @property
     def points(self) -> int:
         """Moments at which the number changes."""
-        return len(self._levels[0][0])
+        return len(self._time)
 
     def within(self, start: int, end: int, resolution: int) -> tuple[Nanoseconds, Int]:
         """Moments and values that draw the curve in [start, end).
@@ -41,21 +34,10 @@ class Curve:
         The value that holds at the start comes first. Of the points in a cell of `resolution` (a
         power of two of nanoseconds) the first, the least, the greatest and the last remain.
         """
+        low = max(int(np.searchsorted(self._time, start, side="right")) - 1, 0)
+        high = int(np.searchsorted(self._time, end, side="left"))
         level = resolution.bit_length() - 1
-        with self._lock:
-            time, value = self._level(level)
-        low = max(int(np.searchsorted(time, start, side="right")) - 1, 0)
-        high = int(np.searchsorted(time, end, side="left"))
-        # The points of a level may be as fine as those of the one before.
-        return _thinned(time[low:high], value[low:high], self._origin, level)
-
-    def _level(self, level: int) -> tuple[Nanoseconds, Int]:
-        for finer in range(max(known for known in self._levels if known <= level), level):
-            points = self._levels[finer]
-            coarse = _thinned(*points, self._origin, finer + 1)
-            small = len(coarse[0]) <= _WORTH * len(points[0])
-            self._levels[finer + 1] = coarse if small else points
-        return self._levels[level]
+        return _thinned(self._time[low:high], self._value[low:high], self._origin, level)
 
 
 def _thinned(time: Nanoseconds, value: Int, origin: int, level: int) -> tuple[Nanoseconds, Int]:
@@ -69,5 +51,5 @@ def _thinned(time: Nanoseconds, value: Int, origin: int, level: int) -> tuple[Na
     chosen = opens | np.append(opens[1:], True)
     for extreme in (np.minimum.reduceat(value, first), np.maximum.reduceat(value, first)):
         reaches = np.flatnonzero(value == extreme[group])
-        chosen[reaches[np.unique(group[reaches], return_index=True)[1]]] = True
+        chosen[reaches[np.diff(group[reaches], prepend=-1) > 0]] = True
     return time[chosen], value[chosen]

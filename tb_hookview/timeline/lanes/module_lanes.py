@@ -51,7 +51,8 @@ def forward_items(analysis: Analysis, names: LaneNames, thread: int) -> LaneItem
 
 def backward_threads(analysis: Analysis) -> ThreadIndex:
     """Threads on which nodes ran that belong to a module."""
-    owned = analysis.attribution.node_module >= 0
+    annotation = analysis.modules.annotation.astype(np.int64)
+    owned = lookup(annotation, analysis.attribution.node_module) == 0
     return unique(analysis.call_tree.thread[analysis.nodes.row[owned]])
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
-from tb_hookview.trace.columns.part import Arrow, Part
 from tb_hookview.trace.columns.rare_rows import RareRows, integer
 from tb_hookview.trace.columns.times import (
     LONGEST_NS,
@@ -47,6 +46,12 @@ _PAIR = 1 << 31
 """More than there are distinct processes or threads: a pair of their numbers makes one."""
 
 
+_Arrow = tuple[int | str, int, int]
+"""One end of a flow: its identity, its place, its time in nanoseconds.
+
+A plain tuple: a class of its own would cost a call for each."""
+
+
 class Builder:
     """Takes pieces in file order; `finish` gives the columns of `Trace`."""
 
@@ -63,7 +68,7 @@ class Builder:
         for interner in self._texts.values():
             interner.number(b"")
         self._complete: list[dict[str, Any]] = []
-        self._arrows: dict[str, list[Arrow]] = {"s": [], "f": []}
+        self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
         self._memory: list[tuple[int, ...]] = []
         self._rare = RareRows()
         self._thread_names: dict[tuple[str, str], str] = {}
@@ -114,55 +119,37 @@ class Builder:
             "notices": (*self._unknown(category), *self._counted()),
         }
 
-    def part(self) -> Part:
-        """The state of this builder, for `absorb` of another one.
+    def join(self) -> None:
+        """Join the columns of all pieces, as `absorb` of another one takes them."""
+        self._complete = [_joined(self._complete)]
 
-        This builder cannot be used after it.
+    def absorb(self, later: Builder) -> None:
+        """Append the state of another builder, whose pieces come after those of this one.
+
+        Call `join` of that one before; it cannot be used after it.
         """
-        columns = _joined(self._complete)
-        return Part(
-            event_count=self.event_count,
-            complete_count=self._complete_count,
-            any_phase=self.any_phase,
-            counts=dict(self._counts),
-            names=self._names.values(),
-            categories=self._categories.values(),
-            processes=self._processes.values(),
-            rows=self._rows.values(),
-            places=self._places.values(),
-            texts={column: interner.values() for column, interner in self._texts.items()},
-            columns=columns,
-            arrows=self._arrows,
-            memory=self._memory,
-            collectives=self._rare.collectives,
-            cuda_syncs=self._rare.cuda_syncs,
-            thread_names=[(*place, name) for place, name in self._thread_names.items()],
-        )
-
-    def absorb(self, part: Part) -> None:
-        """Append the state of another builder, whose pieces come after those of this one."""
-        place = self._absorbed_places(part)
-        columns: dict[str, Any] = dict(part.columns)
-        columns["name"] = self._names.column(part.names)[columns["name"]]
-        columns["category"] = self._categories.column(part.categories)[columns["category"]]
+        place, columns = self._absorbed_places(later), later._complete[0]
+        columns["name"] = self._names.absorbed(later._names)[columns["name"]]
+        columns["category"] = self._categories.absorbed(later._categories)[columns["category"]]
         columns["thread"] = place[columns["thread"]]
-        for column, texts in part.texts.items():
-            columns[column] = self._texts[column].column(texts)[columns[column]]
+        for column, interner in later._texts.items():
+            columns[column] = self._texts[column].absorbed(interner)[columns[column]]
         self._complete.append(columns)
-        for phase, arrows in part.arrows.items():
+        for phase, arrows in later._arrows.items():
             self._arrows[phase] += [(number, int(place[p]), time) for number, p, time in arrows]
-        self._memory += part.memory
-        self._rare.absorb(part.collectives, part.cuda_syncs, self._complete_count)
-        self._thread_names.update({(pid, tid): name for pid, tid, name in part.thread_names})
-        self._counts.update(part.counts)
-        self._complete_count += part.complete_count
-        self.event_count += part.event_count
-        self.any_phase = self.any_phase or part.any_phase
+        self._memory += later._memory
+        self._rare.absorb(later._rare, self._complete_count)
+        self._thread_names.update(later._thread_names)
+        self._counts.update(later._counts)
+        self._complete_count += later._complete_count
+        self.event_count += later.event_count
+        self.any_phase = self.any_phase or later.any_phase
 
-    def _absorbed_places(self, part: Part) -> Index:
-        """Number here of each place of a part."""
-        processes, rows = self._processes.column(part.processes), self._rows.column(part.rows)
-        process, row = np.divmod(np.array(part.places, np.int64), _PAIR)
+    def _absorbed_places(self, later: Builder) -> Index:
+        """Number here of each place of another builder."""
+        processes = self._processes.absorbed(later._processes)
+        rows = self._rows.absorbed(later._rows)
+        process, row = np.divmod(np.array(later._places.values(), np.int64), _PAIR)
         pairs = processes[process].astype(np.int64) * _PAIR + rows[row]
         return self._places.column(pairs.tolist())
 
@@ -278,7 +265,7 @@ class Builder:
             [CATEGORIES.get(text.lower(), EventCategory.OTHER) for text in found], np.int8
         )
 
-    def _add_arrows(self, arrows: list[Arrow], events: list[Event], piece: Piece) -> None:
+    def _add_arrows(self, arrows: list[_Arrow], events: list[Event], piece: Piece) -> None:
         starts = np.array([event.ts for event in events], np.float64)
         times = self._times(events, starts, piece)[0].tolist()
         arrows += zip([e.id for e in events], self._place(events).tolist(), times, strict=True)

@@ -20,7 +20,7 @@ from tb_hookview.trace.columns.times import EARLIEST_NS, LATEST_NS
 from tb_hookview.trace.format.arguments import MOVED
 from tb_hookview.trace.format.decode import decode_events
 from tb_hookview.trace.format.moves import move_name
-from tb_hookview.trace.text.pieces import UncuttableError, texts, whole_text
+from tb_hookview.trace.text.pieces import texts
 
 _EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
 
@@ -86,12 +86,7 @@ class EventArguments:
     def _reaches(self, row: int) -> bool:
         """Read on up to a row; False if the file lacks it or is unreadable."""
         try:
-            try:
-                return self._read_on(row)
-            except UncuttableError:
-                self._pieces, self._ends = [], []
-                self._rest = iter([whole_text(self._path)])
-                return self._read_on(row)
+            return self._read_on(row)
         except (TraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._pieces, self._ends, self._rest = [], [], iter([])
             return False
@@ -104,10 +99,7 @@ class EventArguments:
             text = next(self._rest, None)
             if text is None:
                 break
-            try:
-                count += len(_complete(text))
-            except msgspec.DecodeError as error:
-                raise UncuttableError from error
+            count += len(_complete(text))
             size += len(text)
             self._pieces.append(igzip.compress(text, 0))
             self._ends.append(count)

@@ -36,6 +36,17 @@ class Interner:
         """Every distinct value, at the place of its number."""
         return list(self._numbers)
 
+    def absorbed(self, other: Interner) -> Index:
+        """Number here of each value of another one, by its number there."""
+        return self.column(other.values())
+
+    def __getstate__(self) -> list[Any]:
+        return self.values()
+
+    def __setstate__(self, values: list[Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.column(values)
+
 
 def distinct_small(numbers: Int) -> tuple[Int, Int]:
     """`np.unique` with `return_inverse`, without sorting for small numbers of 0 and more."""

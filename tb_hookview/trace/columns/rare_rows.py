@@ -33,10 +33,10 @@ class RareRows:
         """Take one `cuda_sync` row."""
         self.cuda_syncs.append((row, *_SYNC_OF(arguments)))
 
-    def absorb(self, collectives: list[RareRow], cuda_syncs: list[RareRow], first_row: int) -> None:
+    def absorb(self, later: RareRows, first_row: int) -> None:
         """Append rows that another process counted from a row of ours."""
-        self.collectives += [(row + first_row, *values) for row, *values in collectives]
-        self.cuda_syncs += [(row + first_row, *values) for row, *values in cuda_syncs]
+        self.collectives += [(row + first_row, *values) for row, *values in later.collectives]
+        self.cuda_syncs += [(row + first_row, *values) for row, *values in later.cuda_syncs]
 
     def collective_table(self) -> Collectives:
         """The collective calls as columns."""

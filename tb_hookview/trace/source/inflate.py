@@ -31,15 +31,6 @@ _DAMAGE: tuple[type[Exception], ...] = (
 )
 
 
-def read_bytes(file: Path | TraceFile, limits: Limits = DEFAULT) -> bytes:
-    """Return the whole inflated content of a file.
-
-    Raises:
-        TraceError: the file is missing, unreadable, or holds compressed data that cannot be read.
-    """
-    return b"".join(blocks(file, BLOCK, limits=limits))
-
-
 def blocks(
     file: Path | TraceFile,
     size: int = BLOCK,
@@ -57,7 +48,8 @@ def blocks(
         limits: how much may be read.
 
     Raises:
-        TraceError: as `read_bytes`, or the content is larger than `limits` allow.
+        TraceError: the file is missing, unreadable, holds compressed data that cannot be read, or
+            is larger than `limits` allow.
     """
     found = Damages() if damages is None else damages
     given = 0

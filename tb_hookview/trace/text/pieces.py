@@ -33,7 +33,7 @@ from tb_hookview.trace.format.decode import (
 )
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
-from tb_hookview.trace.source.inflate import blocks, read_bytes
+from tb_hookview.trace.source.inflate import blocks
 from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
 from tb_hookview.trace.source.perfetto import is_perfetto, perfetto_error
 from tb_hookview.trace.source.size import BLOCK
@@ -54,10 +54,6 @@ _CUT = "Input data was truncated"
 
 _Decoded = TypeVar("_Decoded")
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
-
-
-class UncuttableError(Exception):
-    """The text cannot be cut; it may still be a trace."""
 
 
 class Piece(Struct, frozen=True):
@@ -131,8 +127,7 @@ def cut(
     """Yield the events of a share piece by piece, and the root at the end.
 
     Raises:
-        TraceError: the file cannot be read, is not JSON, or is larger than `limits` allow.
-        UncuttableError: use `whole` instead, and discard what was yielded.
+        TraceError: the file cannot be read, is no trace, or is larger than `limits` allow.
     """
     count, opened = 0, trace_file(file)
     for part in _Reading(opened, progress, size, decode_events, limits).parts(share):
@@ -153,7 +148,6 @@ def texts(path: Path) -> Iterator[bytes]:
 
     Raises:
         TraceError: as `cut`.
-        UncuttableError: use `whole_text` instead, and discard what was yielded.
     """
     file, limits = trace_file(path), limits_from_environment()
     for part in _Reading(file, silent, BLOCK, _raw.decode, limits).parts():
@@ -243,7 +237,7 @@ class _Reading(Generic[_Decoded]):
                 text, root = _document(opening + rest)
                 decoded = self._decode(text)
             except msgspec.ValidationError as error:
-                raise UncuttableError from error
+                raise _no_list(self._address) from error
             except DAMAGE:
                 yield self._repaired(rest, begin, last=True)
             else:
@@ -262,39 +256,9 @@ class _Reading(Generic[_Decoded]):
             return Root("chrome-list", None, self._damages)
         head = repair_head(opening, tail, begin, self._damages)
         if len(head.traceEvents) > len(b"[]"):  # another list than the one that was cut
-            raise UncuttableError
+            reason = "it has two lists `traceEvents`, and the first is not that of the events"
+            raise TraceError(self._address, reason, "rename the first")
         return Root("chrome-object", head, self._damages)
-
-
-def whole_text(path: Path) -> bytes:
-    """Return the events of a file as one JSON array, undecoded.
-
-    Raises:
-        TraceError: the file cannot be read.
-        msgspec.DecodeError: it is not a trace.
-    """
-    return _document(read_bytes(path, limits_from_environment()).lstrip(_BEFORE_JSON))[0]
-
-
-def whole(file: Path | TraceFile, limits: Limits = DEFAULT) -> Iterator[Piece | Root]:
-    """Yield the events of a file as one piece, then its root.
-
-    Raises:
-        TraceError: the file cannot be read, holds damaged JSON, or JSON that is not a trace.
-    """
-    path = trace_file(file).address
-    try:
-        text, root = _document(read_bytes(file, limits).lstrip(_BEFORE_JSON))
-        yield Piece(*decode_events(text), text)
-    except msgspec.ValidationError as error:
-        reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
-        raise TraceError(path, reason, "name a file that torch.profiler wrote") from error
-    except RecursionError as error:
-        raise TraceError(path, "the JSON is nested too deeply for a trace") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        reason = f"the JSON is damaged or cut off ({error})"
-        raise TraceError(path, reason, "record the run again") from error
-    yield root
 
 
 def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, bytes, bytes]:
@@ -322,9 +286,25 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
             return begin, text[: found.end()], text[found.end() :]
         searched = max(0, len(text) - _LONGEST_OPENING)
         limits.event_bytes.check(path, len(text))
+    raise _no_trace(path, text)
+
+
+def _no_trace(path: str, text: bytes) -> TraceError:
     if not text:
-        raise TraceError(path, "the file is empty", "record the run again")
-    raise UncuttableError
+        return TraceError(path, "the file is empty", "record the run again")
+    try:
+        decode_head(text)
+    except msgspec.ValidationError:
+        pass
+    except DAMAGE as error:
+        reason = f"the JSON is damaged or cut off ({error})"
+        return TraceError(path, reason, "record the run again")
+    return _no_list(path)
+
+
+def _no_list(path: str) -> TraceError:
+    reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
+    return TraceError(path, reason, "name a file that torch.profiler wrote")
 
 
 def _last_cut(block: bytes, between: re.Pattern[bytes] = _BETWEEN) -> re.Match[bytes] | None:
@@ -333,11 +313,6 @@ def _last_cut(block: bytes, between: re.Pattern[bytes] = _BETWEEN) -> re.Match[b
         if places:
             return places[-1]
     return None
-
-
-def root_of(head: bytes | None) -> Root:
-    """Return the root that `head`, its JSON, describes; a bare list has None."""
-    return Root("chrome-list", None) if head is None else Root("chrome-object", decode_head(head))
 
 
 def _document(text: bytes) -> tuple[bytes, Root]:

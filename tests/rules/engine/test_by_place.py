@@ -41,7 +41,8 @@ def context_of(folder: Path, picture: str) -> Context:
 
 def every_sync(context: Context, **fields: Any) -> dict[tuple[str | None, str], Any]:
     found = by_place(context, np.ones(len(context.syncs), bool), **fields)
-    return {(each.module, each.place): each for each in found}
+    paths = {-1: None, **dict(enumerate(context.analysis.modules.path))}
+    return {(paths[each.module], each.place): each for each in found}
 
 
 def test_syncs_by_module_and_outermost_operator(tmp_path: Path) -> None:

@@ -140,15 +140,15 @@ def test_the_outermost_operator_may_be_the_first_row(tmp_path: Path) -> None:
 
 
 def test_modules_of_rows(context: Context) -> None:
-    rows = context.rows
+    rows, paths = context.rows, context.analysis.modules.path
     mm, addmm, to = (row(context, name) for name in ("aten::mm", "aten::addmm", "aten::to"))
     clone = row(context, "aten::clone")
-    assert rows.module_path(int(mm[0])) == "fc"
-    assert rows.module_path(int(clone[0])) is None
-    assert rows.common_module(np.concatenate([mm, addmm])) == "fc"
-    assert rows.common_module(np.concatenate([mm, to])) is None
-    assert rows.common_module(np.concatenate([mm, clone])) is None
-    assert rows.common_module(clone) is None
+    assert paths[rows.module_of(int(mm[0]))] == "fc"
+    assert rows.module_of(int(clone[0])) == -1
+    assert paths[rows.common_module(np.concatenate([mm, addmm]))] == "fc"
+    assert rows.common_module(np.concatenate([mm, to])) == -1
+    assert rows.common_module(np.concatenate([mm, clone])) == -1
+    assert rows.common_module(clone) == -1
 
 
 def test_training_threads_launch_kernels_or_mark_steps(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from msgspec.structs import asdict
 
 from tb_hookview.trace import read_trace
 from tb_hookview.trace.columns.builder import Builder
-from tb_hookview.trace.source.inflate import BLOCK
-from tb_hookview.trace.text.pieces import Piece, Root, cut, whole
+from tb_hookview.trace.format.decode import decode_events, decode_head
+from tb_hookview.trace.source.inflate import BLOCK, blocks
+from tb_hookview.trace.text.pieces import Piece, Root, cut
 
 tricky = st.sampled_from(
     [
@@ -46,6 +48,15 @@ events = st.lists(
     ),
     max_size=12,
 )
+
+
+def whole(path: Path) -> Iterator[Piece | Root]:
+    """The events as one piece, then the root."""
+    text = b"".join(blocks(path))
+    head = None if text.startswith(b"[") else decode_head(text)
+    array = bytes(head.traceEvents) if head else text
+    yield Piece(*decode_events(array), array)
+    yield Root("chrome-object" if head else "chrome-list", head)
 
 
 def names(parts: Any) -> tuple[list[str], Root]:

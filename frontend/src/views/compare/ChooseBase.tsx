@@ -2,6 +2,7 @@ import { useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireReport, WireRuns } from "../../api/types";
+import { averagedSteps } from "../../report/measures";
 import { NO_COMPARE } from "./address";
 import { suggestionGroups, suggestions, type SuggestionGroup } from "./sides";
 import { counted } from "../../text/formats";
@@ -18,7 +19,9 @@ interface ChooseBaseProps {
 
 /** Nothing to compare with is chosen yet: likely ones, each a click away. */
 export function ChooseBase({ listed, whole, target, missing }: ChooseBaseProps): ReactElement {
-  const steps = whole.steps.map(({ name }) => name);
+  const counted = averagedSteps(whole.steps);
+  // Before all others those that count: the first step warms up.
+  const steps = (counted.length > 1 ? counted : whole.steps).map(({ name }) => name);
   const groups = suggestionGroups(suggestions(listed, target, steps));
   return (
     <div className="state wide">

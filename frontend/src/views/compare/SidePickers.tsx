@@ -43,7 +43,7 @@ export function Sides(props: SidesProps): ReactElement {
         <StepRange
           label="before"
           all={compared?.base_steps ?? []}
-          chosen={base.steps}
+          chosen={base.steps.length > 0 ? base.steps : (compared?.comparison.base.step_names ?? [])}
           onChange={(steps) => {
             change({ base: { ...base, steps } });
           }}
@@ -65,7 +65,9 @@ export function Sides(props: SidesProps): ReactElement {
         <StepRange
           label="after"
           all={names}
-          chosen={other.steps}
+          chosen={
+            other.steps.length > 0 ? other.steps : (compared?.comparison.other.step_names ?? [])
+          }
           onChange={(steps) => {
             go({ step: null, compare: { ...place.compare, row: null, steps } });
           }}
@@ -136,7 +138,7 @@ interface StepRangeProps {
   label: string;
   /** Names of all steps of the trace. */
   all: readonly string[];
-  /** Those chosen; none for all. */
+  /** Those compared; none where they are not known yet. */
   chosen: readonly string[];
   onChange: (steps: readonly string[]) => void;
 }

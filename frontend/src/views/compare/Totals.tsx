@@ -7,7 +7,7 @@ import { count, duration } from "../../text/formats";
 import { changeOf, countChange } from "./changes";
 import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
-/** The sums of both sides, a step. */
+/** The means of both sides. */
 export function Totals({ comparison }: { comparison: WireComparison }): ReactElement {
   const times: [Definition, WirePair][] = [
     [D.step, comparison.step_us],
@@ -19,26 +19,32 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
   ];
   const { syncs, step_us: step } = comparison;
   const whole = Math.max(step.base ?? 0, step.other ?? 0);
+  const { base, other } = comparison;
   return (
-    <dl className="totals" aria-label="Totals">
-      {times.map(([definition, pair]) => (
+    <>
+      <p className="muted">
+        Before: {base.text}. After: {other.text}.
+      </p>
+      <dl className="totals" aria-label="Totals">
+        {times.map(([definition, pair]) => (
+          <Total
+            key={definition.title}
+            definition={definition}
+            from={duration(pair.base)}
+            to={duration(pair.other)}
+            change={changeOf(pair.change)}
+            look={pair === comparison.sync_blocked_us && isHighlighted(pair.change, whole)}
+          />
+        ))}
         <Total
-          key={definition.title}
-          definition={definition}
-          from={duration(pair.base)}
-          to={duration(pair.other)}
-          change={changeOf(pair.change)}
-          look={pair === comparison.sync_blocked_us && isHighlighted(pair.change, whole)}
+          definition={D.syncs}
+          from={count(syncs.base)}
+          to={count(syncs.other)}
+          change={countChange(syncs.change)}
+          look={false}
         />
-      ))}
-      <Total
-        definition={D.syncs}
-        from={count(syncs.base)}
-        to={count(syncs.other)}
-        change={countChange(syncs.change)}
-        look={false}
-      />
-    </dl>
+      </dl>
+    </>
   );
 }
 

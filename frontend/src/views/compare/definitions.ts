@@ -2,7 +2,7 @@ import { define } from "../../text/definitions";
 
 /** Totals of a comparison, means per step on both sides. */
 export const COMPARE_TOTAL_DEFINITIONS = {
-  step: define("step", "Mean length of a step, on the host's clock.", "us"),
+  step: define("step", "Mean length of the compared steps, on the host's clock.", "us"),
   busy: define("device busy", "Time of a step in which a device did any work.", "us"),
   idle: define("device idle", "Time of a step in which the devices had nothing to do.", "us"),
   forward: define(

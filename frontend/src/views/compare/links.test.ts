@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { WireSync } from "../../api/types";
-import { report, sync } from "../../testing/report";
+import { report, step, sync } from "../../testing/report";
 import { syncPlace, syncsAt } from "./links";
 
 test("the longest sync of a call site, in the steps that are compared", () => {
@@ -25,6 +25,7 @@ test("the longest sync of a call site, in the steps that are compared", () => {
       duration_us: us,
     });
   const given = report({
+    steps: [step("s1", { counts: false }), step("s2")],
     syncs: [
       at("s1", 5),
       at("s1", 7),
@@ -38,9 +39,10 @@ test("the longest sync of a call site, in the steps that are compared", () => {
     count: 2,
     longest: { duration_us: 7 },
   });
-  expect(syncsAt(given, "x", site, [])).toMatchObject({ count: 3, longest: { duration_us: 9 } });
+  expect(syncsAt(given, "x", site, [])).toMatchObject({ count: 1, longest: { duration_us: 9 } });
+  expect(syncsAt(given, "x", site, ["s1", "s2"])).toMatchObject({ count: 3 });
   expect(syncsAt(given, "x", site, ["s3"])).toBeNull();
-  expect(syncsAt(given, "x", { ...site, frame: null }, [])?.longest.duration_us).toBe(99);
+  expect(syncsAt(given, "x", { ...site, frame: null }, ["s1"])?.longest.duration_us).toBe(99);
 });
 
 test("a sync is shown in the timeline of its own side", () => {

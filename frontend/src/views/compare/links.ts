@@ -2,6 +2,7 @@ import { inTimeline } from "../../address/links";
 import { START, type Place } from "../../address/place";
 import type { CompareSide } from "../../api/compare";
 import type { WireReport, WireSite, WireSync } from "../../api/types";
+import { averagedSteps } from "../../report/measures";
 import type { CompareTable } from "./address";
 import type { CompareRow, RowPlace } from "./rows";
 
@@ -27,13 +28,14 @@ export interface SiteSyncs {
   readonly longest: WireSync;
 }
 
-/** The syncs of a call site in these steps (none named: in all); null without one. */
+/** The syncs of a call site in these steps (none named: in those that count); null without one. */
 export function syncsAt(
-  report: Pick<WireReport, "syncs">,
+  report: Pick<WireReport, "steps" | "syncs">,
   cause: string,
   site: WireSite,
   steps: readonly string[],
 ): SiteSyncs | null {
+  const names = steps.length > 0 ? steps : averagedSteps(report.steps).map(({ name }) => name);
   const syncs = report.syncs.filter(
     (sync) =>
       sync.cause === cause &&
@@ -41,7 +43,8 @@ export function syncsAt(
       sync.node === site.node &&
       sync.operator === site.operator &&
       (site.frame === null ? sync.stack.length === 0 : sync.stack.includes(site.frame)) &&
-      (steps.length === 0 || (sync.step !== null && steps.includes(sync.step))),
+      sync.step !== null &&
+      names.includes(sync.step),
   );
   const [first, ...rest] = syncs;
   if (first === undefined) return null;

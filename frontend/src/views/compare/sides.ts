@@ -136,8 +136,8 @@ function firstSteps(target: Target, steps: readonly string[]): Suggestion[] {
   ];
 }
 
-/** The names of a range of steps; none for all of them. */
+/** The names of a range of steps. */
 export function stepRange(all: readonly string[], from: number, to: number): readonly string[] {
   const [first, last] = from <= to ? [from, to] : [to, from];
-  return first === 0 && last === all.length - 1 ? [] : all.slice(first, last + 1);
+  return all.slice(first, last + 1);
 }

@@ -65,7 +65,7 @@ export function kernelChange(name: string, total: WirePair): WireKernelChange {
 
 /** A step of 100 us on both sides in which nothing changed. */
 export function comparison(rest: Partial<WireComparison> = {}): WireComparison {
-  const side = { path: "a.json", steps: 1, step_names: ["ProfilerStep#1"] };
+  const side = { path: "a.json", steps: 1, step_names: ["ProfilerStep#1"], of: 0, text: "" };
   return {
     schema: 1,
     measure: "device",

@@ -6,7 +6,6 @@ import { CopyButton } from "../../components/CopyButton";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { Fix } from "../../parts/Fix";
 import { SyncTimeline } from "../../parts/SyncTimeline";
-import { countedStep } from "../../report/findings";
 import { CostBar } from "./CostBar";
 import { Examples, longestSync } from "./Examples";
 import { confidenceDefinition } from "./definitions";
@@ -51,7 +50,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
         <div className="links">
           <CopyButton
             label="Copy as Markdown"
-            text={findingMarkdown(finding, countedStep(report))}
+            text={findingMarkdown(finding, report.per_step.duration_us)}
             source={source}
           />
           {finding.module !== null && (

@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { WireReport, WireRule } from "../../api/types";
 import { Figure } from "../../components/Figure";
-import { countedNote, countedStep } from "../../report/findings";
+import { meansNote } from "../../report/measures";
 import { tallyOf } from "../../report/syncs";
 import { count, durationParts, percent } from "../../text/formats";
 import { FINDING_DEFINITIONS as D } from "./definitions";
@@ -18,7 +18,7 @@ interface FindingFiguresProps {
 export function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElement {
   const [mostExpensive] = sortFindings(rows, { key: "cost", descending: true });
   const [cost, costUnit] = durationParts(mostExpensive?.finding.cost_us_per_step);
-  const [step, stepUnit] = durationParts(countedStep(report));
+  const [step, stepUnit] = durationParts(report.per_step.duration_us);
   const severities = tallyOf(rows.map(({ finding }) => finding.severity));
   const of = rules === null ? "" : `of ${countRules(rules).visible} rules`;
   return (
@@ -39,7 +39,7 @@ export function FindingFigures({ report, rows, rules }: FindingFiguresProps): Re
           mostExpensive?.costShare == null ? "" : `${percent(mostExpensive.costShare)} of the step`
         }
       />
-      <Figure definition={D.step} number={step} unit={stepUnit} note={countedNote(report)} />
+      <Figure definition={D.step} number={step} unit={stepUnit} note={meansNote(report)} />
     </dl>
   );
 }

@@ -4,7 +4,6 @@ import type { Target } from "../../api/request";
 import type { WireReport, WireRule } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
 import { usePlace, useRules } from "../../parts/services";
-import { countedStep } from "../../report/findings";
 import { count, counted } from "../../text/formats";
 import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";
@@ -44,7 +43,7 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
   const filtered = search !== "" || [severity, confidence, rule, phase, about].some(isChosen);
   const text = findingsMarkdown(
     rows.map(({ finding }) => finding),
-    countedStep(report),
+    report.per_step.duration_us,
     report.trace.path,
   );
   return (
@@ -97,9 +96,9 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
     <section className="nothing-found" aria-label="No findings">
       <h1>No findings</h1>
       <p>
-        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in{" "}
-        {counted(steps.length, "step")} of this trace, which has {count(trace.events)} events and{" "}
-        {counted(totals.sync_count, "sync")}.
+        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in this
+        trace of {counted(steps.length, "step")}, {count(trace.events)} events and{" "}
+        {counted(totals.sync_count - totals.profiler_sync_count, "sync")} ({report.per_step.text}).
       </p>
       {!busy && (
         <p>

@@ -2,13 +2,12 @@ import { expect, test } from "vitest";
 
 import type { WireFinding, WireReport, WireRule } from "../../api/types";
 import {
-  countedNote,
-  countedStep,
   findingsOfModule,
   findingsOfSync,
   findingsOfSyncs,
   priceText,
 } from "../../report/findings";
+import { meansNote } from "../../report/measures";
 import { finding, report, step, sync } from "../../testing/report";
 import { exampleInTimeline, longestSync } from "./Examples";
 import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
@@ -96,11 +95,11 @@ const several = (): WireReport =>
 const wheres = (rows: readonly FindingRow[]): string[] => rows.map(({ finding: f }) => f.where);
 
 test("costs are shares of the steps that count", () => {
-  expect(countedStep(several())).toBe(200);
-  expect(countedStep(report())).toBe(100);
-  expect(countedStep(report({ steps: [] }))).toBeNull();
-  expect(countedNote(several())).toBe("mean of 2 of 3 steps");
-  expect(countedNote(report())).toBe("");
+  expect(several().per_step.duration_us).toBe(200);
+  expect(report().per_step.duration_us).toBe(100);
+  expect(report({ steps: [] }).per_step.duration_us).toBeNull();
+  expect(meansNote(several())).toBe("mean of 2 of 3");
+  expect(meansNote(report())).toBe("");
   const [, b, c] = findingRows(several()) as [FindingRow, FindingRow, FindingRow];
   expect([b.costShare, b.gainShare]).toEqual([0.02, 0.015]);
   expect([c.costShare, c.gainShare]).toEqual([0.1, null]);

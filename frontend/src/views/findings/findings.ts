@@ -1,5 +1,4 @@
 import type { WireFinding, WireReport, WireRule, WireStep } from "../../api/types";
-import { countedStep } from "../../report/findings";
 import { syncRows, type SyncRow } from "../../report/syncs";
 import { compareNumbers, ratio, type Sort } from "../../text/numbers";
 
@@ -45,7 +44,7 @@ export interface FindingExample {
 
 export function findingRows(report: WireReport): FindingRow[] {
   const syncs = new Map(syncRows(report).map((row) => [row.sync.id, row]));
-  const step = countedStep(report);
+  const step = report.per_step.duration_us;
   return report.findings.map((finding) => {
     const own = finding.sync_ids.flatMap((id) => syncs.get(id) ?? []);
     const byStart = new Map(own.map((row) => [row.sync.start_us, row]));

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
-import type { Averaging } from "../../report/measures";
+import { meansNote, type Averaging } from "../../report/measures";
 import { isHighlighted } from "../../report/syncs";
 import { durationParts, NOTHING } from "../../text/formats";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
@@ -23,8 +23,10 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = isHighlighted(head.blocked, whole);
-  const per = head.steps > 1 && averaging === "mean" ? "/step" : "";
+  const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
+  const means = meansNote(report);
   const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
+  const summed = ["sum over streams", ...Object.values(note)].join(", ");
   const none = head.ratio === null || head.ratio === 0;
   const withPer = (unit: string): string => (unit === "" ? "" : unit + per);
   return (
@@ -33,14 +35,14 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
         definition={D.step}
         number={step}
         unit={stepUnit}
-        {...(head.steps > 1 ? { note: `mean of ${head.steps}` } : {})}
+        {...(means === "" ? {} : { note: means })}
       />
       <Figure
         definition={device ? D.backwardDevice : D.backwardHost}
         number={backward}
         unit={withPer(backwardUnit)}
         tone="backward"
-        {...note}
+        {...(device ? { note: summed } : note)}
       />
       <Figure
         definition={device ? D.ratioDevice : D.ratioHost}

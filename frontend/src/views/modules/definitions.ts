@@ -8,10 +8,10 @@ import type { ChosenQuantity } from "./quantity";
 
 /** Figures above the fold. */
 export const FIGURE_DEFINITIONS = {
-  step: define("step", "Mean length of the selected steps, on the host's clock.", "us"),
+  step: define("step", "Mean length of the steps that count, on the host's clock.", "us"),
   backwardDevice: define(
     "backward, device",
-    "Device time of everything launched inside an autograd node.",
+    "Sum of the durations of all device events launched inside an autograd node, communication included. Streams overlap, so it may exceed the step.",
     "us",
   ),
   backwardHost: define("backward, host", "Host time of all autograd node evaluations.", "us"),
@@ -32,7 +32,7 @@ export const FIGURE_DEFINITIONS = {
   ),
   blocked: define(
     "host blocked in backward",
-    "How long the host was blocked in these syncs and launched nothing.",
+    "How long the host was blocked in syncs of the backward and launched nothing, without the profiler's own.",
     "us",
   ),
   backwardIdle: define(
@@ -42,7 +42,7 @@ export const FIGURE_DEFINITIONS = {
   ),
   attributed: define(
     "attributed",
-    "Share of the backward time that is known to belong to a module.",
+    "Share of the backward time that is known to belong to a module; an annotation is none.",
     "fraction",
   ),
 } as const;
@@ -52,18 +52,22 @@ const ALONE = ", excluding children.";
 
 /** Columns of time in the table of modules, by what is shown. */
 export const MODULE_TIME_DEFINITIONS = {
-  ...pair("forwardDevice", "device", "Device time launched in this module's forward"),
+  ...pair(
+    "forwardDevice",
+    "device",
+    "Device time, summed over streams, launched in this module's forward",
+  ),
   ...pair("forwardHost", "host", "Host time of this module's calls"),
   ...pair(
     "backwardDevice",
     "device",
-    "Device time of kernels, copies and sets launched in this module's backward",
+    "Device time, summed over streams, of kernels, copies and sets launched in this module's backward",
   ),
   ...pair("backwardHost", "host", "Host time of this module's autograd nodes"),
   ...pair(
     "recomputeDevice",
     "device",
-    "Device time of this module's work that ran again in the backward (checkpointing)",
+    "Device time, summed over streams, of this module's work that ran again in the backward (checkpointing)",
   ),
   ...pair(
     "recomputeHost",
@@ -73,7 +77,7 @@ export const MODULE_TIME_DEFINITIONS = {
   ...pair(
     "communicationDevice",
     "device",
-    "Device time of collectives in this module's forward and backward",
+    "Device time, summed over streams, of collectives in this module's forward and backward",
   ),
 } as const;
 
@@ -117,7 +121,7 @@ export const MODULE_DEFINITIONS = {
   ),
   blocked: define(
     "host blocked",
-    "How long the host waited for the device, in any phase, including children; red from 1% of the step.",
+    "How long the host was in syncs, in any phase, including children and without the profiler's own; red from 1% of the step.",
     "us",
   ),
   idle: define(

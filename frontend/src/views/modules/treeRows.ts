@@ -2,8 +2,6 @@ import { compareNumbers, type Sort } from "../../text/numbers";
 import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
 import type { ModuleTree } from "./moduleTree";
 
-export type TreeSortKey = NumberKey | "module" | "order";
-
 /** Siblings in the order they are shown; the tree itself stays as it is. */
 export interface TreeOrder {
   readonly roots: readonly number[];

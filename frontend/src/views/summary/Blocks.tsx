@@ -6,7 +6,7 @@ import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { Definition } from "../../text/definitions";
-import { duration, NOTHING, percent } from "../../text/formats";
+import { counted, duration, NOTHING, percent } from "../../text/formats";
 import { BREAKDOWN_DEFINITIONS, SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
 import { breakdownRows, kindRows, type ShareRow } from "./tables";
 
@@ -42,7 +42,7 @@ export function Kinds({ report }: { report: WireReport }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title="Device events by kind" note="a step" from={TIMELINE}>
+    <Block title="Device events by kind" note="a step, summed over streams" from={TIMELINE}>
       <ShareTable
         head={[T.kind, T.kindTime, T.kindShare]}
         rows={rows}
@@ -61,8 +61,14 @@ export function BreakdownBlock({ report }: { report: WireReport }): ReactElement
     <Block title="Step time breakdown" note="as torch_tb_profiler" from={TIMELINE}>
       <ShareTable
         head={[
-          { title: "category", text: "The first of these that holds a moment has it." },
-          { title: "time", text: "Mean over the steps whose device events are in the trace." },
+          {
+            title: "category",
+            text: "The first of these that holds a moment has it: communication is what no kernel or copy overlaps.",
+          },
+          {
+            title: "time",
+            text: `Time on the clock, not a sum over streams; mean of ${counted(report.breakdown.length, "step")}, those that count and whose device events are all in the trace.`,
+          },
           {
             title: "share",
             text: `Of a step of ${duration(whole)} that ends with its device events.`,

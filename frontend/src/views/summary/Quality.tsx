@@ -4,7 +4,7 @@ import type { WireReport, WireWarning } from "../../api/types";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
-import { backwardTotal, measureOf, modulesTitle } from "../../report/measures";
+import { backwardTotal, divisor, measureOf, modulesTitle } from "../../report/measures";
 import { clip, count, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
@@ -22,7 +22,7 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
   return (
     <Block
       title="Backward attributed"
-      note={`${measureOf(report)} time`}
+      note={`${measureOf(report)} time, a step`}
       from={{ view: "backward", title: modulesTitle(report) }}
     >
       {share === null || rows.length === 0 ? (
@@ -36,7 +36,7 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
                   {missing ? "not: " : "by "}
                   <bdi>{clip(name, 100)}</bdi>
                 </th>
-                <td>{duration(us)}</td>
+                <td>{duration(us / divisor(report, "mean"))}</td>
                 <td>{percent(ratio(us, whole))}</td>
                 <td className="bar-cell">
                   <ShareBar share={ratio(us, whole)} />

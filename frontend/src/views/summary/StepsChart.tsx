@@ -6,6 +6,7 @@ import { Name } from "../../components/Name";
 import { StackedBar } from "../../components/charts";
 import { Legend, PlaceLink } from "../../parts/PlaceLink";
 import { usePlace } from "../../parts/services";
+import { meansNote } from "../../report/measures";
 import {
   partsText,
   stepBars,
@@ -34,7 +35,7 @@ export function StepsChart({ whole }: { whole: WireReport }): ReactElement | nul
   return (
     <section className="steps-chart" aria-label="Steps">
       <div className="steps-heads">
-        <HostHead bar={shown} />
+        <HostHead bar={shown} means={meansNote(whole)} />
         <DeviceHead bar={shown} />
       </div>
       <ol className="step-rows" tabIndex={0} aria-label="Time of each step">
@@ -52,7 +53,7 @@ export function StepsChart({ whole }: { whole: WireReport }): ReactElement | nul
   );
 }
 
-function HostHead({ bar }: { bar: StepBars }): ReactElement {
+function HostHead({ bar, means }: { bar: StepBars; means: string }): ReactElement {
   const entries = worthAWord(labelledPhases(bar.host)).map((part) => ({
     ...part,
     value: duration(part.us),
@@ -63,7 +64,7 @@ function HostHead({ bar }: { bar: StepBars }): ReactElement {
   return (
     <div>
       <h2>
-        What the host does <span className="muted">{ofWhat(bar)}</span>
+        What the host does <span className="muted">{ofWhat(bar, means)}</span>
       </h2>
       <Legend entries={entries} />
     </div>
@@ -98,8 +99,8 @@ function DeviceHead({ bar }: { bar: StepBars }): ReactElement {
   );
 }
 
-function ofWhat(bar: StepBars): string {
-  return bar.name === null ? "mean step" : `step ${stepLabel(bar.name)}`;
+function ofWhat(bar: StepBars, means: string): string {
+  return bar.name === null ? means : `step ${stepLabel(bar.name)}`;
 }
 
 interface StepRowProps {

@@ -4,8 +4,8 @@ import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { attributedShare } from "../../report/headline";
-import { stepsLength } from "../../report/measures";
-import { avoidable, isHighlighted } from "../../report/syncs";
+import { meansNote } from "../../report/measures";
+import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationParts, NOTHING, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
@@ -16,7 +16,7 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
   const figures = summaryFigures(report);
   const [step, stepUnit] = durationParts(figures.step);
   const [blocked, blockedUnit] = durationParts(figures.blocked);
-  const mean = figures.steps > 1 ? `mean of ${figures.steps}` : "";
+  const mean = meansNote(report);
   const fresh = { search: "", sort: null } as const;
   return (
     <ul className="figures" aria-label="Figures">
@@ -92,7 +92,6 @@ function share(value: number | null): string {
 export interface SummaryNumbers {
   /** Mean length of a step, microseconds; null without steps. */
   readonly step: number | null;
-  readonly steps: number;
   /** Share of the steps in which a device was busy, 0 to 1. */
   readonly busy: number | null;
   /** Share of the steps in the backward pass, 0 to 1; null without one. */
@@ -105,29 +104,19 @@ export interface SummaryNumbers {
 }
 
 export function summaryFigures(report: WireReport): SummaryNumbers {
-  const steps = Math.max(1, report.steps.length);
-  const length = stepsLength(report);
-  const blocked = avoidable(report.syncs).reduce((sum, sync) => sum + sync.duration_us, 0);
-  const backward = report.steps.reduce((sum, step) => sum + step.backward_us, 0);
+  const { duration_us: step, backward_us: backward, sync_blocked_us: blocked } = report.per_step;
   return {
-    step: report.steps.length === 0 ? null : length / steps,
-    steps: report.steps.length,
+    step,
     busy: busyShare(report),
-    backward: backward > 0 ? ratio(backward, length) : null,
-    blocked: report.trace.devices.length === 0 && blocked === 0 ? null : blocked / steps,
-    blockedLooks: isHighlighted(blocked, length),
+    backward: (backward ?? 0) > 0 ? ratio(backward, step) : null,
+    blocked: report.trace.devices.length === 0 && blocked === 0 ? null : blocked,
+    blockedLooks: isHighlighted(blocked, step ?? 0),
     attributed: attributedShare(report),
   };
 }
 
 /** Share of the steps in which a device was busy, the mean over devices. */
 export function busyShare(report: WireReport): number | null {
-  let busy = 0;
-  let whole = 0;
-  for (const step of report.steps) {
-    if (step.device_busy_us === null || step.device_idle_us === null) return null;
-    busy += step.device_busy_us;
-    whole += step.device_busy_us + step.device_idle_us;
-  }
-  return ratio(busy, whole);
+  const { device_busy_us: busy, device_idle_us: idle } = report.per_step;
+  return busy === null || idle === null ? null : ratio(busy, busy + idle);
 }

@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { stepBars, type DevicePart, type Part } from "../../report/stepBars";
 import { duration, percent } from "../../text/formats";
+import { stepLabel } from "../../text/names";
 import { BreakdownBlock, Kinds } from "./Blocks";
 import { Devices } from "./Devices";
 import { Coverage, DataQuality, SevereWarnings, TraceBlock } from "./Quality";
@@ -27,6 +28,7 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
         <div className="summary-head">
           <SummaryFigures report={report} />
           <p className="verdict">{verdict(report)}</p>
+          <p className="muted">{meansText(report, whole)}</p>
         </div>
         <StepsChart whole={whole} />
         <div className="summary-first">
@@ -46,6 +48,17 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
       </div>
     </div>
   );
+}
+
+/** Of which steps the figures are, and what of the device's work is in none of them. */
+export function meansText(report: WireReport, whole: WireReport): string {
+  const text = `All times a step: ${report.per_step.text}.`;
+  const held = whole.steps.filter((step) => (step.launched_before_us ?? 0) > 0);
+  if (held.length === 0) return text;
+  const parts = held.map(
+    (step) => `step ${stepLabel(step.name)} (${duration(step.launched_before_us)})`,
+  );
+  return `${text} Device events that were launched before the trace began are in no step's sums; they ran in ${parts.join(", ")}.`;
 }
 
 /** Idle for less of the step than this is no reason to look at the host. */

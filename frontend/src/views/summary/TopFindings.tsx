@@ -3,14 +3,14 @@ import type { ReactElement } from "react";
 import type { WireFinding, WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { countedStep, priceText } from "../../report/findings";
+import { priceText } from "../../report/findings";
 
 const MOST = 3;
 
 /** What to change first: the most expensive findings, each with its price and its fix. */
 export function TopFindings({ report }: { report: WireReport }): ReactElement {
   const { findings } = report;
-  const step = countedStep(report);
+  const step = report.per_step.duration_us;
   return (
     <section className="facet top-findings" aria-label="Top findings">
       <header>

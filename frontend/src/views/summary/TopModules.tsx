@@ -6,7 +6,7 @@ import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { measureOf, modulesTitle, stepsLength, type Measure } from "../../report/measures";
+import { measureOf, modulesTitle, meanStep, type Measure } from "../../report/measures";
 import { isHighlighted } from "../../report/syncs";
 import {
   countOrNothing,
@@ -24,7 +24,7 @@ const MOST = 5;
 /** Which module to open: those whose own backward is most expensive. */
 export function TopModules({ report }: { report: WireReport }): ReactElement {
   const top = useMemo(() => topModules(report, MOST), [report]);
-  const length = stepsLength(report) / Math.max(1, report.steps.length);
+  const length = meanStep(report);
   const syncs = top.rows.some((row) => row.blocked > 0);
   const scale = durationScale(top.rows[0]?.self ?? 0);
   return (

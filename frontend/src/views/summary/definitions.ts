@@ -3,7 +3,7 @@ import { define, defineField } from "../../text/definitions";
 
 /** Figures of the summary. */
 export const SUMMARY_DEFINITIONS = {
-  step: define("step", "Mean length of the selected steps, on the host's clock.", "us"),
+  step: define("step", "Mean length of the steps that count, on the host's clock.", "us"),
   busy: define(
     "device busy",
     "Share of the steps in which a device did any work; the mean over the devices.",
@@ -16,12 +16,12 @@ export const SUMMARY_DEFINITIONS = {
   ),
   blocked: define(
     "host blocked",
-    "How long the host waited for the device in a step, without the profiler's own call.",
+    "How long the host was in syncs: mean over the steps that count, without the profiler's own.",
     "us",
   ),
   attributed: define(
     "backward attributed",
-    "Share of the backward time that is known to belong to a module.",
+    "Share of the backward time that is known to belong to a module; an annotation is none.",
     "fraction",
   ),
 } as const;
@@ -31,7 +31,7 @@ export const BREAKDOWN_DEFINITIONS = {
   kernel: defineField("kernel", Breakdown.kernel_us),
   copy: defineField("memory copy", Breakdown.copy_us),
   set: defineField("memory set", Breakdown.set_us),
-  communication: defineField("communication", Breakdown.communication_us),
+  communication: defineField("communication, exposed", Breakdown.communication_us),
   runtime: defineField("runtime", Breakdown.runtime_us),
   data: defineField("data loader", Breakdown.data_us),
   host: defineField("host operators", Breakdown.host_us),
@@ -65,9 +65,17 @@ export const DEVICE_DEFINITIONS = {
 export const SUMMARY_TABLE_DEFINITIONS = {
   self: define("own time", "The module's own time, excluding children.", "us"),
   selfShare: define("share", "The own time as a share of the whole pass.", "fraction"),
-  blocked: define("host blocked", "How long the host waited for the device in the module.", "us"),
+  blocked: define(
+    "host blocked",
+    "How long the host was in syncs in the module, without the profiler's own.",
+    "us",
+  ),
   kind: define("kind of work", "What the kernels compute, from their names."),
-  kindTime: define("device time", "Sum of the durations of this kind of work, a step.", "us"),
+  kindTime: define(
+    "sum over streams",
+    "Sum of the durations of this kind of device events that a step launched, mean over the steps that count. Streams overlap, so all kinds together may exceed the step.",
+    "us",
+  ),
   kindShare: define("share", "The same as a share of the time of all device events.", "fraction"),
   recorder: define(
     "recorder's share",

@@ -9,7 +9,8 @@ import {
   labelledPhases,
   worthAWord,
 } from "../../report/stepBars";
-import { module, random, report, step, sync, work } from "../../testing/report";
+import { random } from "../../testing/random";
+import { module, report, step, sync, work } from "../../testing/report";
 import { classUnlessSame, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
 import { verdict } from "./SummaryView";
@@ -91,7 +92,6 @@ test("idle time whose cause is not in the trace is unknown", () => {
 test("figures are null where unknown, and 0 where nothing happened", () => {
   expect(summaryFigures(report())).toEqual({
     step: 100,
-    steps: 1,
     busy: 0.8,
     backward: 0.6,
     blocked: 0,

@@ -44,12 +44,11 @@ export interface ShareRow<Key extends string = string> {
 
 /** Device events by their kind, most first. */
 export function kindRows(report: WireReport): ShareRow[] {
-  const kinds = Object.entries(report.totals.device_us_by_kind);
+  const kinds = Object.entries(report.per_step.device_us_by_kind);
   const whole = kinds.reduce((sum, [, us]) => sum + us, 0);
-  const by = Math.max(1, report.steps.length);
   return kinds
     .filter(([, us]) => us > 0)
-    .map(([key, us]) => ({ key, us: us / by, share: ratio(us, whole) }))
+    .map(([key, us]) => ({ key, us, share: ratio(us, whole) }))
     .sort((a, b) => b.us - a.us);
 }
 

@@ -2,8 +2,8 @@ import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
-import { stepsLength } from "../../report/measures";
-import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
+import { meanStep, stepsLength } from "../../report/measures";
+import { avoidable, isHighlighted, syncsPerStep, type SyncRow } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { counted, duration } from "../../text/formats";
 import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
@@ -17,9 +17,8 @@ interface SyncFactsProps {
 /** What a sync, or several, took from host and device. */
 export function SyncFacts({ report, node }: SyncFactsProps): ReactElement {
   const { sum, rows } = node;
-  const steps = Math.max(1, report.steps.length);
   const single = rows.length === 1;
-  const whole = stepsLength(report) / (single ? steps : 1);
+  const whole = single ? meanStep(report) : stepsLength(report);
   const look = avoidable(rows.map(({ sync }) => sync)).length > 0;
   const thread = common(node, ({ sync }) => sync.thread);
   return (
@@ -41,7 +40,13 @@ export function SyncFacts({ report, node }: SyncFactsProps): ReactElement {
       {!single && (
         <p className="muted" title={D.perStep.text}>
           {counted(rows.length, "sync")} in {counted(report.steps.length, "step")},{" "}
-          {duration(sum.blocked / steps)} per step
+          {duration(
+            syncsPerStep(
+              report,
+              rows.map(({ sync }) => sync),
+            ).blocked,
+          )}{" "}
+          per step
           {thread.value === null && `, on ${thread.different} threads`}
         </p>
       )}

@@ -2,8 +2,14 @@ import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
-import { stepsLength } from "../../report/measures";
-import { avoidable, isHighlighted, summarizeSyncs, type SyncRow } from "../../report/syncs";
+import { meansNote, stepsLength } from "../../report/measures";
+import {
+  avoidable,
+  isHighlighted,
+  summarizeSyncs,
+  syncsPerStep,
+  type SyncRow,
+} from "../../report/syncs";
 import { count, durationParts } from "../../text/formats";
 import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
 
@@ -15,36 +21,42 @@ interface SyncFiguresProps {
 
 /** What the calls in the table amount to: sums, as the table lists single events. */
 export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): ReactElement {
-  const syncs = rows.map((row) => row.sync);
+  const all = rows.map((row) => row.sync);
+  const syncs = avoidable(all);
   const sum = summarizeSyncs(syncs);
-  const worth = summarizeSyncs(avoidable(syncs));
+  const own = all.length - syncs.length;
   const whole = stepsLength(report);
   const [blocked, blockedUnit] = durationParts(sum.blocked);
+  const [perStep, perStepUnit] = durationParts(syncsPerStep(report, syncs).blocked);
   const [idle, idleUnit] = durationParts(sum.idle);
-  const [longest, longestUnit] = durationParts(rows.length === 0 ? null : sum.longest);
-  const steps = report.steps.length > 1 ? `in ${report.steps.length} steps` : "";
+  const [longest, longestUnit] = durationParts(syncs.length === 0 ? null : sum.longest);
+  const [profiler, profilerUnit] = durationParts(summarizeSyncs(all).blocked - sum.blocked);
+  const steps = report.steps.length > 1 ? `sum over ${report.steps.length} steps` : "";
   const note = filtered ? "of those shown" : steps;
   const tone = (us: number | null): "look" | "plain" =>
     isHighlighted(us, whole) ? "look" : "plain";
   return (
     <dl className="figures">
-      <Figure definition={D.count} number={count(rows.length)} note={note} />
+      <Figure definition={D.count} number={count(syncs.length)} note={note} />
       <Figure
         definition={D.blocked}
         number={blocked}
         unit={blockedUnit}
-        tone={tone(worth.blocked)}
+        tone={tone(sum.blocked)}
         note={note}
       />
-      <Figure
-        definition={D.idle}
-        number={idle}
-        unit={idleUnit}
-        tone={tone(worth.idle)}
-        note={note}
-      />
+      {report.per_step.of > 1 && (
+        <Figure
+          definition={D.perStep}
+          number={perStep}
+          unit={`${perStepUnit}/step`}
+          note={filtered ? "of those shown" : meansNote(report)}
+        />
+      )}
+      <Figure definition={D.idle} number={idle} unit={idleUnit} tone={tone(sum.idle)} note={note} />
       <Figure definition={D.longest} number={longest} unit={longestUnit} />
       <Figure definition={D.backward} number={count(sum.backward)} note={note} />
+      {own > 0 && <Figure definition={D.profiler} number={profiler} unit={profilerUnit} />}
     </dl>
   );
 }

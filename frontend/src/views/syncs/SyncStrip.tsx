@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { stepsLength } from "../../report/measures";
+import { meanStep } from "../../report/measures";
 import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
 import { counted, duration } from "../../text/formats";
 import { stepLabel } from "../../text/names";
@@ -121,7 +121,7 @@ export function stripBins(
   bins: number,
 ): StripBin[] {
   const width = (span.to - span.from) / bins;
-  const step = stepsLength(report) / Math.max(1, report.steps.length);
+  const step = meanStep(report);
   const found = new Map<number, { us: number; rows: SyncRow[] }>();
   for (const row of rows) {
     const end = row.start + row.sync.duration_us;

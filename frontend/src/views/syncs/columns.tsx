@@ -4,7 +4,7 @@ import type { WireReport, WireRule } from "../../api/types";
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
 import { TreeCell } from "../../components/table/TreeCell";
-import { stepsLength } from "../../report/measures";
+import { meanStep, stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted } from "../../report/syncs";
 import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
 import { causeTitle, stepLabel } from "../../text/names";
@@ -47,7 +47,7 @@ export function syncColumns({
   const most = largest(({ sum }) => sum.blocked);
   const time = durationScale(most);
   const start = durationScale(largest((node) => node.rows.at(-1)?.start ?? 0));
-  const step = whole / Math.max(1, report.steps.length);
+  const step = meanStep(report);
   const deserves = (node: SyncNode, us: number | null): boolean =>
     avoidable(node.rows.map(({ sync }) => sync)).length > 0 &&
     isHighlighted(us, node.kind === "event" ? step : whole);

@@ -50,7 +50,11 @@ export const SYNC_FACT_DEFINITIONS = {
     "when",
     "The selected steps from left to right, high where the host waits: as high as they are where it does nothing else.",
   ),
-  perStep: define("per step", "The sum divided by the number of selected steps.", "us"),
+  perStep: define(
+    "per step",
+    "The sum over the steps that count, divided by their number; the profiler's own does not count.",
+    "us",
+  ),
 } as const;
 
 /** What resembles a sync and is not one. */
@@ -77,8 +81,26 @@ export const OTHER_STALL_DEFINITIONS = {
 
 /** Figures above the tree of host-blocking calls. */
 export const SYNC_FIGURE_DEFINITIONS = {
-  count: define("syncs", "How often the host waited for the device.", "count"),
-  blocked: define("host blocked", "How long the host was blocked in these syncs.", "us"),
+  count: define(
+    "syncs",
+    "How often the host waited for the device; the profiler's own does not count.",
+    "count",
+  ),
+  blocked: define(
+    "host blocked",
+    "How long the host was in these syncs, summed; the profiler's own does not count.",
+    "us",
+  ),
+  perStep: define(
+    "host blocked a step",
+    "The part of it in steps that count, divided by their number: the figure of the summary.",
+    "us",
+  ),
+  profiler: define(
+    "profiler's own",
+    "How long the host waited in the profiler's own sync, as it starts or stops. It is in no other figure.",
+    "us",
+  ),
   idle: define(
     "device idle caused",
     "How long the device had nothing to do because of them.",

@@ -6,7 +6,7 @@ import { Name } from "../../../components/Name";
 import { Fix } from "../../../parts/Fix";
 import { useLoad, usePlace, useServices } from "../../../parts/services";
 import { findingsOfModule } from "../../../report/findings";
-import { divisor, stepsLength } from "../../../report/measures";
+import { divisor, meanStep } from "../../../report/measures";
 import { counted } from "../../../text/formats";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { countBelow } from "../moduleTree";
@@ -38,7 +38,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   const detail = useLoad(load);
   if (module === undefined) return null;
   const by = divisor(report, modules.chosen.averaging);
-  const step = stepsLength(report) / Math.max(1, report.steps.length);
+  const step = meanStep(report);
   const fixes = findingsOfModule(report, module).map((finding) => (
     <Fix key={finding.id} finding={finding} stepUs={step} />
   ));
@@ -83,7 +83,7 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
   const module = report.modules[index];
   if (node === undefined || module === undefined) return null;
   const below = countBelow(base, index);
-  const per = chosen.averaging === "mean" && report.steps.length > 1 ? " a step" : "";
+  const per = chosen.averaging === "mean" && report.per_step.of > 1 ? " a step" : "";
   const zoomed = place.zoom === node.path;
   return (
     <>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/report";
+import { random } from "../../../testing/random";
 import { roundUp, ticksOf } from "./axis";
 
 test("round times, one unit, digits enough", () => {

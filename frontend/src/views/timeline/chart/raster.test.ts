@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/report";
+import { random } from "../../../testing/random";
 import { tileFrom } from "../data/blocks";
 import { windowOf, type Drawn } from "../testing";
 import { clearLines, drawRow, fill, makeLines, mix, stamp, STRENGTHS, type Ink } from "./raster";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/report";
+import { random } from "../../../testing/random";
 import { windowOf, type Drawn } from "../testing";
 import { blocksWithin, tileFrom } from "./blocks";
 

@@ -1,5 +1,5 @@
 import type { WireReport } from "../../../api/types";
-import { stepsLength } from "../../../report/measures";
+import { meanStep } from "../../../report/measures";
 import { avoidable, isHighlighted } from "../../../report/syncs";
 import { lengthOf, type Span } from "../../../text/span";
 
@@ -14,7 +14,7 @@ const CLOSE = 24;
 
 /** The syncs of a report that somebody could do without, by start. */
 export function syncMarksOf(report: WireReport): Sync[] {
-  const step = stepsLength(report) / Math.max(report.steps.length, 1);
+  const step = meanStep(report);
   return avoidable(report.syncs)
     .map((sync): Sync => {
       const from = sync.start_us - report.trace.start_us;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/report";
+import { random } from "../../../testing/random";
 import { LruCache } from "./tileStore";
 
 test("it holds what a list ordered by last use holds", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/report";
+import { random } from "../../../testing/random";
 import { lengthOf, type Span } from "../../../text/span";
 import {
   keyText,
