@@ -36,7 +36,8 @@ DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_ev
 
 def warnings(folder: Path, picture: str) -> list[TraceWarning]:
     path = grid.write(folder / "t.json", grid.events(picture, NAMES))
-    return build_report(load(path)).data.trace.warnings
+    found = build_report(load(path)).data.trace.warnings
+    return [row for row in found if row.code != "no-forward"]  # these pictures have no modules
 
 
 def test_a_severe_one_comes_first_and_says_how_much(tmp_path: Path) -> None:
