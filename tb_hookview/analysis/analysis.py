@@ -197,7 +197,6 @@ def analyze_trace(trace: Trace) -> Analysis:
     bounds = _bounds(trace)
     phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)
     launches_known = _launches_known(host, module_calls, device_events)
-    launched = call_tree.start[device_events.launch[device_events.launch >= 0]]
     return Analysis(
         host=host,
         bounds=bounds,
@@ -211,7 +210,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         device_attribution=attribute_device_events(device_events, nodes.of_row, attribution),
         phases=phases,
         steps=find_steps(
-            trace, event_role, bounds, launched if launches_known else call_tree.start
+            trace, event_role, bounds, _activity(call_tree, device_events, known=launches_known)
         ),
         syncs=syncs,
         calls=calls,
@@ -228,6 +227,13 @@ def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: De
         return False
     named = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
     return bool((module_calls.module >= 0).any() or isin(host.trace.events.kind, named).any())
+
+
+def _activity(call_tree: CallTree, device_events: DeviceEvents, *, known: bool) -> Nanoseconds:
+    """Starts of launches; where these are not known of all host rows, without any of the events."""
+    if known:
+        return call_tree.start[device_events.launch[device_events.launch >= 0]]
+    return call_tree.start if len(call_tree) else device_events.start
 
 
 def _call_tree(trace: Trace, rows: EventRow) -> CallTree:

@@ -17,12 +17,14 @@ from tb_hookview.schema.terms import Phase
 
 def outside_phases(analysis: Analysis) -> Iterator[Fault]:
     """Count the device events that are in no phase, by reason."""
+    if not analysis.launches_known:
+        yield from counted("no-host", len(analysis.device_events))
+        return
     sums = between_nodes(analysis)
     if sums.any():
         time = int(analysis.device_events.duration[sums].sum())
         yield Fault("gradient-sums", int(sums.sum()), time=time)
-    if analysis.launches_known:
-        yield from counted("no-forward", int((analysis.without_phase & ~sums).sum()))
+    yield from counted("no-forward", int((analysis.without_phase & ~sums).sum()))
 
 
 def between_nodes(analysis: Analysis) -> Bool:

@@ -38,7 +38,8 @@ class Steps(Struct, frozen=True):
 
     Those in which the host launched do, less the first.
     The first one warms up. What follows the last step of a loop is often recorded as a further
-    step, in which nothing is launched. A lone step counts if the host launched in it.
+    step, in which nothing is launched. A lone step counts if the host launched in it. In a trace of
+    a device alone, its events count in place of launches.
     """
     warm_up: int = -1
     """The first step in which the host launched, where it launched in others too; -1 for none."""
@@ -60,7 +61,8 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
         trace: the trace.
         role: role of every event (not of rows of the call tree).
         bounds: start and end of the trace, nanoseconds.
-        launched: starts of launches; of all host rows where launches are not known.
+        launched: starts of launches; where launches are not known those of all host rows, or of
+            the device events of a trace of a device alone.
     """
     events = trace.events
     rows = np.flatnonzero((role == Role.STEP) & (events.kind != EventCategory.DEVICE_ANNOTATION))

@@ -34,9 +34,9 @@ class Idle(Struct, frozen=True):
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to
     do. The time ends with the launching call, or one launch latency after it began if that is
-    later. The launch latency is the lower quartile of the time from launch to start over launches
-    onto an idle device, the first work of each device left out; a start up to one more latency
-    later is part of `launch`."""
+    later; a start up to one more latency later is part of it. Before the launch of a device's first
+    work the launching thread was in anything recorded, and the device then started that work at
+    once."""
     communication: Us
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
     launched in time and it or the work before was a collective's."""
@@ -47,9 +47,9 @@ class Idle(Struct, frozen=True):
     """The next work had been launched by then, or before the trace began: the device idled although
     work was queued, or for something the trace does not show."""
     unknown: Us
-    """Before the launch of a device's first work, and between that launch and a late start of this
-    work, as it is not in the trace what the device did before; after its last work; before work
-    whose launch is not in the trace."""
+    """Before the launch of a device's first work, where `launch` does not hold, and between that
+    launch and a late start of this work, as it is not in the trace what the device did before;
+    after its last work; before work whose launch is not in the trace."""
 
 
 class Step(Struct, frozen=True):
@@ -94,7 +94,8 @@ class Step(Struct, frozen=True):
     busy with the forward then, or go on with the backward later."""
     counts: bool
     """Whether it is one of the steps of `per_step` and of the means in findings: every selected
-    step; of a whole trace all but the first, which warms up, and those that launched nothing."""
+    step; of a whole trace all but the first, which warms up, and those that launched nothing. The
+    one step of a trace of a device alone counts if the device did anything."""
     device_us: Us | None = None
     """Sum of the durations of the device events that were launched in the step. It may exceed the
     step: streams run at the same time, and devices run on when the host is done. Null without

@@ -156,6 +156,16 @@ def test_a_whole_trace_has_no_marking_thread_and_counts_if_it_did_anything(tmp_p
     assert (steps.thread.tolist(), steps.counted.tolist()) == ([-1], [True])
 
 
+def test_a_trace_of_a_device_alone_counts_if_the_device_did_anything(tmp_path: Path) -> None:
+    picture = "gpu kernel [nchwToNhwcKernel] [fft2d_c2r_32x32    ] [nchwToNhwcKernel]"
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture)))
+    assert made.steps.counted.tolist() == [True]
+    data = build_report(made).data
+    assert [step.counts for step in data.steps] == [True]
+    assert "no-host" in [warning.code for warning in data.trace.warnings]
+    assert "conv-layout-transpose" in [finding.rule for finding in data.findings]
+
+
 def test_the_thread_that_marks_a_step(tmp_path: Path) -> None:
     picture = """
     main notes [s1     ]

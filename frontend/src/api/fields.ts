@@ -286,7 +286,7 @@ export const Idle = {
   },
   launch: {
     unit: "us",
-    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later. The launch latency is the lower quartile of the time from launch to start over launches onto an idle device, the first work of each device left out; a start up to one more latency later is part of `launch`.",
+    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once.",
   },
   communication: {
     unit: "us",
@@ -302,7 +302,7 @@ export const Idle = {
   },
   unknown: {
     unit: "us",
-    text: "Before the launch of a device's first work, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace.",
+    text: "Before the launch of a device's first work, where `launch` does not hold, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace.",
   },
 } as const;
 
@@ -680,7 +680,7 @@ export const Step = {
     text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later.",
   },
   counts: {
-    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing.",
+    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. The one step of a trace of a device alone counts if the device did anything.",
   },
   device_us: {
     unit: "us",

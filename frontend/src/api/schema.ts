@@ -395,7 +395,7 @@ export interface Idle {
   allocator: number;
   /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead. */
   kernel_loading: number;
-  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later. The launch latency is the lower quartile of the time from launch to start over launches onto an idle device, the first work of each device left out; a start up to one more latency later is part of `launch`. */
+  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
   launch: number;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's. */
   communication: number;
@@ -403,7 +403,7 @@ export interface Idle {
   profiler: number;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number;
-  /** Before the launch of a device's first work, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace. */
+  /** Before the launch of a device's first work, where `launch` does not hold, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace. */
   unknown: number;
 }
 
@@ -960,7 +960,7 @@ export interface Step {
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
   backward_idle_us: number | null;
-  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. */
+  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. The one step of a trace of a device alone counts if the device did anything. */
   counts: boolean;
   /** Sum of the durations of the device events that were launched in the step. It may exceed the step: streams run at the same time, and devices run on when the host is done. Null without device events. */
   device_us: number | null;

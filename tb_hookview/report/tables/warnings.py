@@ -70,6 +70,11 @@ WORDS: dict[str, Words] = {
         "{share} of device time: in no phase and no module, and idle time before them has no cause",
         high_from=0.1,
     ),
+    "no-host": Words(
+        "device events, and no launches by operators or annotations: their modules and phases are "
+        "unknown, and only rules about kernels and idle time can find anything",
+        NEVER,
+    ),
     "gradient-sums": Words(
         "device events ({time}) launched by the autograd engine between its nodes, to sum "
         "gradients; in no phase",
