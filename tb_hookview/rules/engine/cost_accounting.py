@@ -8,9 +8,11 @@ time in which the profiler was at work is charged to no rule.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from tb_hookview import schema
@@ -26,19 +28,35 @@ _EXAMPLES = 20
 _SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
-def findings(context: Context) -> list[schema.Finding]:
-    """Every place where a rule holds, most expensive first; those that cost nothing come last."""
+class Found(NamedTuple):
+    """A finding, and the occurrence that it was made of."""
+
+    finding: schema.Finding
+    occurrence: Occurrence
+
+
+def findings(context: Context) -> list[Found]:
+    """Every place where a rule holds, in order of priority; ids are unique."""
     if not len(context.steps):
         return []
     by_id = {rule.id: rule for rule in context.rules}
-    account = _Account(context)
+    account, seen = _Account(context), Counter[str]()
     found = []
     for rule in context.rules:
         for occurrence in occurrences(rule, context):
             charge = account.charge(occurrence)
             if charge.idle_us or charge.wasted_us or occurrence.latent:
-                found.append(_finding(rule, occurrence, charge, context, by_id))
-    return sorted(found, key=lambda finding: finding.cost_us_per_step or 0.0, reverse=True)
+                finding = _finding(rule, occurrence, charge, context, by_id)
+                seen[finding.id] += 1
+                found.append(Found(_numbered(finding, seen[finding.id]), occurrence))
+    return found
+
+
+def _numbered(finding: schema.Finding, number: int) -> schema.Finding:
+    """Tell findings of one rule and place apart."""
+    if number == 1:
+        return finding
+    return msgspec.structs.replace(finding, id=f"{finding.id}#{number}")
 
 
 def occurrences(rule: Rule, context: Context) -> Iterable[Occurrence]:
@@ -96,13 +114,15 @@ def _finding(
     return schema.Finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
-        severity=_severity(cost, context.steps.duration_us),
+        severity=severity(cost, context.steps.duration_us),
         title=occurrence.title or rule.title,
         module=path,
         module_id=occurrence.module if occurrence.module >= 0 else None,
         where=where,
         cost_us_per_step=cost if known else None,
-        gain_us_per_step=gain if known and occurrence.claims_gain else None,
+        gain_us_per_step=None,
+        gain_bound_us_per_step=gain if known and occurrence.claims_gain else None,
+        gain_unknown=None if known and occurrence.claims_gain else _unknown_gain(known=known),
         evidence="; ".join(_evidence(occurrence, charge, known=known)),
         fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,
@@ -113,6 +133,12 @@ def _finding(
         sync_ids=_explained(rule, occurrence, context),
         caveats=[*occurrence.caveats, *(_distortion(context) if charge.idle_us else ())],
     )
+
+
+def _unknown_gain(*, known: bool) -> str:
+    if known:
+        return "this trace does not show what the fix gains"
+    return "the trace does not show what the device did"
 
 
 def _distortion(context: Context) -> Iterator[str]:
@@ -142,8 +168,6 @@ def _evidence(occurrence: Occurrence, charge: _Charge, *, known: bool) -> Iterat
         )
     elif occurrence.latent and not charge.wasted_us:
         yield occurrence.latent
-    if known and not occurrence.claims_gain:
-        yield "this trace does not show what the fix gains"
 
 
 def _starts(occurrence: Occurrence) -> list[int]:
@@ -165,10 +189,11 @@ def _advice(rule: Rule) -> schema.Advice:
     return schema.Advice(id=rule.id, title=rule.title, fix=rule.fix)
 
 
-def _severity(cost: float, step: float) -> str:
-    share = cost / step if step else 0.0
+def severity(us: float, step: float) -> str:
+    """Severity of what gains or costs some microseconds of a step."""
+    share = us / step if step else 0.0
     if share >= _SHARE_HIGH:
         return "high"
     if share >= _SHARE_MEDIUM:
         return "medium"
-    return "low" if cost else "info"
+    return "low" if us else "info"
