@@ -26,7 +26,6 @@ from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
-from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
@@ -79,7 +78,7 @@ def _data(
         syncs=syncs,
         allocations=allocation_rows(selection),
         coverage=_coverage(selection),
-        findings=finding_rows(diagnosis.findings),
+        findings=diagnosis.findings,
         per_step=means or per_step(selection, rows, totals),
         recorder=recorder_share(selection),
         kernels=kernels,

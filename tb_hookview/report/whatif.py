@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.report.tables.steps import step_rows
+from tb_hookview.report.build import step_rows
 from tb_hookview.rules.diagnosis import without as without_findings
 from tb_hookview.simulation import whatif
 from tb_hookview.simulation.changes import together

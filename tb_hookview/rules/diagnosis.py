@@ -32,9 +32,7 @@ def diagnose(selection: Selection, step_rows: list[schema.Step]) -> Diagnosis:
     return Diagnosis(causes, with_gains(context, findings(context)))
 
 
-def without(
-    selection: Selection, step_rows: list[schema.Step], wanted: Iterable[str]
-) -> Change:
+def without(selection: Selection, step_rows: list[schema.Step], wanted: Iterable[str]) -> Change:
     """What would be gone without some findings.
 
     Args:
@@ -52,5 +50,5 @@ def without(
         if not meant:
             known = ", ".join(dict.fromkeys(each.finding.rule for each in found)) or "none"
             raise NotFoundError(f"no finding {name!r} in this trace; there are {known}")
-        changes += [removed(context.analysis, each.occurrence) for each in meant]
+        changes += [removed(context.analysis, each) for each in meant]
     return together(changes)

@@ -35,7 +35,7 @@ def _replayed(
         return finding
     if refused:
         return msgspec.structs.replace(finding, gain_unknown=f"not replayed: {refused}")
-    change = removed(context.analysis, found.occurrence)
+    change = removed(context.analysis, found)
     gain = max(simulator.unchanged.step - simulator.step(change), 0.0) / 1000
     step = context.steps.duration_us
     # What costs something but gains nothing by itself is no mere remark.

@@ -17,6 +17,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.arrays.joins import setdiff
+from tb_hookview.arrays.types import GapIndex, Nanoseconds
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
@@ -28,11 +29,27 @@ _EXAMPLES = 20
 _SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
+class Charge(NamedTuple):
+    """Cost charged to an occurrence, microseconds a step."""
+
+    idle_us: float
+    wasted_us: float
+    elsewhere_us: float
+    """Wasted time that other occurrences were charged for."""
+    idle_elsewhere_us: float
+    """Idle time that other occurrences were charged for."""
+    gaps: GapIndex
+    """Gaps of the idle time charged."""
+    wasted_ns: Nanoseconds
+    """Time charged of each of the occurrence's `wasted` events."""
+
+
 class Found(NamedTuple):
-    """A finding, and the occurrence that it was made of."""
+    """A finding, the occurrence that it was made of, and what it was charged for."""
 
     finding: schema.Finding
     occurrence: Occurrence
+    charge: Charge
 
 
 def findings(context: Context) -> list[Found]:
@@ -48,7 +65,8 @@ def findings(context: Context) -> list[Found]:
             if charge.idle_us or charge.wasted_us or occurrence.latent:
                 finding = _finding(rule, occurrence, charge, context, by_id)
                 seen[finding.id] += 1
-                found.append(Found(_numbered(finding, seen[finding.id]), occurrence))
+                numbered = _numbered(finding, seen[finding.id])
+                found.append(Found(numbered, occurrence, charge))
     return found
 
 
@@ -66,17 +84,6 @@ def occurrences(rule: Rule, context: Context) -> Iterable[Occurrence]:
     return by_place(context, context.explained_by(rule)) if rule.explains is not None else ()
 
 
-class _Charge(NamedTuple):
-    """Cost charged to an occurrence, microseconds a step."""
-
-    idle_us: float
-    wasted_us: float
-    elsewhere_us: float
-    """Wasted time that other occurrences were charged for."""
-    idle_elsewhere_us: float
-    """Idle time that other occurrences were charged for."""
-
-
 class _Account:
     """Idle and device time charged so far."""
 
@@ -85,7 +92,7 @@ class _Account:
         self._charged = np.zeros(len(context.analysis.gaps), bool)
         self._left = context.analysis.device_events.duration.copy()
 
-    def charge(self, occurrence: Occurrence) -> _Charge:
+    def charge(self, occurrence: Occurrence) -> Charge:
         """Charge an occurrence for what no other was charged for yet."""
         context, wasted = self._context, occurrence.wasted
         new = occurrence.gaps[~self._charged[occurrence.gaps]]
@@ -95,16 +102,18 @@ class _Account:
             wanted = context.analysis.device_events.duration[wasted]
         taken = np.minimum(wanted, self._left[wasted])
         self._left[wasted] -= taken
-        return _Charge(
+        return Charge(
             idle_us=context.gaps.us_per_step(new),
             wasted_us=context.steps.us_per_step(taken.sum()),
             elsewhere_us=context.steps.us_per_step((wanted - taken).sum()),
             idle_elsewhere_us=context.gaps.us_per_step(setdiff(occurrence.gaps, new)),
+            gaps=new,
+            wasted_ns=taken,
         )
 
 
 def _finding(
-    rule: Rule, occurrence: Occurrence, charge: _Charge, context: Context, by_id: dict[str, Rule]
+    rule: Rule, occurrence: Occurrence, charge: Charge, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
     cost, idle = charge.idle_us + charge.wasted_us, context.steps.idle_us
     known = idle is not None
@@ -123,7 +132,7 @@ def _finding(
         gain_us_per_step=None,
         gain_bound_us_per_step=gain if known and occurrence.claims_gain else None,
         gain_unknown=None if known and occurrence.claims_gain else _unknown_gain(known=known),
-        evidence="; ".join(_evidence(occurrence, charge, known=known)),
+        evidence="; ".join(_evidence(occurrence, charge)),
         fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
@@ -157,7 +166,7 @@ def _where(occurrence: Occurrence, path: str | None) -> str:
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
 
-def _evidence(occurrence: Occurrence, charge: _Charge, *, known: bool) -> Iterator[str]:
+def _evidence(occurrence: Occurrence, charge: Charge) -> Iterator[str]:
     yield occurrence.evidence
     if charge.elsewhere_us:
         yield f"{format_us(charge.elsewhere_us)} of that time are in the cost of other findings"
