@@ -235,7 +235,7 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "`high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in this trace.",
+    text: "By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs and gains nothing in this trace.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null outside every module." },
@@ -245,8 +245,13 @@ export const Finding = {
   },
   gain_us_per_step: {
     unit: "us",
-    text: "Most that the fix saves: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time.",
+    text: "How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why.",
   },
+  gain_bound_us_per_step: {
+    unit: "us",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
+  },
+  gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   evidence: { text: "The observation, with its figures." },
   confidence: {
     text: 'Certainty that the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',
