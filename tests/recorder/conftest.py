@@ -26,6 +26,7 @@ def nothing_left_over(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     monkeypatch.setattr(faults, "_warned", False)
+    monkeypatch.setattr(faults, "_advised", set())
     torch.manual_seed(0)
     gc.freeze()  # what is there already need not be searched again, a matter of seconds in all
     yield
