@@ -29,6 +29,7 @@ from tb_hookview.analysis.modules.attribution import (
     attribute,
     attribute_device_events,
 )
+from tb_hookview.analysis.modules.compiled import compiled_modules
 from tb_hookview.analysis.modules.sources import module_sources
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
 from tb_hookview.analysis.phases import Phases, find_phases
@@ -37,7 +38,7 @@ from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import EventRow, Int, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, NodeIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
 
@@ -111,6 +112,11 @@ class Analysis(Struct, frozen=True, dict=True):
     def operators(self) -> OperatorRows:
         """Host rows that are calls of operators."""
         return operator_rows(self.host)
+
+    @cached_property
+    def compiled_modules(self) -> Bool:
+        """Whether each module ran inside of compiled regions, if at all."""
+        return compiled_modules(self.host, self.modules, self.module_calls)
 
     @cached_property
     def module_sources(self) -> tuple[str | None, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Coverage,
         Finding,
         Module,
+        Recording,
         ReportData,
         Step,
         Sync,
@@ -86,6 +87,7 @@ def _header(report: ReportData) -> Text:
         printable(trace.path),
         printable(", ".join(origin)),
         f"{count(trace.events)} events over {duration(trace.duration_us)}, {_recorder(report)}",
+        *_recording(trace.recording),
         _phases(report),
         f"host blocked for {duration(totals.sync_blocked_us)} in "
         f"{plural(totals.sync_count, 'sync')} ({count(totals.backward_sync_count)} in backward)",
@@ -105,6 +107,17 @@ def _recorder(report: ReportData) -> str:
         return f"recorded by hookview, {number}"
     cost = f"{duration(recorder.own_host_us)} or {share(recorder.own_share, 1)} of host time"
     return f"recorded by hookview; its {number} took about {cost}"
+
+
+def _recording(recording: Recording | None) -> list[str]:
+    if recording is None or recording.slowdown is None:
+        return []
+    unrecorded = f"{duration(recording.unrecorded_step_us)} not recorded"
+    steps = f"medians of {count(recording.recorded_steps)} and {count(recording.unrecorded_steps)}"
+    return [
+        f"a step took {duration(recording.recorded_step_us)} recorded and "
+        f"{unrecorded} ({recording.slowdown:.2f}x, {steps})"
+    ]
 
 
 def _phases(report: ReportData) -> str:

@@ -24,12 +24,14 @@ from tb_hookview.arrays.units import to_us
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
+from tb_hookview.report.tables.compiled import compiled_warnings
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.modules import microseconds_by_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
+from tb_hookview.report.tables.recording import recording
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
@@ -91,6 +93,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         torch_version=manifest.torch if manifest else None,
         recorder=manifest.content if manifest else None,
         warnings=_warnings(analysis),
+        recording=recording(manifest),
     )
 
 
@@ -108,6 +111,7 @@ def _warnings(analysis: Analysis) -> list[schema.TraceWarning]:
     if unlaunched:
         text = "device events whose launch is not in the trace (queued before it began)"
         warnings.append(("no-launch", f"{text}; in no phase", unlaunched))
+    warnings += compiled_warnings(analysis)
     warnings += [
         ("contradiction", text, times) for text, times in analysis.contradictions.items() if times
     ]

@@ -28,7 +28,7 @@ from tb_hookview.schema.host import (
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
 from tb_hookview.schema.steps import Breakdown, Idle, Step, Totals
 from tb_hookview.schema.terms import KINDS, Phase, module_label
-from tb_hookview.schema.trace import Device, Marks, Recorder, TraceInfo, TraceWarning
+from tb_hookview.schema.trace import Device, Marks, Recorder, Recording, TraceInfo, TraceWarning
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "Pair",
     "Phase",
     "Recorder",
+    "Recording",
     "ReportData",
     "Side",
     "Site",

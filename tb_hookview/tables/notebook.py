@@ -50,6 +50,12 @@ def _heading(report: ReportData) -> str:
         f"backward {_duration(backward)} on the {'device' if device else 'host'}",
         f"{_counted(totals.sync_count, 'sync')}, {_duration(totals.sync_blocked_us)}",
     ]
+    recording = trace.recording
+    if recording is not None and recording.slowdown is not None:
+        facts.append(
+            f"a step took {_duration(recording.recorded_step_us)} recorded, "
+            f"{_duration(recording.unrecorded_step_us)} not ({recording.slowdown:.2f}x)"
+        )
     return f"<div><strong>{_text(trace.path)}</strong><br>{_text(' · '.join(facts))}</div>"
 
 
@@ -64,9 +70,9 @@ def _mean_step(report: ReportData) -> float | None:
 def _modules(report: ReportData) -> str:
     device = report.coverage.measure == "device"
 
-    def own(module: Module) -> float:
+    def own(module: Module) -> float | None:
         work = module.backward
-        return (work.self_device_us if device else work.self_host_us) or 0.0
+        return work.self_device_us if device else work.self_host_us
 
     columns: list[_Column] = [
         ("module", lambda row: module_label(row.path)),
@@ -84,7 +90,7 @@ def _modules(report: ReportData) -> str:
         ("syncs", lambda row: row.sync.count),
         ("host blocked", lambda row: _Time(row.sync.blocked_us)),
     ]
-    expensive = sorted(report.modules, key=own, reverse=True)
+    expensive = sorted(report.modules, key=lambda row: own(row) or 0.0, reverse=True)
     return _table("Modules, by their own backward", columns, expensive, ROWS)
 
 

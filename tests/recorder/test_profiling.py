@@ -515,9 +515,11 @@ def test_a_recording_is_not_written_as_pftrace(tmp_path, unfiltered):
 def test_where_torch_writes_no_file_there_is_one_line(tmp_path, monkeypatch, expected_fault):
     """As where an exporter of torch skips a recording."""
     monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", lambda *_: None)
-    with pytest.warns(RuntimeWarning, match="torch wrote no file.*this recording is lost"):
-        with hookview.profile(tmp_path):
-            torch.ones(1)
+    with (
+        pytest.warns(RuntimeWarning, match="torch wrote no file.*this recording is lost"),
+        hookview.profile(tmp_path),
+    ):
+        torch.ones(1)
     assert list(tmp_path.iterdir()) == []
 
 

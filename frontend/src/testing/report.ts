@@ -42,6 +42,7 @@ export function module(
     backward_ratio: null,
     occupancy_pct: null,
     shapes: [],
+    compiled: false,
     source: null,
     ...rest,
   };
@@ -135,6 +136,7 @@ export function report(rest: Partial<WireReport> = {}): WireReport {
       torch_version: null,
       recorder: null,
       warnings: [],
+      recording: null,
     },
     totals: {
       device_busy_us: { "0": 80 },

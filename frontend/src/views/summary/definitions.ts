@@ -69,6 +69,11 @@ export const SUMMARY_TABLE_DEFINITIONS = {
   kind: define("kind of work", "What the kernels compute, from their names."),
   kindTime: define("device time", "Sum of the durations of this kind of work, a step.", "us"),
   kindShare: define("share", "The same as a share of the time of all device events.", "fraction"),
+  recording: define(
+    "recorded steps",
+    "Lengths of steps by the host's clock, recorded and not. A recorded step is longer because of time on the host: host times and idle times are overstated by it, durations of device events hardly.",
+    "us",
+  ),
   recorder: define(
     "recorder's share",
     "Estimated share of the steps that the recorder's own marks took.",
