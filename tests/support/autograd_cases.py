@@ -17,14 +17,10 @@ from torch import nn
 from torch._C._profiler import _ExperimentalConfig
 from torch.autograd.function import once_differentiable
 from torch.autograd.graph import register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
-from torch.utils.checkpoint import (
-    checkpoint,
-    create_selective_checkpoint_contexts,
-    set_checkpoint_early_stop,
-)
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 try:
-    from torch.utils.checkpoint import CheckpointPolicy
+    from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 except ImportError:  # before torch 2.5
     CheckpointPolicy = None
 
