@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tb_hookview.schema import Finding, Module, ReportData, Sync, module_label
+from tb_hookview.schema import Finding, Module, Recording, ReportData, Sync, module_label
 
 ROWS = 10
 """Rows of each table of a report."""
@@ -50,13 +50,17 @@ def _heading(report: ReportData) -> str:
         f"backward {_duration(backward)} on the {'device' if device else 'host'}",
         f"{_counted(totals.sync_count, 'sync')}, {_duration(totals.sync_blocked_us)}",
     ]
-    recording = trace.recording
-    if recording is not None and recording.slowdown is not None:
-        facts.append(
-            f"a step took {_duration(recording.recorded_step_us)} recorded, "
-            f"{_duration(recording.unrecorded_step_us)} not ({recording.slowdown:.2f}x)"
-        )
-    return f"<div><strong>{_text(trace.path)}</strong><br>{_text(' · '.join(facts))}</div>"
+    lines = [trace.path, " · ".join(facts), *_recording(trace.recording)]
+    first, *others = map(_text, lines)
+    return f"<div><strong>{first}</strong><br>{'<br>'.join(others)}</div>"
+
+
+def _recording(recording: Recording | None) -> list[str]:
+    if recording is None or recording.slowdown is None:
+        return []
+    recorded = _duration(recording.recorded_step_us)
+    unrecorded = _duration(recording.unrecorded_step_us)
+    return [f"a step took {recorded} recorded, {unrecorded} not ({recording.slowdown:.2f}x)"]
 
 
 def _counted(number: int, noun: str) -> str:

@@ -68,8 +68,10 @@ def fresh_compiler() -> Iterator[None]:
 @contextmanager
 def wrapped(module: nn.Module) -> Iterator[None]:
     hookview.wrap(module)
-    yield
-    hookview.unwrap(module)
+    try:
+        yield
+    finally:
+        hookview.unwrap(module)
 
 
 def compiled_model() -> tuple[nn.Module, Callable[..., torch.Tensor]]:

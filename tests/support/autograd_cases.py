@@ -347,7 +347,10 @@ def collected_meanwhile(model: nn.Module) -> object:
     return out
 
 
-ALL_THREADS = {"experimental_config": _ExperimentalConfig(profile_all_threads=True)}
+try:
+    ALL_THREADS = {"experimental_config": _ExperimentalConfig(profile_all_threads=True)}
+except TypeError:  # before torch 2.6
+    ALL_THREADS = {}
 """Has the profiler record other threads, which it does only on demand."""
 BACKWARDS: dict[str, Case] = {
     "custom autograd function": Case(lambda: Custom(4, 4)),
@@ -389,10 +392,14 @@ BACKWARDS: dict[str, Case] = {
     **({"selective checkpoint": Case(Selective)} if CheckpointPolicy else {}),
     "offloading with in-place operations": Case(InPlace, within(save_on_cpu)),
 }
-THREADS: dict[str, Case] = {
-    "backward in another thread": Case(mlp, in_another_thread, ALL_THREADS),
-    "forward and backward in two threads": Case(mlp, in_two_threads, ALL_THREADS),
-}
+THREADS: dict[str, Case] = (
+    {
+        "backward in another thread": Case(mlp, in_another_thread, ALL_THREADS),
+        "forward and backward in two threads": Case(mlp, in_two_threads, ALL_THREADS),
+    }
+    if ALL_THREADS
+    else {}
+)
 TRANSFORMS: dict[str, Case] = {
     "`vmap` of `grad`": Case(mlp, function_transforms),
     "`jacrev` and `jvp`": Case(mlp, jacobians),

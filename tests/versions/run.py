@@ -1,6 +1,6 @@
 """Checks the recorder on several versions of torch; writes docs/compatibility.md.
 
-    python tests/versions/run.py [--versions 2.4 2.15] [--slow] [--keep FILE]
+    python tests/versions/run.py [--versions 2.4 2.15] [--python PYTHON] [--slow]
 
 Each version gets a virtual environment of its own (5 GB), one at a time, which is removed again. In
 it `zoo.py` records and analyzes small trainings, and the recorder's tests and those of this folder
@@ -39,27 +39,41 @@ FREE_BYTES = 12 << 30
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--versions", nargs="+", default=VERSIONS)
+    parser.add_argument("--python", type=Path, help="check the torch of this interpreter instead")
     parser.add_argument("--slow", action="store_true", help="also the tests marked slow")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "versions.json")
     chosen = parser.parse_args()
     results: dict[str, Any] = {}
     if chosen.results.exists():
         results = json.loads(chosen.results.read_text())
-    for version in chosen.versions:
-        results[version] = check(version, slow=chosen.slow)
+    for version in [torch_of(chosen.python)] if chosen.python else chosen.versions:
+        results[version] = check(version, chosen.python, slow=chosen.slow)
         chosen.results.parent.mkdir(parents=True, exist_ok=True)
         chosen.results.write_text(json.dumps(results, indent=1))
         (ROOT / "docs" / "compatibility.md").write_text(document(results))
 
 
-def check(version: str, *, slow: bool) -> dict[str, Any]:
-    """Return what a version of torch does, from an environment that is gone afterwards."""
+def torch_of(python: Path) -> str:
+    """Return major and minor version of the torch that an interpreter has."""
+    code = "import torch; print(*torch.__version__.split('.')[:2], sep='.')"
+    return subprocess.check_output([python, "-c", code], text=True).strip()
+
+
+def check(version: str, python: Path | None, *, slow: bool) -> dict[str, Any]:
+    """Return what a version of torch does.
+
+    Args:
+        version: major and minor.
+        python: an interpreter that has it; without one, an environment is made and removed again.
+        slow: also run the tests marked slow.
+    """
     began = time.monotonic()
     if shutil.disk_usage(tempfile.gettempdir()).free < FREE_BYTES:
         raise SystemExit("error: less than 12 GB of disk are free for an environment of torch")
     with tempfile.TemporaryDirectory(prefix=f"torch-{version}-") as folder:
-        say(version, "installing")
-        python = install(version, Path(folder, "venv"))
+        if python is None:
+            say(version, "installing")
+            python = install(version, Path(folder, "venv"))
         say(version, "recording the zoo")
         zoo = run_zoo(python)
         say(version, "running the recorder's tests")
@@ -77,7 +91,14 @@ def install(version: str, folder: Path) -> Path:
     python = folder / "bin" / "python"
     lines = (ROOT / "pyproject.toml").read_text().splitlines()
     ours = [match[1] for line in lines if (match := NEEDED.match(line))]
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    pip: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--quiet",
+        "install",
+    ]
     wanted = [f"torch=={version}.*", "numpy>=1.26", "pytest", *ours]
     subprocess.run([*pip, *wanted], check=True)
     return python
@@ -115,7 +136,7 @@ def outcomes(cases: Iterable[ElementTree.Element]) -> dict[str, Any]:
     return {"passed": passed, "failed": failed, "skipped": dict(skipped)}
 
 
-def in_checkout(command: list[Any]) -> subprocess.CompletedProcess[str]:
+def in_checkout(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOOKVIEW_CACHE": "off"}
     return subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
