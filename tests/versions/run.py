@@ -91,16 +91,9 @@ def install(version: str, folder: Path) -> Path:
     python = folder / "bin" / "python"
     lines = (ROOT / "pyproject.toml").read_text().splitlines()
     ours = [match[1] for line in lines if (match := NEEDED.match(line))]
-    pip: list[str | Path] = [
-        python,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--quiet",
-        "install",
-    ]
-    wanted = [f"torch=={version}.*", "numpy>=1.26", "pytest", *ours]
-    subprocess.run([*pip, *wanted], check=True)
+    pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wanted = [f"torch=={version}.*", "numpy>=1.26", "pytest", "hypothesis", *ours]
+    subprocess.run([*pip, "install", *wanted], check=True)
     return python
 
 
