@@ -194,7 +194,7 @@ def _imports_in_functions(path: Path) -> set[str]:
 
 
 TESTS = PACKAGE.parent / "tests"
-NO_MIRROR = {"damage", "data", "fuzz", "mutation", "sample_traces", "support", "wheel"}
+NO_MIRROR = {"damage", "data", "fuzz", "mutation", "versions", "sample_traces", "support", "wheel"}
 """Folders of tests that are about no one part; tests/README.md says what they hold."""
 
 
