@@ -201,8 +201,8 @@ those of `tests/recorder` and `tests/versions`, without those marked slow.
 | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |
 """
 TAIL = """
-The lowest version declared (`pyproject.toml`) is the first of these. Versions 2.2 and 2.3 lack
-`torch.compiler.is_compiling`, which the recorder needs.
+`pyproject.toml` declares 2.4 as the lowest version: 2.2 and 2.3 lack `torch.compiler.is_compiling`,
+which the recorder needs.
 
 ## What did not run or pass
 """
