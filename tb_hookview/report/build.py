@@ -30,6 +30,7 @@ from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
+from tb_hookview.report.tables.recording import recording
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
@@ -107,6 +108,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         torch_version=manifest.torch if manifest else None,
         recorder=manifest.content if manifest else None,
         warnings=warning_rows(analysis),
+        recording=recording(manifest),
     )
 
 

@@ -444,6 +444,9 @@ export const Module = {
   shapes: {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
   },
+  compiled: {
+    text: "Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
+  },
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
   },
@@ -592,6 +595,23 @@ export const Recorder = {
     unit: "fraction",
     text: "`own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads that ran at the same time are all counted, though not each of them makes a step longer. The profiler's own cost is not in it.",
   },
+} as const;
+
+export const Recording = {
+  unrecorded_step_us: {
+    unit: "us",
+    text: "Median of the steps that were not recorded and ended before this file was written; null without one, as where the schedule's `wait` is below 2.",
+  },
+  recorded_step_us: {
+    unit: "us",
+    text: "Median of the steps that were recorded into this file; null without one.",
+  },
+  slowdown: {
+    unit: "times",
+    text: "`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is.",
+  },
+  unrecorded_steps: { unit: "count", text: "Steps of which `unrecorded_step_us` is the median." },
+  recorded_steps: { unit: "count", text: "Steps of which `recorded_step_us` is the median." },
 } as const;
 
 export const ReportData = {
@@ -880,6 +900,7 @@ export const TraceInfo = {
   },
   recorder: { text: "The recorder's manifest (version, markers); null where it left none." },
   warnings: { text: "Those of high severity first." },
+  recording: { text: "Null where the recorder timed no steps." },
 } as const;
 
 export const TraceWarning = {
