@@ -94,7 +94,7 @@ def test_marked_gradients_are_known_inside_a_region_too(tmp_path: Path) -> None:
     ("more", "code", "says"),
     [
         ({"compiled": [""]}, "compiled-after-wrap", "compile first, then wrap"),
-        ({}, "no-module-calls", "compile a model before hookview.wrap()"),
+        ({}, "no-module-calls", "compile it before hookview.wrap()"),
     ],
 )
 def test_a_model_compiled_after_it_was_wrapped(
@@ -112,7 +112,6 @@ def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
     data = recorded(tmp_path, "main ops [aten::mm seq=4]")
     (warning,) = data.trace.warnings
     assert (warning.code, compiled(data)) == ("no-module-calls", [])
-    assert "compile" not in warning.message
 
 
 def test_without_a_manifest_nothing_is_said(tmp_path: Path) -> None:
