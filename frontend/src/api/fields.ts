@@ -900,8 +900,11 @@ export const WindowStatistics = {
   start: { unit: "us", text: "Start of the window." },
   end: { unit: "us", text: "End of the window." },
   events: { unit: "count", text: "Rows of the trace that touch the window." },
-  host_blocked_us: { unit: "us", text: "Time in which any thread waited for a device." },
-  waits: { unit: "count", text: "Syncs that touch the window." },
+  host_blocked_us: {
+    unit: "us",
+    text: "Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync.",
+  },
+  waits: { unit: "count", text: "Syncs that touch the window, the profiler's own among them." },
   sync_blocked_us: { unit: "us", text: "Sum of their times in the window." },
   phases: { unit: "us", text: "Host time within steps by phase, as the report's `steps[]`." },
   top: { text: "Up to 20 names of each kind, most expensive first." },

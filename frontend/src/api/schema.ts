@@ -1253,9 +1253,9 @@ export interface WindowStatistics {
   end: number;
   /** Rows of the trace that touch the window. */
   events: number;
-  /** Time in which any thread waited for a device. */
+  /** Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. */
   host_blocked_us: number;
-  /** Syncs that touch the window. */
+  /** Syncs that touch the window, the profiler's own among them. */
   waits: number;
   /** Sum of their times in the window. */
   sync_blocked_us: number;
