@@ -37,7 +37,8 @@ class Recording:
             TypeError: `profile` has no such keyword.
             UsageError: `profile` refuses one.
         """
-        profile(logdir, **profiler_options)  # a wrong keyword shows here, not when training begins
+        # A wrong keyword shows here, not when training begins.
+        profile(logdir, **profiler_options).stand_by()
         self._logdir = logdir
         self._wrap_options = wrap_options
         self._profiler_options = profiler_options

@@ -26,11 +26,11 @@ from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
-from tb_hookview.report.tables.findings import finding_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
+from tb_hookview.report.tables.recording import recording
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
@@ -79,7 +79,7 @@ def _data(
         syncs=syncs,
         allocations=allocation_rows(selection),
         coverage=_coverage(selection),
-        findings=finding_rows(diagnosis.findings),
+        findings=diagnosis.findings,
         per_step=means or per_step(selection, rows, totals),
         recorder=recorder_share(selection),
         kernels=kernels,
@@ -108,6 +108,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         torch_version=manifest.torch if manifest else None,
         recorder=manifest.content if manifest else None,
         warnings=warning_rows(analysis),
+        recording=recording(manifest),
     )
 
 

@@ -29,8 +29,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     rule: str
     """Id of the rule."""
     severity: str
-    """`high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in
-    this trace."""
+    """By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %,
+    `low` below; `info` where it costs and gains nothing in this trace."""
     title: str
     where: str
     """Module and node or operator, as a person reads it."""
@@ -44,9 +44,17 @@ class Finding(Struct, frozen=True, kw_only=True):
     avoided; `evidence` says how much of it was charged to others. Null where the trace does not say
     what the device did."""
     gain_us_per_step: Us | None
-    """Most that the fix saves: the charged idle time, no more than the devices idled in a step,
-    plus the part of the avoidable work that goes. Null where the trace does not allow to know it;
-    `evidence` then says so. Gains of several findings do not add up beyond the idle time."""
+    """How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies
+    and allocations take no time, nor does what the host did while it made the device idle, and
+    avoidable device events are gone or shorter. Gains of several findings do not add up; a replay
+    without all of them (`whatif`) says what they gain together. Null where there is no replay;
+    `gain_unknown` then says why."""
+    gain_bound_us_per_step: Us | None = None
+    """Bound of the gain without a replay: the charged idle time, no more than the devices idled in
+    a step, plus the part of the avoidable work that goes. It overlooks what would limit the step
+    then, and that syncs hold the host back beyond their own time."""
+    gain_unknown: str | None = None
+    """Reason for which `gain_us_per_step` is null."""
     evidence: str
     """The observation, with its figures."""
     fix: str

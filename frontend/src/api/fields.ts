@@ -235,7 +235,7 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "`high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in this trace.",
+    text: "By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs and gains nothing in this trace.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null outside every module." },
@@ -245,8 +245,13 @@ export const Finding = {
   },
   gain_us_per_step: {
     unit: "us",
-    text: "Most that the fix saves: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time.",
+    text: "How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why.",
   },
+  gain_bound_us_per_step: {
+    unit: "us",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
+  },
+  gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   evidence: { text: "The observation, with its figures." },
   confidence: {
     text: 'Certainty that the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',
@@ -439,6 +444,9 @@ export const Module = {
   shapes: {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
   },
+  compiled: {
+    text: "Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
+  },
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
   },
@@ -587,6 +595,23 @@ export const Recorder = {
     unit: "fraction",
     text: "`own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads that ran at the same time are all counted, though not each of them makes a step longer. The profiler's own cost is not in it.",
   },
+} as const;
+
+export const Recording = {
+  unrecorded_step_us: {
+    unit: "us",
+    text: "Median of the steps that were not recorded and ended before this file was written; null without one, as where the schedule's `wait` is below 2.",
+  },
+  recorded_step_us: {
+    unit: "us",
+    text: "Median of the steps that were recorded into this file; null without one.",
+  },
+  slowdown: {
+    unit: "times",
+    text: "`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is.",
+  },
+  unrecorded_steps: { unit: "count", text: "Steps of which `unrecorded_step_us` is the median." },
+  recorded_steps: { unit: "count", text: "Steps of which `recorded_step_us` is the median." },
 } as const;
 
 export const ReportData = {
@@ -875,6 +900,7 @@ export const TraceInfo = {
   },
   recorder: { text: "The recorder's manifest (version, markers); null where it left none." },
   warnings: { text: "Those of high severity first." },
+  recording: { text: "Null where the recorder timed no steps." },
 } as const;
 
 export const TraceWarning = {

@@ -331,7 +331,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in this trace. */
+  /** By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs and gains nothing in this trace. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -341,8 +341,12 @@ export interface Finding {
   module_id: number | null;
   /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
-  /** Most that the fix saves: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time. */
+  /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time. */
+  gain_bound_us_per_step: number | null;
+  /** Reason for which `gain_us_per_step` is null. */
+  gain_unknown: string | null;
   /** The observation, with its figures. */
   evidence: string;
   fix: string;
@@ -610,6 +614,8 @@ export interface Module {
   kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
+  /** Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
+  compiled: boolean;
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
   source: string | null;
 }
@@ -820,6 +826,20 @@ export interface Recorder {
   own_host_us: number | null;
   /** `own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads that ran at the same time are all counted, though not each of them makes a step longer. The profiler's own cost is not in it. */
   own_share: number | null;
+}
+
+/** How much longer a step was for being recorded. Our `profile` times steps by the host's clock, each from the return of one call of its `step` to the next call. Medians, so that one evaluation between two steps does not count. On a device that works asynchronously the time of one step is the time to queue it; over consecutive steps the host runs at the device's pace. Left out are the first of each sequence of steps that are not recorded (the training's own warmup, or a queue that the profiler has just emptied), and steps in which the profiler warms up. At most the latest 100 steps of each kind count. A step that is recorded is longer because of time on the host: host times, idle times of the devices and the length of steps are overstated by it, durations of device events hardly. */
+export interface Recording {
+  /** Median of the steps that were not recorded and ended before this file was written; null without one, as where the schedule's `wait` is below 2. */
+  unrecorded_step_us: number | null;
+  /** Median of the steps that were recorded into this file; null without one. */
+  recorded_step_us: number | null;
+  /** `recorded_step_us` divided by `unrecorded_step_us`; null where one of them is. */
+  slowdown: number | null;
+  /** Steps of which `unrecorded_step_us` is the median. */
+  unrecorded_steps: number;
+  /** Steps of which `recorded_step_us` is the median. */
+  recorded_steps: number;
 }
 
 /** The whole report. What is not called a mean is a sum over the selected steps; of a whole trace, over all of it. */
@@ -1207,6 +1227,8 @@ export interface TraceInfo {
   recorder: Record<string, unknown> | null;
   /** Those of high severity first. */
   warnings: TraceWarning[];
+  /** Null where the recorder timed no steps. */
+  recording: Recording | null;
 }
 
 /** Something that speaks against the trace, or that a reader of the report should know. */

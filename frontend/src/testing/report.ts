@@ -44,6 +44,7 @@ export function module(
     occupancy_pct: null,
     kernel_loading_us: null,
     shapes: [],
+    compiled: false,
     source: null,
     ...rest,
   };
@@ -146,6 +147,7 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
       torch_version: null,
       recorder: null,
       warnings: [],
+      recording: null,
     },
     totals: {
       device_busy_us: { "0": 80 },

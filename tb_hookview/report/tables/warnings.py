@@ -15,6 +15,7 @@ from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
 from tb_hookview.formats import format_us
+from tb_hookview.report.tables.compiled import compiled_warnings
 from tb_hookview.schema.trace import WarningSeverity
 
 
@@ -27,9 +28,13 @@ class Words(NamedTuple):
 
 
 HIGH_NOTICES = frozenset(
-    {"cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration"}
+    {
+        *("cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration"),
+        *("compiled-after-wrap", "no-module-calls"),
+    }
 )
-"""Codes of the reader (`docs/reliability.md`) of high severity: rows or times are missing."""
+"""Codes of the reader and the recorder (`docs/reliability.md`) of high severity: rows, times or
+all modules are missing."""
 
 NEVER = 1.0
 WORDS: dict[str, Words] = {
@@ -134,6 +139,8 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
 
 def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
     for code, message, count in analysis.trace.notices:
+        yield code, message, count, "high" if code in HIGH_NOTICES else "low"
+    for code, message, count in compiled_warnings(analysis):
         yield code, message, count, "high" if code in HIGH_NOTICES else "low"
     for fault in (*analysis.faults, *outside_phases(analysis)):
         yield fault.code, _message(fault), fault.count, _severity(fault)

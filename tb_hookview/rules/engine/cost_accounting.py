@@ -8,13 +8,16 @@ time in which the profiler was at work is charged to no rule.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.arrays.joins import setdiff
+from tb_hookview.arrays.types import GapIndex, Nanoseconds
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
@@ -26,29 +29,7 @@ _EXAMPLES = 20
 _SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
-def findings(context: Context) -> list[schema.Finding]:
-    """Every place where a rule holds, most expensive first; those that cost nothing come last."""
-    if not len(context.steps):
-        return []
-    by_id = {rule.id: rule for rule in context.rules}
-    account = _Account(context)
-    found = []
-    for rule in context.rules:
-        for occurrence in occurrences(rule, context):
-            charge = account.charge(occurrence)
-            if charge.idle_us or charge.wasted_us or occurrence.latent:
-                found.append(_finding(rule, occurrence, charge, context, by_id))
-    return sorted(found, key=lambda finding: finding.cost_us_per_step or 0.0, reverse=True)
-
-
-def occurrences(rule: Rule, context: Context) -> Iterable[Occurrence]:
-    """Return the occurrences of a rule."""
-    if rule.find is not None:
-        return rule.find(context)
-    return by_place(context, context.explained_by(rule)) if rule.explains is not None else ()
-
-
-class _Charge(NamedTuple):
+class Charge(NamedTuple):
     """Cost charged to an occurrence, microseconds a step."""
 
     idle_us: float
@@ -57,6 +38,50 @@ class _Charge(NamedTuple):
     """Wasted time that other occurrences were charged for."""
     idle_elsewhere_us: float
     """Idle time that other occurrences were charged for."""
+    gaps: GapIndex
+    """Gaps of the idle time charged."""
+    wasted_ns: Nanoseconds
+    """Time charged of each of the occurrence's `wasted` events."""
+
+
+class Found(NamedTuple):
+    """A finding, the occurrence that it was made of, and what it was charged for."""
+
+    finding: schema.Finding
+    occurrence: Occurrence
+    charge: Charge
+
+
+def findings(context: Context) -> list[Found]:
+    """Every place where a rule holds, in order of priority; ids are unique."""
+    if not len(context.steps):
+        return []
+    by_id = {rule.id: rule for rule in context.rules}
+    account, seen = _Account(context), Counter[str]()
+    found = []
+    for rule in context.rules:
+        for occurrence in occurrences(rule, context):
+            charge = account.charge(occurrence)
+            if charge.idle_us or charge.wasted_us or occurrence.latent:
+                finding = _finding(rule, occurrence, charge, context, by_id)
+                seen[finding.id] += 1
+                numbered = _numbered(finding, seen[finding.id])
+                found.append(Found(numbered, occurrence, charge))
+    return found
+
+
+def _numbered(finding: schema.Finding, number: int) -> schema.Finding:
+    """Tell findings of one rule and place apart."""
+    if number == 1:
+        return finding
+    return msgspec.structs.replace(finding, id=f"{finding.id}#{number}")
+
+
+def occurrences(rule: Rule, context: Context) -> Iterable[Occurrence]:
+    """Return the occurrences of a rule."""
+    if rule.find is not None:
+        return rule.find(context)
+    return by_place(context, context.explained_by(rule)) if rule.explains is not None else ()
 
 
 class _Account:
@@ -67,7 +92,7 @@ class _Account:
         self._charged = np.zeros(len(context.analysis.gaps), bool)
         self._left = context.analysis.device_events.duration.copy()
 
-    def charge(self, occurrence: Occurrence) -> _Charge:
+    def charge(self, occurrence: Occurrence) -> Charge:
         """Charge an occurrence for what no other was charged for yet."""
         context, wasted = self._context, occurrence.wasted
         new = occurrence.gaps[~self._charged[occurrence.gaps]]
@@ -77,16 +102,18 @@ class _Account:
             wanted = context.analysis.device_events.duration[wasted]
         taken = np.minimum(wanted, self._left[wasted])
         self._left[wasted] -= taken
-        return _Charge(
+        return Charge(
             idle_us=context.gaps.us_per_step(new),
             wasted_us=context.steps.us_per_step(taken.sum()),
             elsewhere_us=context.steps.us_per_step((wanted - taken).sum()),
             idle_elsewhere_us=context.gaps.us_per_step(setdiff(occurrence.gaps, new)),
+            gaps=new,
+            wasted_ns=taken,
         )
 
 
 def _finding(
-    rule: Rule, occurrence: Occurrence, charge: _Charge, context: Context, by_id: dict[str, Rule]
+    rule: Rule, occurrence: Occurrence, charge: Charge, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
     cost, idle = charge.idle_us + charge.wasted_us, context.steps.idle_us
     known = idle is not None
@@ -96,14 +123,16 @@ def _finding(
     return schema.Finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
-        severity=_severity(cost, context.steps.duration_us),
+        severity=severity(cost, context.steps.duration_us),
         title=occurrence.title or rule.title,
         module=path,
         module_id=occurrence.module if occurrence.module >= 0 else None,
         where=where,
         cost_us_per_step=cost if known else None,
-        gain_us_per_step=gain if known and occurrence.claims_gain else None,
-        evidence="; ".join(_evidence(occurrence, charge, known=known)),
+        gain_us_per_step=None,
+        gain_bound_us_per_step=gain if known and occurrence.claims_gain else None,
+        gain_unknown=None if known and occurrence.claims_gain else _unknown_gain(known=known),
+        evidence="; ".join(_evidence(occurrence, charge)),
         fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
@@ -113,6 +142,12 @@ def _finding(
         sync_ids=_explained(rule, occurrence, context),
         caveats=[*occurrence.caveats, *(_distortion(context) if charge.idle_us else ())],
     )
+
+
+def _unknown_gain(*, known: bool) -> str:
+    if known:
+        return "this trace does not show what the fix gains"
+    return "the trace does not show what the device did"
 
 
 def _distortion(context: Context) -> Iterator[str]:
@@ -131,7 +166,7 @@ def _where(occurrence: Occurrence, path: str | None) -> str:
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
 
-def _evidence(occurrence: Occurrence, charge: _Charge, *, known: bool) -> Iterator[str]:
+def _evidence(occurrence: Occurrence, charge: Charge) -> Iterator[str]:
     yield occurrence.evidence
     if charge.elsewhere_us:
         yield f"{format_us(charge.elsewhere_us)} of that time are in the cost of other findings"
@@ -142,8 +177,6 @@ def _evidence(occurrence: Occurrence, charge: _Charge, *, known: bool) -> Iterat
         )
     elif occurrence.latent and not charge.wasted_us:
         yield occurrence.latent
-    if known and not occurrence.claims_gain:
-        yield "this trace does not show what the fix gains"
 
 
 def _starts(occurrence: Occurrence) -> list[int]:
@@ -165,10 +198,11 @@ def _advice(rule: Rule) -> schema.Advice:
     return schema.Advice(id=rule.id, title=rule.title, fix=rule.fix)
 
 
-def _severity(cost: float, step: float) -> str:
-    share = cost / step if step else 0.0
+def severity(us: float, step: float) -> str:
+    """Severity of what gains or costs some microseconds of a step."""
+    share = us / step if step else 0.0
     if share >= _SHARE_HIGH:
         return "high"
     if share >= _SHARE_MEDIUM:
         return "medium"
-    return "low" if cost else "info"
+    return "low" if us else "info"

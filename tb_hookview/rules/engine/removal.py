@@ -8,8 +8,9 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex
-from tb_hookview.rules.engine.rule import Occurrence
+from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
 from tb_hookview.simulation.questions import host_rows
 
@@ -17,8 +18,8 @@ _ROWS = [int(cause) for cause in (Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATO
 """Causes of which the whole call is gone, whether the device was idle all the time or not."""
 
 
-def removed(analysis: Analysis, occurrence: Occurrence) -> Change:
-    """What is gone without an occurrence.
+def removed(analysis: Analysis, found: Found) -> Change:
+    """What is gone without the cause of a finding, of what it was charged for.
 
     - Syncs do not wait.
     - Calls that load data, copy, or allocate take no time; nor does what the host did otherwise
@@ -26,7 +27,8 @@ def removed(analysis: Analysis, occurrence: Occurrence) -> Change:
     - Pauses that nothing explains are gone where the occurrence has idle time of no known cause.
     - Of avoidable device events, the part that the fix saves.
     """
-    gaps, causes = occurrence.gaps, analysis.gaps.cause[occurrence.gaps]
+    occurrence, gaps = found.occurrence, found.charge.gaps
+    causes = analysis.gaps.cause[gaps]
     rows = analysis.gaps.row[gaps[isin(causes, _ROWS)]]
     late = gaps[(causes == Cause.LAUNCH) | (causes == Cause.KERNEL_LOADING)]
     others = gaps[causes > Cause.LAUNCH]
@@ -37,7 +39,7 @@ def removed(analysis: Analysis, occurrence: Occurrence) -> Change:
             _between_launches(analysis, late),
             Change(
                 device=(
-                    DeviceChange(occurrence.wasted, 1 - occurrence.saved, occurrence.wasted_ns),
+                    DeviceChange(occurrence.wasted, 1 - occurrence.saved, found.charge.wasted_ns),
                 ),
                 syncs=unique(np.concatenate([sync[sync >= 0], occurrence.syncs])),
                 pauses=unique(analysis.gaps.device_event[others]),
@@ -48,7 +50,7 @@ def removed(analysis: Analysis, occurrence: Occurrence) -> Change:
 
 def _between_launches(analysis: Analysis, gaps: GapIndex) -> Change:
     """The host's time in some gaps, on the threads that ended them by a launch."""
-    row = analysis.gaps.row[gaps]
+    row = lookup(analysis.device_events.launch, analysis.gaps.device_event[gaps])
     gaps, row = gaps[row >= 0], row[row >= 0]
     thread, changes = analysis.call_tree.thread[row], []
     for each in unique(thread).tolist():

@@ -1,0 +1,43 @@
+"""Gains of findings, by replays without their causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tb_hookview import schema
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.cost_accounting import Found, severity
+from tb_hookview.rules.engine.removal import removed
+from tb_hookview.simulation.simulator import Simulator
+
+
+def with_gains(context: Context, found: Iterable[Found]) -> list[schema.Finding]:
+    """Findings with their gains, those that gain most first, those that cost nothing last."""
+    simulator = Simulator(context.selection)
+    refused = simulator.refused
+    rows = [_replayed(each, simulator, context, refused) for each in found]
+    return sorted(rows, key=lambda row: (weight(row), row.cost_us_per_step or 0.0), reverse=True)
+
+
+def weight(finding: schema.Finding) -> float:
+    """What a finding is ranked by, microseconds a step: its gain, where unknown its cost."""
+    gain, cost = finding.gain_us_per_step, finding.cost_us_per_step
+    return gain if gain is not None else cost or 0.0
+
+
+def _replayed(
+    found: Found, simulator: Simulator, context: Context, refused: str | None
+) -> schema.Finding:
+    finding = found.finding
+    if finding.gain_unknown is not None:
+        return finding
+    if refused:
+        return msgspec.structs.replace(finding, gain_unknown=f"not replayed: {refused}")
+    change = removed(context.analysis, found)
+    gain = max(simulator.unchanged.step - simulator.step(change), 0.0) / 1000
+    step = context.steps.duration_us
+    # What costs something but gains nothing by itself is no mere remark.
+    rank = severity(gain, step) if gain or not finding.cost_us_per_step else "low"
+    return msgspec.structs.replace(finding, gain_us_per_step=gain, severity=rank)

@@ -1,0 +1,213 @@
+"""Checks the recorder on several versions of torch; writes docs/compatibility.md.
+
+    python tests/versions/run.py [--versions 2.4 2.15] [--python PYTHON] [--slow]
+
+Each version gets a virtual environment of its own (5 GB), one at a time, which is removed again. In
+it `zoo.py` records and analyzes small trainings, and the recorder's tests and those of this folder
+run. Options of pip are taken from its environment variables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = ("2.4", "2.6", "2.8", "2.10", "2.13", "2.14", "2.15")
+TESTS = ("tests/recorder", "tests/versions")
+NEEDED = re.compile(
+    r'^  "((?:cachetools|click|flask|isal|msgspec|platformdirs|rich|werkzeug)\b.*)",$'
+)
+"""Dependencies of ours that the tests load; the others are of the TensorBoard plugin."""
+FREE_BYTES = 12 << 30
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--versions", nargs="+", default=VERSIONS)
+    parser.add_argument("--python", type=Path, help="check the torch of this interpreter instead")
+    parser.add_argument("--slow", action="store_true", help="also the tests marked slow")
+    parser.add_argument("--results", type=Path, default=ROOT / "build" / "versions.json")
+    chosen = parser.parse_args()
+    results: dict[str, Any] = {}
+    if chosen.results.exists():
+        results = json.loads(chosen.results.read_text())
+    for version in [torch_of(chosen.python)] if chosen.python else chosen.versions:
+        results[version] = check(version, chosen.python, slow=chosen.slow)
+        chosen.results.parent.mkdir(parents=True, exist_ok=True)
+        chosen.results.write_text(json.dumps(results, indent=1))
+        (ROOT / "docs" / "compatibility.md").write_text(document(results))
+
+
+def torch_of(python: Path) -> str:
+    """Return major and minor version of the torch that an interpreter has."""
+    code = "import torch; print(*torch.__version__.split('.')[:2], sep='.')"
+    return subprocess.check_output([python, "-c", code], text=True).strip()
+
+
+def check(version: str, python: Path | None, *, slow: bool) -> dict[str, Any]:
+    """Return what a version of torch does.
+
+    Args:
+        version: major and minor.
+        python: an interpreter that has it; without one, an environment is made and removed again.
+        slow: also run the tests marked slow.
+    """
+    began = time.monotonic()
+    if shutil.disk_usage(tempfile.gettempdir()).free < FREE_BYTES:
+        raise SystemExit("error: less than 12 GB of disk are free for an environment of torch")
+    with tempfile.TemporaryDirectory(prefix=f"torch-{version}-") as folder:
+        if python is None:
+            say(version, "installing")
+            python = install(version, Path(folder, "venv"))
+        say(version, "recording the zoo")
+        zoo = run_zoo(python)
+        say(version, "running the recorder's tests")
+        tests = run_tests(python, Path(folder), slow=slow)
+    say(version, f"{one_line(tests)}; {time.monotonic() - began:.0f} s in all")
+    return {**zoo, "tests": tests, "slow": slow, "date": f"{datetime.now(timezone.utc):%Y-%m-%d}"}
+
+
+def say(version: str, text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} torch {version}: {text}", flush=True)  # noqa: T201
+
+
+def install(version: str, folder: Path) -> Path:
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    lines = (ROOT / "pyproject.toml").read_text().splitlines()
+    ours = [match[1] for line in lines if (match := NEEDED.match(line))]
+    pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wanted = [f"torch=={version}.*", "numpy>=1.26", "pytest", "hypothesis", *ours]
+    subprocess.run([*pip, "install", *wanted], check=True)
+    return python
+
+
+def run_zoo(python: Path) -> dict[str, Any]:
+    done = in_checkout([python, "tests/versions/zoo.py"])
+    if done.returncode:
+        raise SystemExit(f"error: zoo.py failed\n{done.stderr}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def run_tests(python: Path, folder: Path, *, slow: bool) -> dict[str, Any]:
+    """Return how many tests had which outcome, and the names or reasons of those that matter."""
+    report = folder / "junit.xml"
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    options += [] if slow else ["-m", "not slow"]
+    done = in_checkout([python, "-m", "pytest", *options, *TESTS])
+    if not report.exists():
+        raise SystemExit(f"error: the tests did not run\n{done.stdout}\n{done.stderr}")
+    return outcomes(ElementTree.parse(report).iter("testcase"))
+
+
+def outcomes(cases: Iterable[ElementTree.Element]) -> dict[str, Any]:
+    passed, failed, skipped = 0, [], Counter[str]()
+    for case in cases:
+        kinds = {child.tag: child for child in case}
+        if "failure" in kinds or "error" in kinds:
+            failed.append(f"{case.get('classname', '')}::{case.get('name', '')}")
+        elif "skipped" in kinds:
+            skipped[kinds["skipped"].get("message", "").removeprefix("Skipped: ")] += 1
+        else:
+            passed += 1
+    # A test whose clean-up fails too is there twice.
+    return {"passed": passed, "failed": list(dict.fromkeys(failed)), "skipped": dict(skipped)}
+
+
+def in_checkout(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOOKVIEW_CACHE": "off"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def one_line(tests: dict[str, Any]) -> str:
+    skipped = sum(tests["skipped"].values())
+    return f"{tests['passed']} passed, {len(tests['failed'])} failed, {skipped} skipped"
+
+
+def document(results: dict[str, Any]) -> str:
+    """Return the page of the documentation."""
+    rows = [row(results[version]) for version in sorted(results, key=numbers)]
+    notes = [note for version in sorted(results, key=numbers) for note in detail(results[version])]
+    return HEAD.format(machine=machine()) + "\n".join(rows) + "\n" + TAIL + "\n".join(notes) + "\n"
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def row(result: dict[str, Any]) -> str:
+    shares = [share for share in result["cases"].values() if isinstance(share, float)]
+    tests = result["tests"]
+    cells = (
+        result["torch"].partition("+")[0],
+        result["python"],
+        f"{len(shares)} of {len(result['cases'])}",
+        f"{100 * min(shares):.1f}%" if shares else "-",
+        tests["passed"],
+        len(tests["failed"]),
+        sum(tests["skipped"].values()),
+        result["date"],
+    )
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def detail(result: dict[str, Any]) -> list[str]:
+    """Return one line for each case, test or reason that is not as it should be."""
+    lines = [
+        f'- case "{label}": {share if isinstance(share, str) else f"{100 * share:.1f}%"}'
+        for label, share in result["cases"].items()
+        if isinstance(share, str) or share < 0.9995
+    ]
+    lines += [f"- failed: `{name}`" for name in result["tests"]["failed"]]
+    lines += [
+        f"- skipped ({count}): {reason}" for reason, count in result["tests"]["skipped"].items()
+    ]
+    return ["", f"### {result['torch'].partition('+')[0]}", "", *(lines or ["Nothing."])]
+
+
+def machine() -> str:
+    return f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}, no GPU"
+
+
+HEAD = """# Versions of torch
+
+`make versions` checks the recorder on each version of torch below, in a virtual environment of its
+own, and writes this page. It needs 12 GB of disk and some minutes a version. Machine: {machine}.
+
+The cases are small trainings that are recorded and analyzed (`tests/versions/zoo.py`): eager,
+checkpoints, autocast, DistributedDataParallel over gloo, compiled models, and features of modules.
+"Attributed" is the least share of the backward's host time, among these cases, that the report
+attributes to the module that made the node; torch's own counter says which one did. The tests are
+those of `tests/recorder` and `tests/versions`, without those marked slow.
+
+| torch | Python | cases that ran | attributed | tests passed | failed | skipped | date |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |
+"""
+TAIL = """
+`pyproject.toml` declares 2.4 as the lowest version: 2.2 and 2.3 lack `torch.compiler.is_compiling`,
+which the recorder needs.
+
+## What did not run or pass
+"""
+
+
+if __name__ == "__main__":
+    main()
