@@ -241,7 +241,8 @@ class WindowStatistics(Struct, frozen=True):
     sync_blocked_us: Us
     """Sum of their times in the window."""
     phases: dict[str, Us]
-    """Host time within steps by phase, as the report's `steps[]`."""
+    """Host time within steps by phase, as the report's `steps[]`; without `forward` where that is
+    unknown."""
     devices: list[DeviceStatistics]
     top: list[TopEntry]
     """Up to 20 names of each kind, most expensive first."""
