@@ -8,7 +8,8 @@ import {
   priceText,
 } from "../../report/findings";
 import { meansNote } from "../../report/measures";
-import { finding, report, step, sync } from "../../testing/report";
+import { finding } from "../../testing/findings";
+import { report, step, sync } from "../../testing/report";
 import { exampleInTimeline, longestSync } from "./Examples";
 import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
 import {
