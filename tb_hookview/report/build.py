@@ -189,18 +189,19 @@ def _busy(selection: Selection) -> dict[str, float]:
 
 
 def step_rows(selection: Selection) -> list[schema.Step]:
-    """One row per selected step; the five host phases sum to its duration."""
+    """One row per selected step; the host phases that are known sum to its duration."""
     analysis = selection.analysis
     steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
     any_event, launches = times.device_busy is not None, times.queue_full is not None
     counted = frozenset(selection.counted)
+    forward = times.phase[Phase.FORWARD] if analysis.phases.forward_known else None
     return [
         schema.Step(
             id=i,
             name=steps.name[i],
             start_us=to_us(steps.window[i, 0]),
             duration_us=to_us(times.duration[i]),
-            forward_us=to_us(times.phase[Phase.FORWARD][i]),
+            forward_us=_known(forward, i),
             backward_us=to_us(times.phase[Phase.BACKWARD][i]),
             optimizer_us=to_us(times.phase[Phase.OPTIMIZER][i]),
             data_us=to_us(times.phase[Phase.DATA][i]),

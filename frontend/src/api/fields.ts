@@ -547,7 +547,7 @@ export const PerStep = {
   },
   forward_us: {
     unit: "us",
-    text: "Host time, as `steps[].forward_us`; the five phases sum to `duration_us`.",
+    text: "Host time, as `steps[].forward_us`; the phases that are known sum to `duration_us`.",
   },
   backward_us: { unit: "us", text: "Host time, as `steps[].backward_us`." },
   optimizer_us: { unit: "us", text: "Host time, as `steps[].optimizer_us`." },
@@ -674,7 +674,7 @@ export const Step = {
   },
   forward_us: {
     unit: "us",
-    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it.",
+    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`.",
   },
   backward_us: { unit: "us", text: "Time in which any thread evaluated an autograd node." },
   optimizer_us: {
@@ -926,10 +926,16 @@ export const WindowStatistics = {
   start: { unit: "us", text: "Start of the window." },
   end: { unit: "us", text: "End of the window." },
   events: { unit: "count", text: "Rows of the trace that touch the window." },
-  host_blocked_us: { unit: "us", text: "Time in which any thread waited for a device." },
-  waits: { unit: "count", text: "Syncs that touch the window." },
+  host_blocked_us: {
+    unit: "us",
+    text: "Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync.",
+  },
+  waits: { unit: "count", text: "Syncs that touch the window, the profiler's own among them." },
   sync_blocked_us: { unit: "us", text: "Sum of their times in the window." },
-  phases: { unit: "us", text: "Host time within steps by phase, as the report's `steps[]`." },
+  phases: {
+    unit: "us",
+    text: "Host time within steps by phase, as the report's `steps[]`; without `forward` where that is unknown.",
+  },
   top: { text: "Up to 20 names of each kind, most expensive first." },
   omitted: { unit: "count", text: "Names that `top` leaves out, by kind." },
 } as const;

@@ -769,7 +769,7 @@ export interface PerStep {
   text: string;
   /** Length of a step on the host; null, as all others, without steps. */
   duration_us: number | null;
-  /** Host time, as `steps[].forward_us`; the five phases sum to `duration_us`. */
+  /** Host time, as `steps[].forward_us`; the phases that are known sum to `duration_us`. */
   forward_us: number | null;
   /** Host time, as `steps[].backward_us`. */
   backward_us: number | null;
@@ -950,7 +950,7 @@ export interface Site {
   frame: string | null;
 }
 
-/** One step of the training loop; the five host phases sum to its duration. */
+/** One step of the training loop; the host phases that are known sum to its duration. */
 export interface Step {
   id: number;
   name: string;
@@ -958,8 +958,8 @@ export interface Step {
   start_us: number;
   /** Length of the host row `ProfilerStep#N`. A trace without any is one step. */
   duration_us: number;
-  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. */
-  forward_us: number;
+  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
+  forward_us: number | null;
   /** Time in which any thread evaluated an autograd node. */
   backward_us: number;
   /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. */
@@ -1275,13 +1275,13 @@ export interface WindowStatistics {
   end: number;
   /** Rows of the trace that touch the window. */
   events: number;
-  /** Time in which any thread waited for a device. */
+  /** Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. */
   host_blocked_us: number;
-  /** Syncs that touch the window. */
+  /** Syncs that touch the window, the profiler's own among them. */
   waits: number;
   /** Sum of their times in the window. */
   sync_blocked_us: number;
-  /** Host time within steps by phase, as the report's `steps[]`. */
+  /** Host time within steps by phase, as the report's `steps[]`; without `forward` where that is unknown. */
   phases: Record<string, number>;
   devices: DeviceStatistics[];
   /** Up to 20 names of each kind, most expensive first. */

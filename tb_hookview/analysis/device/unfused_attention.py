@@ -3,6 +3,11 @@
     kernels of a thread, as launched    [bmm] [scale] [mask] [softmax] [dropout] [bmm]
 
 Both products are batched, and what lies between them is elementwise, a copy or a reduction.
+
+This classifies single kernels, for `kernels[].kind`: it needs no names of operators but those of
+the products, so it holds for the backward as well, whose operators have other names.
+`rules/evidence/attention.py` finds whole chains by operators, forward only, because the fix
+replaces an operator's call and all that it launches, products included.
 """
 
 from __future__ import annotations

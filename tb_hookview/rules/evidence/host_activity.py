@@ -18,6 +18,8 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.trace import EventCategory
 
+LONG_NS = 1_000_000
+"""Gaps from this length on are no pace of launches: no operator takes that long to launch."""
 _HELD = 0.8
 """Share of a gap that an event has to hold to be its reason."""
 _NAMING = (Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, *MODULE_ROLES)
