@@ -214,7 +214,7 @@ def check_phases_of_threads(data: ReportData) -> None:
         for phase, time in thread.by_phase.items():
             spent[phase] = spent.get(phase, 0.0) + time
     for phase in ("forward", "backward", "optimizer", "data"):
-        in_steps = sum(getattr(step, f"{phase}_us") for step in data.steps)
+        in_steps = sum(getattr(step, f"{phase}_us") or 0.0 for step in data.steps)
         assert in_steps <= at_most(spent.get(phase, 0.0))
 
 
