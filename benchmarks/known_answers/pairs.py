@@ -36,8 +36,8 @@ from tb_hookview.simulation.changes import Change, together
 from tb_hookview.simulation.questions import host_rows, scaled
 
 _CHECKPOINT = "what `checkpoint` does in the forward and for each saved tensor stays"
-_ALONE = 60
-"""Blocks of steps of a part that is timed alone."""
+_ROUNDS, _ALONE = 3, 40
+"""Rounds in which parts are timed alone, and how often each of them runs in one."""
 
 
 Make = Callable[[nn.Module], torch.optim.Optimizer]
@@ -84,17 +84,17 @@ def _without(words: str, change: Callable[[Analysis], Change]) -> Callable[[], A
 
 def _optimizer(before: Make, after: Make) -> Callable[[], Asked]:
     def measured() -> Asked:
-        factor = _alone(_update(network(*blocks()), after)) / _alone(
-            _update(network(*blocks()), before)
-        )
-        return Asked(f"optimizer x {factor:.2f}", _rows_of(Role.OPTIMIZER, factor))
+        model = network(*blocks())
+        old, new = _alone(_update(model, before), _update(model, after))
+        return Asked(f"optimizer x {new / old:.2f}", _rows_of(Role.OPTIMIZER, new / old))
 
     return measured
 
 
 def _without_module() -> Asked:
     """The first module goes, and the optimizer does not update it."""
-    factor = _alone(_update(_identity_first(), adamw)) / _alone(_update(network(*blocks()), adamw))
+    old, new = _alone(_update(network(*blocks()), adamw), _update(_identity_first(), adamw))
+    factor = new / old
     return Asked(
         f"module:0=0, optimizer x {factor:.2f}",
         lambda analysis: together(
@@ -117,9 +117,8 @@ def _replaced(
     width: int = WIDTH,
 ) -> Callable[[], Asked]:
     def measured() -> Asked:
-        nothing, old, new = (
-            _alone(_there_and_back(module, width)) for module in (nn.Identity(), before(), after())
-        )
+        modules = nn.Identity(), before(), after()
+        nothing, old, new = _alone(*(_there_and_back(module, width) for module in modules))
         factor = (new - nothing) / (old - nothing)
         return _scaled({f"module:{path}": factor for path in paths})
 
@@ -132,8 +131,13 @@ def _there_and_back(module: nn.Module, width: int) -> Callable[[], object]:
     return lambda: module(tokens).sum().backward()
 
 
-def _alone(step: Callable[[], object]) -> float:
-    return quick(timed(step, _ALONE))
+def _alone(*steps: Callable[[], object]) -> list[float]:
+    """Milliseconds of parts that are timed alone, in turns."""
+    times: list[list[float]] = [[] for _ in steps]
+    for _ in range(_ROUNDS):
+        for step, found in zip(steps, times, strict=True):
+            found += timed(step, _ALONE)
+    return [quick(found) for found in times]
 
 
 def _ready(milliseconds: float) -> Callable[[], Asked]:
@@ -141,20 +145,15 @@ def _ready(milliseconds: float) -> Callable[[], Asked]:
 
     def measured() -> Asked:
         ready = batches(workers=2)
-        took = _alone(lambda: next(ready))
-        read = _alone(_reading(milliseconds))
+        slow = batches(milliseconds)
+        took, read = _alone(lambda: next(ready), lambda: next(slow))
         return _scaled({"data": took / read})
 
     return measured
 
 
-def _reading(milliseconds: float) -> Callable[[], object]:
-    slow = batches(milliseconds)
-    return lambda: next(slow)
-
-
 def _wide() -> nn.Module:
-    return network(Block(inner=12 * WIDTH))
+    return network(Block(inner=6 * WIDTH))
 
 
 def _identity_first() -> nn.Module:
@@ -246,8 +245,8 @@ PAIRS = (
     ),
     Pair(
         "checkpointing -> none",
-        lambda: training(network(Checkpointed(*blocks()))),
-        lambda: training(network(*blocks())),
+        lambda: training(network(Checkpointed(*blocks(1)))),
+        lambda: training(network(*blocks(1))),
         _scale(recomputation=0),
         note=_CHECKPOINT,
     ),
@@ -272,7 +271,7 @@ PAIRS = (
     ),
     Pair(
         "checkpointing of a wide block -> none",
-        lambda: training(network(Checkpointed(Block(inner=12 * WIDTH)))),
+        lambda: training(network(Checkpointed(Block(inner=6 * WIDTH)))),
         lambda: training(_wide()),
         _scale(recomputation=0),
         note=_CHECKPOINT,
@@ -285,8 +284,8 @@ PAIRS = (
     ),
     Pair(
         "20 transforms and checkpointing -> neither",
-        lambda: training(network(Checkpointed(*blocks())), batches(transforms=20)),
-        lambda: training(network(*blocks())),
+        lambda: training(network(Checkpointed(*blocks(1))), batches(transforms=20)),
+        lambda: training(network(*blocks(1))),
         _scale(data=0, recomputation=0),
         note=_CHECKPOINT,
     ),

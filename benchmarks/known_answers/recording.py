@@ -21,7 +21,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.simulator import Simulator
 
-_STEPS = 48
+_STEPS = 40
 """Steps of a round."""
 
 
