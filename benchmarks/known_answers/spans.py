@@ -33,7 +33,7 @@ def answers() -> Iterator[Answer]:
     ):
         yield Answer(
             f"ResNet-50 on a V100: {words}",
-            f"data takes {loading / 1e6:.1f} ms",
+            f"data takes {loading / 1e6:.1f} ms" if loading else "data=0",
             median_of([_ask(each, loading) for each in before]),
             statistics.median(each.recorded.step / 1e6 for each in after),
             note,
