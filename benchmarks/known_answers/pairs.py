@@ -267,7 +267,7 @@ PAIRS = (
         lambda: training(network(Block(inner=2 * WIDTH))),
         lambda: training(network(Twice(Twice(Block(inner=2 * WIDTH))))),
         _module("0", 4),
-        note="each further time takes less than the first",
+        note="each further time takes less than the first: gradients are accumulated once",
     ),
     Pair(
         "checkpointing of a wide block -> none",
