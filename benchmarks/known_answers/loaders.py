@@ -38,5 +38,6 @@ class Batches(Dataset[Tensor]):
 def batches(milliseconds: float = 0, transforms: int = 0, workers: int = 0) -> Iterator[Tensor]:
     """Batches without end that take so long to read, or to transform."""
     data = Batches(milliseconds, transforms)
-    with warnings.catch_warnings(action="ignore"):  # more workers than cores: they mostly sleep
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # more workers than cores: they mostly sleep
         return iter(DataLoader(data, batch_size=None, num_workers=workers))
