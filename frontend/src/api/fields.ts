@@ -235,7 +235,7 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "`high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs nothing in this trace.",
+    text: "By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs and gains nothing in this trace.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null outside every module." },
@@ -245,8 +245,13 @@ export const Finding = {
   },
   gain_us_per_step: {
     unit: "us",
-    text: "Most that the fix saves: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. Null where the trace does not allow to know it; `evidence` then says so. Gains of several findings do not add up beyond the idle time.",
+    text: "How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why.",
   },
+  gain_bound_us_per_step: {
+    unit: "us",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
+  },
+  gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   evidence: { text: "The observation, with its figures." },
   confidence: {
     text: 'Certainty that the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',
@@ -525,6 +530,24 @@ export const Parameters = {
   self_count: { unit: "count", text: "Elements of the module's own." },
   self_bytes: { unit: "bytes", text: "Memory that these take." },
   trainable: { text: "Whether a parameter of the module itself requires a gradient." },
+} as const;
+
+export const PathTime = {
+  host: { unit: "us", text: "A host thread ran: Python, operators, calls that launch." },
+  device: { unit: "us", text: "A device event ran that is not a collective's." },
+  communication: {
+    unit: "us",
+    text: "A collective ran on a device, waiting for other ranks included.",
+  },
+  wait: {
+    unit: "us",
+    text: "Latencies: from launch to start, between device events, from stream to stream, and from the end of a device event to the return of the sync that waited for it.",
+  },
+  data: { unit: "us", text: "The host was in a data loader." },
+  unexplained: {
+    unit: "us",
+    text: "Pauses that no dependency in the trace explains; they are kept as recorded.",
+  },
 } as const;
 
 export const PerStep = {
@@ -894,6 +917,35 @@ export const Unplaced = {
 
 export const WaitedFor = {
   duration_us: { unit: "us", text: "Duration of the device event." },
+} as const;
+
+export const WhatIf = {
+  step_us: {
+    unit: "us",
+    text: "A step as recorded, by the slower of host and device: from the end of the device's earlier work to the end of the last step's, or from the first step's start to the last one's end on the host, divided by the number of steps. Null where the replay is refused, as all that follows.",
+  },
+  replayed_us: {
+    unit: "us",
+    text: "The same in a replay with nothing changed; its distance from `step_us` is the error.",
+  },
+  predicted_us: { unit: "us", text: "The same with the change." },
+  low_us: {
+    unit: "us",
+    text: "Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of the replay.",
+  },
+  high_us: { unit: "us", text: "Upper bound: with the pauses as recorded, plus that error." },
+  unexplained_us: {
+    unit: "us",
+    text: "Pauses on the critical path of the replay with nothing changed that nothing explains.",
+  },
+  launches_known: {
+    unit: "fraction",
+    text: "Share of the device time whose launch is in the trace; null without a device event.",
+  },
+  critical_path: { text: "What the time of the predicted step consists of." },
+  replayed_path: { text: "The same for the replay with nothing changed." },
+  steps: { unit: "count", text: "Number of steps that were replayed." },
+  refused: { text: "Why nothing was replayed; null where it was." },
 } as const;
 
 export const WindowStatistics = {
