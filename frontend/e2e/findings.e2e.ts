@@ -12,9 +12,8 @@ const findings = (): ReturnType<Page["locator"]> => page.locator(".finding");
 const opened = (): ReturnType<Page["locator"]> => page.locator(".finding.open");
 const wheres = (): Promise<string[]> => page.locator(".finding-what .code").allTextContents();
 
-test("the most expensive is open, with evidence, fix, reference, price and examples", async () => {
-  const costs = await page.locator(".finding .number:nth-of-type(5)").allTextContents();
-  expect(costs.length).toBeGreaterThan(1);
+test("the first is open, with evidence, fix, reference, price and examples", async () => {
+  expect(await findings().count()).toBeGreaterThan(1);
   expect(await opened().count()).toBe(1);
   expect(await findings().first().getAttribute("class")).toContain("open");
   for (const name of ["Evidence", "Fix", "Cost", "Examples"]) {
@@ -36,12 +35,9 @@ test("the most expensive is open, with evidence, fix, reference, price and examp
 test("the list says what the report says", async () => {
   const answer = await fetch(`${server.url}api/report?run=device&worker=gpu0`);
   const report = (await answer.json()) as {
-    findings: { where: string; cost_us_per_step: number }[];
+    findings: { where: string }[];
   };
-  expect(new Set(await wheres())).toEqual(new Set(report.findings.map(({ where }) => where)));
-  const mostExpensive = report.findings.map((f) => f.cost_us_per_step).sort((a, b) => b - a);
-  const byPlace = new Map(report.findings.map((f) => [f.where, f.cost_us_per_step]));
-  expect((await wheres()).map((where) => byPlace.get(where))).toEqual(mostExpensive);
+  expect(await wheres()).toEqual(report.findings.map(({ where }) => where));
 });
 
 test("one opens and closes another, and the address says which", async () => {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     metavar="WHAT=FACTOR",
     multiple=True,
     help="Multiply durations: of host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, "
-    "communication, data or syncs; may be repeated.",
+    "communication, data, recomputation or syncs; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
 @worker_option

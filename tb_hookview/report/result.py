@@ -95,7 +95,7 @@ class Report:
         Args:
             without: ids of findings that are to be gone, or of rules for all of theirs.
             scale: factors by what they are of: `host`, `launches`, `kernels`, `kind:KIND`,
-                `kernel:NAME`, `module:PATH`, `communication`, `data`, `syncs`.
+                `kernel:NAME`, `module:PATH`, `communication`, `data`, `recomputation`, `syncs`.
 
         Raises:
             UsageError: there is nothing of that name, or a factor is none.

@@ -12,7 +12,16 @@ from tb_hookview.loading import Loader
 from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.runs import LeftOut, Runs
-from tb_hookview.server import answers, cache, comparison, modules, page, tables, timeline
+from tb_hookview.server import (
+    answers,
+    cache,
+    comparison,
+    modules,
+    page,
+    tables,
+    timeline,
+    whatif,
+)
 from tb_hookview.server.requests import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
@@ -38,6 +47,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     timeline.install(app, store, listed)
     modules.install(app, store, listed)
     comparison.install(app, store, listed)
+    whatif.install(app, store, listed)
 
     def report_on(file: TraceFile, steps: list[str] | None) -> Report:
         return loader().report(file, steps, analysis=lambda: store.get(file))

@@ -22,7 +22,7 @@ CACHED_BYTES = 64 << 20
 """Bytes of answers that are cached."""
 
 COMPARE = "/api/compare"
-CACHED = frozenset({"/api/report", "/api/module", COMPARE, "/api/timeline"})
+CACHED = frozenset({"/api/report", "/api/module", "/api/whatif", COMPARE, "/api/timeline"})
 """Questions that come again and take a while to answer."""
 
 TAGGED = (

@@ -30,6 +30,7 @@ from tb_hookview.schema.timeline import (
     WindowStatistics,
 )
 from tb_hookview.schema.units import Us
+from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.tables import ARROW, FURTHEST
 from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
@@ -168,6 +169,14 @@ ROUTES = (
         *(_STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
     ),
     _about_trace(
+        "/api/whatif",
+        "How long a step would take with something taken out or scaled.",
+        WhatIf,
+        _STEP,
+        Parameter("without", "a finding's id, or a rule's for all of its; may be repeated", _TEXTS),
+        Parameter("scale", "WHAT=FACTOR, as in host=0.5; may be repeated", _TEXTS),
+    ),
+    _about_trace(
         "/api/timeline", "The lanes of the timeline, its bounds and a minimap.", TimelineOverview
     ),
     _about_trace(
@@ -201,7 +210,7 @@ ANSWERS = [
 
 _MEANS = {
     400: "A parameter is missing or wrong, or the host is not this server's.",
-    404: "No run, worker, trace, step, module or event of that name.",
+    404: "No run, worker, trace, step, module, finding or event of that name.",
     406: "Arrow alone is accepted, and pyarrow is not installed.",
     422: "The file cannot be read as a trace, or the log directory is not there.",
     500: "A fault of hookview.",

@@ -18,6 +18,9 @@ from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
 
+MOST = 1000.0
+"""Largest product of factors: times of a replay then stay within 64 bits."""
+
 _LISTED = 8
 """Names that an error lists."""
 _ENGINE = 20_000
@@ -28,8 +31,11 @@ def scaled(analysis: Analysis, factors: Mapping[str, float]) -> Change:
     """Change that multiplies durations by factors, by what they are of.
 
     Raises:
-        UsageError: a factor is negative or not finite, or there is nothing of that name.
+        UsageError: a factor is negative or not finite, they are too large together, or there is
+            nothing of that name.
     """
+    if math.prod(max(factor, 1.0) for factor in factors.values()) > MOST:
+        raise UsageError(f"factors of more than {MOST:,.0f} together are no step any more")
     return together(_scaled(analysis, what, factor) for what, factor in factors.items())
 
 

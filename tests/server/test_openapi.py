@@ -53,6 +53,8 @@ def questions(report: Any, timeline: Any) -> Iterator[tuple[str, dict[str, Any]]
     if paths:
         yield "/api/module/bars", {"path": paths, "measure": "backward_host_us"}
     yield "/api/module/search", {"q": "a"}
+    yield "/api/whatif", {"scale": ["host=0.5", "syncs=0"]}
+    yield "/api/whatif", {"without": [finding["id"] for finding in report["findings"]]}
     yield "/api/timeline/window", {**whole, "width": 800}
     yield "/api/timeline/search", {"q": "a"}
     yield "/api/timeline/statistics", whole

@@ -57,6 +57,8 @@ KNOWN: dict[str, list[Any]] = {
     "path": ["", "embed", "blocks.0", *HOSTILE],
     "lanes": ["0,1", "", "0", "999", ",,", *HOSTILE],
     "name": [*HOSTILE],
+    "without": ["sync-scalar-item", "launch-bound", *HOSTILE],
+    "scale": ["host=0.5", "kernels=2", "syncs=0", "kind:matrix=0", "module:embed=0", "host=1e999"],
 }
 
 

@@ -45,4 +45,9 @@ export function devicePlace(part: DevicePart): Partial<Place> {
   return { view: part === "sync" ? "syncs" : "timeline", ...FRESH };
 }
 
+/** Where a replay says what a step would take without a finding. */
+export function withoutFinding(id: string): Partial<Place> {
+  return { view: "whatif", whatIf: { without: [id], scale: [] }, ...FRESH };
+}
+
 const FRESH = { search: "", sort: null } as const;

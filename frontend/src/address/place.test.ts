@@ -43,6 +43,13 @@ test("every part of a place survives its address", () => {
       status: "appeared",
       row: "scalar-read head",
     },
+    whatIf: {
+      without: ["sync-scalar-item", "launch-bound:a=b & c"],
+      scale: [
+        { what: "kernel:f<a=1>(x)", factor: 0.5 },
+        { what: "host", factor: 0 },
+      ],
+    },
   };
   expect(placeFromHash(placeToHash(place))).toEqual(place);
 });

@@ -18,8 +18,22 @@ import {
   timelineToQuery,
   type TimelinePlace,
 } from "../views/timeline/address";
+import {
+  NO_WHATIF,
+  whatIfFromQuery,
+  whatIfToQuery,
+  type WhatIfPlace,
+} from "../views/whatif/address";
 
-export const VIEWS = ["summary", "backward", "syncs", "timeline", "findings", "compare"] as const;
+export const VIEWS = [
+  "summary",
+  "backward",
+  "syncs",
+  "timeline",
+  "findings",
+  "whatif",
+  "compare",
+] as const;
 export type View = (typeof VIEWS)[number];
 
 /** Everything that a shared address brings back. */
@@ -52,6 +66,7 @@ export interface Place extends ModulesPlace, TimelinePlace {
   /** Id of the event selected in the timeline. */
   event: string | null;
   compare: ComparePlace;
+  whatIf: WhatIfPlace;
 }
 
 export const START: Place = {
@@ -78,6 +93,7 @@ export const START: Place = {
   sort: null,
   event: null,
   compare: NO_COMPARE,
+  whatIf: NO_WHATIF,
 };
 
 const NAMED = [
@@ -113,6 +129,7 @@ export function placeToHash(place: Place): string {
     query.set("sort", `${place.sort.descending ? "-" : ""}${place.sort.key}`);
   timelineToQuery(place, query);
   compareToQuery(place.compare, query);
+  whatIfToQuery(place.whatIf, query);
   const text = query.toString();
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
 }
@@ -128,6 +145,7 @@ export function placeFromHash(hash: string): Place {
   place.search = query.get("q") ?? "";
   place.sort = sortFrom(query.get("sort"));
   place.compare = compareFromQuery(query);
+  place.whatIf = whatIfFromQuery(query);
   return place;
 }
 

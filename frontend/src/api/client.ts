@@ -3,6 +3,7 @@ import { createModuleApi, type ModuleApi } from "./module";
 import { ApiError, getJson, withTarget, type Target } from "./request";
 import { createTimelineApi, type TimelineApi } from "./timeline";
 import { SCHEMA, type WireProgress, type WireReport, type WireRule, type WireRuns } from "./types";
+import { createWhatIfApi, type WhatIfApi } from "./whatif";
 
 export interface Api {
   readonly runs: (signal: AbortSignal) => Promise<WireRuns>;
@@ -11,6 +12,7 @@ export interface Api {
   readonly rules: (signal: AbortSignal) => Promise<WireRule[]>;
   readonly module: ModuleApi;
   readonly compare: CompareApi;
+  readonly whatIf: WhatIfApi;
   readonly timeline: TimelineApi;
 }
 
@@ -29,6 +31,7 @@ export function createApi(base: URL): Api {
     rules: (signal) => getJson<WireRule[]>(new URL("api/rules", base), signal),
     module: createModuleApi(base),
     compare: createCompareApi(base),
+    whatIf: createWhatIfApi(base),
     timeline: createTimelineApi(base),
   };
 }

@@ -535,6 +535,24 @@ export const Parameters = {
   trainable: { text: "Whether a parameter of the module itself requires a gradient." },
 } as const;
 
+export const PathTime = {
+  host: { unit: "us", text: "A host thread ran: Python, operators, calls that launch." },
+  device: { unit: "us", text: "A device event ran that is not a collective's." },
+  communication: {
+    unit: "us",
+    text: "A collective ran on a device, waiting for other ranks included.",
+  },
+  wait: {
+    unit: "us",
+    text: "Latencies: from launch to start, between device events, from stream to stream, and from the end of a device event to the return of the sync that waited for it.",
+  },
+  data: { unit: "us", text: "The host was in a data loader." },
+  unexplained: {
+    unit: "us",
+    text: "Pauses that no dependency in the trace explains; they are kept as recorded.",
+  },
+} as const;
+
 export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
@@ -920,6 +938,35 @@ export const Unplaced = {
 
 export const WaitedFor = {
   duration_us: { unit: "us", text: "Duration of the device event." },
+} as const;
+
+export const WhatIf = {
+  step_us: {
+    unit: "us",
+    text: "A step as recorded, by the slower of host and device: from the end of the device's earlier work to the end of the last step's, or from the first step's start to the last one's end on the host, divided by the number of steps. Null where the replay is refused, as all that follows.",
+  },
+  replayed_us: {
+    unit: "us",
+    text: "The same in a replay with nothing changed; its distance from `step_us` is the error.",
+  },
+  predicted_us: { unit: "us", text: "The same with the change." },
+  low_us: {
+    unit: "us",
+    text: "Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of the replay.",
+  },
+  high_us: { unit: "us", text: "Upper bound: with the pauses as recorded, plus that error." },
+  unexplained_us: {
+    unit: "us",
+    text: "Pauses on the critical path of the replay with nothing changed that nothing explains.",
+  },
+  launches_known: {
+    unit: "fraction",
+    text: "Share of the device time whose launch is in the trace; null without a device event.",
+  },
+  critical_path: { text: "What the time of the predicted step consists of." },
+  replayed_path: { text: "The same for the replay with nothing changed." },
+  steps: { unit: "count", text: "Number of steps that were replayed." },
+  refused: { text: "Why nothing was replayed; null where it was." },
 } as const;
 
 export const WindowStatistics = {

@@ -755,6 +755,22 @@ export interface Parameters {
   shared: SharedParameter[];
 }
 
+/** Time of the critical path by what passed it, a step; the fields add up to the step. The critical path is the chain of dependencies that decided how long the steps took: each piece of it began because the one before had ended. */
+export interface PathTime {
+  /** A host thread ran: Python, operators, calls that launch. */
+  host: number;
+  /** A device event ran that is not a collective's. */
+  device: number;
+  /** A collective ran on a device, waiting for other ranks included. */
+  communication: number;
+  /** Latencies: from launch to start, between device events, from stream to stream, and from the end of a device event to the return of the sync that waited for it. */
+  wait: number;
+  /** The host was in a data loader. */
+  data: number;
+  /** Pauses that no dependency in the trace explains; they are kept as recorded. */
+  unexplained: number;
+}
+
 /** Means over the steps that count: those that summaries, pages and comparisons show. They count the selected steps. Of a whole trace they count all but the first, which warms up, and those in which nothing was launched; all, where that leaves none. Device events are in the step that launched them; those launched before the trace began are in none. Work between steps is left out. */
 export interface PerStep {
   /** Steps that the means are over. */
@@ -1265,6 +1281,32 @@ export interface WaitedFor {
   stream_id: number;
   /** Duration of the device event. */
   duration_us: number;
+}
+
+/** A replay with something changed. Figures are means over the steps that count. */
+export interface WhatIf {
+  /** A step as recorded, by the slower of host and device: from the end of the device's earlier work to the end of the last step's, or from the first step's start to the last one's end on the host, divided by the number of steps. Null where the replay is refused, as all that follows. */
+  step_us: number | null;
+  /** The same in a replay with nothing changed; its distance from `step_us` is the error. */
+  replayed_us: number | null;
+  /** The same with the change. */
+  predicted_us: number | null;
+  /** Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of the replay. */
+  low_us: number | null;
+  /** Upper bound: with the pauses as recorded, plus that error. */
+  high_us: number | null;
+  /** Pauses on the critical path of the replay with nothing changed that nothing explains. */
+  unexplained_us: number | null;
+  /** Share of the device time whose launch is in the trace; null without a device event. */
+  launches_known: number | null;
+  /** What the time of the predicted step consists of. */
+  critical_path: PathTime | null;
+  /** The same for the replay with nothing changed. */
+  replayed_path: PathTime | null;
+  /** Number of steps that were replayed. */
+  steps: number;
+  /** Why nothing was replayed; null where it was. */
+  refused: string | null;
 }
 
 /** Activity of host and devices in a window, clipped to it. */

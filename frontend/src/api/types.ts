@@ -48,6 +48,8 @@ export type {
   ChainLink as WireChainLink,
   SearchResult as WireSearch,
   WindowStatistics as WireStatistics,
+  WhatIf as WireWhatIf,
+  PathTime as WirePathTime,
 } from "./schema";
 
 /** How a row of a comparison changed. */

@@ -19,6 +19,8 @@ import syncs from "../views/syncs/syncs.css?inline";
 import { SyncsView } from "../views/syncs/SyncsView";
 import timeline from "../views/timeline/timeline.css?inline";
 import { TimelineView } from "../views/timeline/TimelineView";
+import whatIf from "../views/whatif/whatif.css?inline";
+import { WhatIfView } from "../views/whatif/WhatIfView";
 
 interface ViewProps {
   report: WireReport;
@@ -60,6 +62,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
     style: findings,
     badge: (report) => ({ text: count(report.findings.length) }),
   },
+  whatif: { title: () => "What-if", component: WhatIfView, style: whatIf },
   compare: { title: () => "Compare", component: CompareView, style: compare },
 };
 

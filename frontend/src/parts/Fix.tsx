@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { withoutFinding } from "../address/links";
 import type { WireFinding } from "../api/types";
 import { priceText } from "../report/findings";
 import { Name } from "../components/Name";
@@ -33,9 +34,12 @@ export function Fix({ finding, stepUs = null, alone = false }: FixProps): ReactE
         </ul>
       )}
       {!alone && (
-        <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
-          Evidence in Findings
-        </PlaceLink>
+        <p className="links">
+          <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
+            Evidence in Findings
+          </PlaceLink>
+          <PlaceLink to={withoutFinding(finding.id)}>What if it were gone</PlaceLink>
+        </p>
       )}
     </section>
   );

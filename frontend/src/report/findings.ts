@@ -25,17 +25,19 @@ export function findingsOfModule(report: WireReport, module: WireModule): WireFi
   return report.findings.filter((finding) => finding.module_id === module.id);
 }
 
-/** What it costs and what its fix saves, in a sentence. */
+/** What it costs and what a replay gains without it, in a sentence. */
 export function priceText(finding: WireFinding, stepUs: number | null): string {
   const { cost_us_per_step: cost, gain_us_per_step: gain } = finding;
   const of = (us: number): string => {
     const share = ratio(us, stepUs);
     return share === null ? duration(us) : `${duration(us)} (${percent(share)})`;
   };
-  if (cost === null) return "The cost is unknown in this trace.";
-  if (cost === 0) return "Costs no device time in this trace.";
-  if (gain === null) return `Costs ${of(cost)} a step; what the fix saves is unknown.`;
-  return gain === cost
-    ? `Costs ${of(cost)} a step; the fix saves at most as much.`
-    : `Costs ${of(cost)} a step; the fix saves at most ${of(gain)}.`;
+  const gains = gain !== null && gain > 0 ? `ithout it a step would be ${of(gain)} shorter.` : null;
+  if (cost === 0) return gains === null ? "Costs no device time in this trace." : `W${gains}`;
+  const costs = cost === null ? "The cost is unknown in this trace" : `Costs ${of(cost)} a step`;
+  if (gains !== null) return `${costs}; w${gains}`;
+  if (cost === null) return `${costs}.`;
+  return gain === null
+    ? `${costs}; what the fix gains is unknown.`
+    : `${costs}; without it a step would be no shorter.`;
 }

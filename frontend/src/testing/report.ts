@@ -6,6 +6,7 @@ import type {
   WireSync,
   WireWork,
 } from "../api/types";
+import { withIds } from "./ids";
 import { perStep } from "./perStep";
 
 /** Small reports for tests: say what matters, the rest is filled in. */
@@ -179,27 +180,6 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
     threads: [],
     ...rest,
   });
-}
-
-/** Number rows and refer to them, as the server does; modules that are not listed count on. */
-function withIds(report: Omit<WireReport, "per_step">): Omit<WireReport, "per_step"> {
-  const paths = new Map(report.modules.map(({ path }, id) => [path, id]));
-  const idOf = (path: string | null): number | null => {
-    if (path === null) return null;
-    if (!paths.has(path)) paths.set(path, paths.size);
-    return paths.get(path) ?? null;
-  };
-  return {
-    ...report,
-    steps: report.steps.map((row, id) => ({ ...row, id })),
-    modules: report.modules.map((row, id) => ({ ...row, id, parent_id: idOf(row.parent) })),
-    syncs: report.syncs.map((row, id) => ({ ...row, id, module_id: idOf(row.module) })),
-    findings: report.findings.map((row) => ({
-      ...row,
-      id: `${row.rule}:${row.where}`,
-      module_id: idOf(row.module),
-    })),
-  };
 }
 
 export function run(name: string, workers: Record<string, string[]>, modified = 1): WireRun {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { DEVICE_COLOURS, PALETTES, paletteSheet, type Mode, type Palette } from "./colours";
+import {
+  DEVICE_COLOURS,
+  PALETTES,
+  PATH_COLOURS,
+  paletteSheet,
+  type Mode,
+  type Palette,
+} from "./colours";
 
 /** Lowest contrast that is readable at our text sizes (WCAG 2, AA). */
 const READABLE = 4.5;
@@ -61,6 +68,8 @@ describe.each(Object.keys(PALETTES) as Mode[])("in %s mode", (mode) => {
   });
 });
 
+type Hue = Exclude<keyof Palette, "shadeLeast" | "shadeMost">;
+
 /** How colours look without red or without green cones (Machado and others, 2009), and with all. */
 const EYES = {
   all: [1, 0, 0, 0, 1, 0, 0, 0, 1],
@@ -86,21 +95,30 @@ function seen(hex: string, eye: number[]): number[] {
   return times(OKLAB_OUT, cones).map((c) => c * 100);
 }
 
-test.each(Object.keys(PALETTES) as Mode[])(
-  "idle causes can be distinguished by everyone, in %s mode",
-  (mode) => {
-    const names = Object.values(DEVICE_COLOURS);
-    for (const [eye, matrix] of Object.entries(EYES)) {
-      names.forEach((one, at) => {
-        for (const other of names.slice(at + 1)) {
-          const [a, b] = [one, other].map((name) => seen(PALETTES[mode][name], matrix));
-          const distance = Math.hypot(...[0, 1, 2].map((i) => (a?.[i] ?? 0) - (b?.[i] ?? 0)));
-          expect(distance, `${one} and ${other}, ${eye}`).toBeGreaterThan(APART);
-        }
-      });
-    }
-  },
-);
+const DISTINCT: [what: string, names: readonly Hue[]][] = [
+  ["idle causes", Object.values(DEVICE_COLOURS)],
+  // What nothing explains is striped.
+  [
+    "parts of the critical path",
+    Object.values(PATH_COLOURS).filter((name) => name !== PATH_COLOURS.unexplained),
+  ],
+];
+
+test.each(
+  DISTINCT.flatMap(([what, names]) =>
+    (Object.keys(PALETTES) as Mode[]).map((mode) => ({ what, mode, names })),
+  ),
+)("$what can be distinguished by everyone, in $mode mode", ({ mode, names }) => {
+  for (const [eye, matrix] of Object.entries(EYES)) {
+    names.forEach((one, at) => {
+      for (const other of names.slice(at + 1)) {
+        const [a, b] = [one, other].map((name) => seen(PALETTES[mode][name], matrix));
+        const distance = Math.hypot(...[0, 1, 2].map((i) => (a?.[i] ?? 0) - (b?.[i] ?? 0)));
+        expect(distance, `${one} and ${other}, ${eye}`).toBeGreaterThan(APART);
+      }
+    });
+  }
+});
 
 test("the sheet holds every colour of both modes", () => {
   const sheet = paletteSheet();

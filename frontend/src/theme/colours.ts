@@ -17,6 +17,8 @@ export interface Palette {
   communication: string;
   /** The host between its phases. */
   other: string;
+  /** The host at work, whatever its phase. */
+  host: string;
   /** The device at work. */
   busy: string;
   idle: string;
@@ -61,6 +63,7 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     data: "#2a9d8a",
     communication: "#b08d00",
     other: "#d3c6ae",
+    host: "#90c76b",
     busy: "#56637a",
     idle: "#c6cad1",
     wait: "#c8234f",
@@ -96,6 +99,7 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     data: "#4fbdaa",
     communication: "#d3b843",
     other: "#6f6552",
+    host: "#668a42",
     busy: "#bcc7d6",
     idle: "#4c525b",
     wait: "#f5587f",
@@ -140,6 +144,16 @@ export const DEVICE_COLOURS = {
   profiler: "idleProfiler",
   device: "idle",
   unknown: "idleUnknown",
+} as const satisfies Record<string, keyof Palette>;
+
+/** What passes the time of the critical path. Latencies are idle time although work is queued. */
+export const PATH_COLOURS = {
+  host: "host",
+  data: "data",
+  device: "busy",
+  communication: "communication",
+  wait: "idle",
+  unexplained: "idleUnknown",
 } as const satisfies Record<string, keyof Palette>;
 
 /** A colour as a style's value. */

@@ -52,5 +52,5 @@ export const COMPARE_DEFINITIONS = {
   syncs: define("syncs", "The change of the number of syncs in a step.", "count"),
   count: define("count", "The change of how often it is in a step.", "count"),
   idle: define("idle caused", "The change of the device's idle time because of it.", "us"),
-  gain: define("could be saved", "The change of what the fix saves at most.", "us"),
+  gain: define("gain", "The change of what a replay without it gains.", "us"),
 } as const;

@@ -9,11 +9,11 @@ interface CostBarProps {
   labelled?: boolean;
 }
 
-/** The step as a line, what the finding costs of it, and the part of that which the fix saves. */
+/** The step as a line, what the finding costs of it, and what a replay without it gains. */
 export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
   const { finding, costShare, gainShare } = row;
   const cost = Math.min(1, costShare ?? 0);
-  const gain = Math.min(cost, gainShare ?? 0);
+  const gain = Math.min(1, gainShare ?? 0);
   return (
     <>
       <span
@@ -39,7 +39,7 @@ export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
           />
           <Part
             swatch="gain"
-            title="fix saves at most"
+            title="gained without it"
             us={finding.gain_us_per_step}
             share={gainShare}
           />

@@ -1,5 +1,6 @@
 import { useRef, type ReactElement } from "react";
 
+import { withoutFinding } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
@@ -53,6 +54,9 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
             text={findingMarkdown(finding, report.per_step.duration_us)}
             source={source}
           />
+          <PlaceLink className="button" to={withoutFinding(finding.id)}>
+            What if this were gone
+          </PlaceLink>
           {finding.module !== null && (
             <PlaceLink
               className="button"

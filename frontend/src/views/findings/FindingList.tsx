@@ -16,7 +16,7 @@ interface FindingListProps {
   report: WireReport;
   target: Target;
   rows: readonly FindingRow[];
-  sort: Sort;
+  sort: Sort | null;
 }
 
 /** The findings, one of them open. */
@@ -57,7 +57,7 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
       </ul>
       {unknown > 0 && (
         <p className="muted finding-unknown">
-          {counted(unknown, "finding")} with a {sort.key} that is unknown in this trace{" "}
+          {counted(unknown, "finding")} with a {sort?.key} that is unknown in this trace{" "}
           {unknown === 1 ? "stands" : "stand"} last.
         </p>
       )}
@@ -68,12 +68,12 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
 interface SortButtonProps {
   name: FindingSortKey;
   definition: Definition;
-  sort: Sort;
+  sort: Sort | null;
 }
 
 function SortButton({ name, definition, sort }: SortButtonProps): ReactElement {
   const [, go] = usePlace();
-  const sorted = sort.key === name;
+  const sorted = sort?.key === name;
   return (
     <span className="number">
       <button

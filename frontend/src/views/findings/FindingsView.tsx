@@ -9,34 +9,27 @@ import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";
 import { FindingToolbar } from "./FindingToolbar";
 import { findingsMarkdown } from "./findingText";
-import {
-  countRules,
-  filterFindings,
-  findingRows,
-  MOST_EXPENSIVE_FIRST,
-  ruleFamilies,
-  sortFindings,
-} from "./findings";
+import { countRules, filterFindings, findingRows, ruleFamilies, sortFindings } from "./findings";
 
 interface FindingsViewProps {
   report: WireReport;
   target: Target;
 }
 
-/** Everything the rules found, most expensive first, with what proves it and what to do. */
+/** Everything the rules found, what gains most first, with what proves it and what to do. */
 export function FindingsView({ report, target }: FindingsViewProps): ReactElement {
   const [place] = usePlace();
   const rules = useRules();
   const source = useRef<HTMLDivElement>(null);
   const { search, severity, confidence, rule, phase, about } = place;
-  const sort = place.sort ?? MOST_EXPENSIVE_FIRST;
-  const { key, descending } = sort;
+  const { sort } = place;
+  const [key, descending] = [sort?.key ?? null, sort?.descending ?? true];
   const all = useMemo(() => findingRows(report), [report]);
   const rows = useMemo(
     () =>
       sortFindings(
         filterFindings(all, { search, severity, confidence, rule, phase, module: about }),
-        { key, descending },
+        key === null ? null : { key, descending },
       ),
     [all, search, severity, confidence, rule, phase, about, key, descending],
   );

@@ -11,11 +11,7 @@ export const FINDING_DEFINITIONS = {
     "Device idle time attributed to the finding, plus device time of avoidable work; no idle time is attributed twice.",
     "us",
   ),
-  gain: define(
-    "gain a step",
-    "What the fix saves at most; gains of several findings do not add up beyond the idle time.",
-    "us",
-  ),
+  gain: defineField("gain a step", Finding.gain_us_per_step),
   share: define(
     "of step",
     "The cost as a share of the mean length of the steps that count: all but the first, which warms up, and those that launched nothing.",

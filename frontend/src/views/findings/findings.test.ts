@@ -152,6 +152,8 @@ test("most expensive first, unknown last either way, and counted", () => {
     "c",
     "a",
   ]);
+  expect(wheres(sortFindings(rows, null))).toEqual(["a", "b", "c", "d"]);
+  expect(unknownAmounts(rows, null)).toBe(0);
   expect(unknownAmounts(rows, { key: "gain", descending: true })).toBe(2);
   expect(unknownAmounts(rows, { key: "cost", descending: true })).toBe(1);
 });
@@ -182,9 +184,14 @@ test("a price says what is known, and no more", () => {
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), 100);
   expect(price(null, null)).toBe("The cost is unknown in this trace.");
   expect(price(0, 0)).toBe("Costs no device time in this trace.");
-  expect(price(5, null)).toContain("what the fix saves is unknown");
-  expect(price(5, 5)).toBe("Costs 5.0 µs (5.0%) a step; the fix saves at most as much.");
-  expect(price(5, 2)).toContain("saves at most 2.0 µs (2.0%)");
+  expect(price(5, null)).toContain("what the fix gains is unknown");
+  expect(price(5, 5)).toBe(
+    "Costs 5.0 µs (5.0%) a step; without it a step would be 5.0 µs (5.0%) shorter.",
+  );
+  expect(price(5, 0)).toContain("without it a step would be no shorter");
+  expect(price(0, 2)).toBe("Without it a step would be 2.0 µs (2.0%) shorter.");
+  expect(price(null, 2)).toContain("unknown in this trace; without it a step would be 2.0 µs");
+  expect(price(5, 2)).toContain("would be 2.0 µs (2.0%) shorter");
   expect(priceText(finding({ cost_us_per_step: 5 }), null)).toContain("Costs 5.0 µs a step");
 });
 

@@ -17,8 +17,6 @@ export const OUTSIDE = "-";
 
 export type FindingSortKey = "cost" | "gain";
 
-export const MOST_EXPENSIVE_FIRST: Sort<FindingSortKey> = { key: "cost", descending: true };
-
 /** A finding with what the rest of the report says of it. */
 export interface FindingRow {
   /** As an address has it. */
@@ -80,8 +78,12 @@ export function filterFindings(rows: readonly FindingRow[], filter: FindingFilte
   );
 }
 
-/** Most expensive first, or the other way; what is unknown comes last either way. */
-export function sortFindings(rows: readonly FindingRow[], sort: Sort): FindingRow[] {
+/**
+ * Most first, or the other way; what is unknown comes last either way. Without an order that of the
+ * report: by gain, where that is unknown by cost.
+ */
+export function sortFindings(rows: readonly FindingRow[], sort: Sort | null): FindingRow[] {
+  if (sort === null) return [...rows];
   const sign = sort.descending ? -1 : 1;
   return [...rows].sort(
     (a, b) =>
@@ -91,7 +93,8 @@ export function sortFindings(rows: readonly FindingRow[], sort: Sort): FindingRo
 }
 
 /** How many of these have no number to be sorted by. */
-export function unknownAmounts(rows: readonly FindingRow[], sort: Sort): number {
+export function unknownAmounts(rows: readonly FindingRow[], sort: Sort | null): number {
+  if (sort === null) return 0;
   return rows.filter((row) => amount(row, sort) === null).length;
 }
 

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { withoutFinding } from "../../address/links";
 import type { WireFinding, WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -48,7 +49,10 @@ function TopFinding(props: { finding: WireFinding; step: number | null }): React
         <Name text={finding.where} className="code" />
         <span className="muted">confidence {finding.confidence}</span>
       </p>
-      <p className="top-price">{priceText(finding, step)}</p>
+      <p className="top-price">
+        {priceText(finding, step)}{" "}
+        <PlaceLink to={withoutFinding(finding.id)}>What if it were gone</PlaceLink>
+      </p>
       <p className="top-fix" title={finding.fix}>
         {finding.fix}
       </p>

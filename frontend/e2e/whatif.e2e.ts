@@ -1,0 +1,145 @@
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
+
+import { page, seriousFaults, server, servingSyncs, visiting } from "./scene";
+
+servingSyncs();
+
+visiting("#/whatif?run=device", () => sentence().waitFor());
+
+const answer = (): Locator => page.getByRole("region", { name: "Answer" });
+const sentence = (): Locator => answer().locator(".whatif-verdict");
+const bars = (): Locator => answer().getByRole("img");
+const factor = (name: string): Locator =>
+  page.getByRole("spinbutton", { name: `${name}, factor as a number` });
+
+interface Asked {
+  replayed_us: number;
+  predicted_us: number;
+  low_us: number;
+  high_us: number;
+}
+
+async function ask(query: string): Promise<Asked> {
+  const response = await fetch(`${server.url}api/whatif?run=device&worker=gpu0${query}`);
+  return (await response.json()) as Asked;
+}
+
+const written = (us: number): string =>
+  us < 999.95 ? `${us.toFixed(1)} µs` : `${(us / 1000).toFixed(2)} ms`;
+
+test("nothing is changed at first, and the page says what to do", async () => {
+  const { replayed_us: now } = await ask("");
+  expect(await sentence().textContent()).toContain(`${written(now)} a step; `);
+  expect(await bars().count()).toBe(1);
+  await answer().getByText("Take out a finding or change a factor below").waitFor();
+});
+
+test("a finding is taken out: bars, bounds and address follow", async () => {
+  const list = page.getByRole("region", { name: "Findings that are gone" });
+  await list.getByRole("checkbox").first().check();
+  await expect.poll(() => bars().count()).toBe(2);
+  const id = new URL(page.url()).hash.split("without=")[1] ?? "";
+  const expected = await ask(`&without=${id}`);
+  const [now, then, low, high] = [
+    expected.replayed_us,
+    expected.predicted_us,
+    expected.low_us,
+    expected.high_us,
+  ].map(written);
+  await expect
+    .poll(() => sentence().textContent())
+    .toContain(`Was ${now} a step, would be ${then} (between ${low} and ${high}); then `);
+  await list.getByRole("button", { name: "None" }).click();
+  await expect.poll(() => bars().count()).toBe(1);
+  await list.getByRole("button", { name: "All" }).click();
+  await expect.poll(() => list.locator("input:not(:checked)").count()).toBe(0);
+});
+
+test("a link brings the question back", async () => {
+  await page.goto(`${server.url}#/whatif?run=device&scale=host%3D0.5&scale=module%3Ahead%3D2`);
+  const { predicted_us: then } = await ask("&scale=host%3D0.5&scale=module%3Ahead%3D2");
+  await expect.poll(() => sentence().textContent()).toContain(`would be ${written(then)}`);
+  expect(await factor("Host").inputValue()).toBe("0.5");
+  expect(await factor("module head").inputValue()).toBe("2");
+  await page.getByRole("button", { name: "Remove module head" }).click();
+  await expect.poll(() => page.url()).not.toContain("head");
+  await page.goBack();
+  await expect.poll(() => factor("module head").inputValue()).toBe("2");
+});
+
+test("a factor answers by the keyboard, and only when it rests", async () => {
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("api/whatif")) asked.push(request.url());
+  });
+  const slider = page.getByRole("slider", { name: "Host, factor" });
+  await slider.focus();
+  for (let press = 0; press < 10; press++) await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => page.url()).toContain("scale=host%3D0.5");
+  await expect.poll(() => bars().count()).toBe(2);
+  expect(await factor("Host").inputValue()).toBe("0.5");
+  expect(asked.length).toBeLessThan(10);
+});
+
+test("a kernel is added by its name", async () => {
+  await page.getByLabel("What to add").selectOption("kernel");
+  await page.getByRole("button", { name: "Add" }).click();
+  expect(await factor("kernel gemm").inputValue()).toBe("0.5");
+  await expect.poll(() => bars().count()).toBe(2);
+});
+
+test("syncs are taken out, and what is not there cannot be", async () => {
+  await page.getByRole("checkbox", { name: "Syncs do not wait" }).check();
+  const { predicted_us: then } = await ask("&scale=syncs%3D0");
+  await expect.poll(() => sentence().textContent()).toContain(`would be ${written(then)}`);
+  await page.getByText("no collectives in these steps").waitFor();
+});
+
+test("nothing moves when an answer comes", async () => {
+  const question = page.locator(".whatif-question");
+  const before = await question.boundingBox();
+  await page.getByRole("checkbox", { name: "Syncs do not wait" }).check();
+  await expect.poll(() => bars().count()).toBe(2);
+  expect((await question.boundingBox())?.y).toBe(before?.y);
+});
+
+test("what cannot be answered says why, and leads back", async () => {
+  await page.goto(`${server.url}#/whatif?run=device&without=gone%3Ahere`);
+  await page.getByRole("alert").getByText("no finding 'gone:here' in this trace").waitFor();
+  await page.getByText("Not found in these steps").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.getByRole("button", { name: "Start over" }).click();
+  await sentence().waitFor();
+});
+
+test("a finding leads here", async () => {
+  await page.goto(`${server.url}#/findings?run=device`);
+  await page.getByRole("link", { name: "What if this were gone" }).click();
+  await expect.poll(() => bars().count()).toBe(2);
+  expect(await page.locator(".whatif-findings input:checked").count()).toBe(1);
+});
+
+test.each(["light", "dark"] as const)("no serious fault found by axe in %s mode", async (mode) => {
+  await page.emulateMedia({ colorScheme: mode });
+  await page.setViewportSize({ width: 1024, height: 720 });
+  await page.goto(`${server.url}#/whatif?run=device&scale=host%3D0.5&scale=kernel%3Agemm%3D2`);
+  await expect.poll(() => bars().count()).toBe(2);
+  for (const text of ["What is not offered, and why", "What the words mean"]) {
+    await page.getByText(text).click();
+  }
+  expect(await seriousFaults(page)).toEqual([]);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBe(1024);
+});
+
+test("hostile names stay text, and within the page", async () => {
+  await page.goto(`${server.url}#/whatif?run=hostile`);
+  await sentence().waitFor();
+  await page.getByLabel("What to add").selectOption("module");
+  await page.getByRole("button", { name: "Add" }).click();
+  await expect.poll(() => page.locator(".whatif-factor .name").count()).toBe(1);
+  expect(await page.locator("img").count()).toBe(0);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBe(1280);
+});

@@ -1,0 +1,202 @@
+import type { CSSProperties, ReactElement, ReactNode } from "react";
+
+import type { WireReport } from "../../api/types";
+import { Figure } from "../../components/Figure";
+import { stack } from "../../components/charts";
+import { meansNote } from "../../report/measures";
+import {
+  duration,
+  durationParts,
+  durationScale,
+  NOTHING,
+  percent,
+  scaledDuration,
+} from "../../text/formats";
+import { colourOf, PATH_COLOURS } from "../../theme/colours";
+import { answerText, gainText, wholeOf, type PathRow, type Prediction } from "./answer";
+import { PATH_DEFINITIONS, WHATIF_DEFINITIONS as D, type PathPart } from "./definitions";
+import { Term } from "../../components/Tip";
+
+interface AnswerProps {
+  prediction: Prediction;
+  changed: boolean;
+  /** Whether another answer is awaited. */
+  stale: boolean;
+  report: WireReport;
+}
+
+/** A step before and after, what it consists of, and how sure that is. */
+export function Answer({ prediction, changed, stale, report }: AnswerProps): ReactElement {
+  return (
+    <div className={stale ? "whatif-body stale" : "whatif-body"}>
+      <Figures prediction={prediction} changed={changed} report={report} />
+      <p className="verdict whatif-verdict" role="status">
+        {answerText(prediction, changed)}
+      </p>
+      <div className="whatif-pictures">
+        <div className="whatif-bars">
+          <Bar title={D.now} prediction={prediction} side="before" />
+          {changed ? (
+            <Bar title={D.then} prediction={prediction} side="after" />
+          ) : (
+            <p className="muted whatif-empty">
+              Take out a finding or change a factor below: the step that a replay predicts appears
+              here.
+            </p>
+          )}
+          <p className="muted whatif-bound">
+            A replay gives bounds and no promise: it knows what the trace shows, and nothing else.
+          </p>
+        </div>
+        <PathTable prediction={prediction} changed={changed} />
+      </div>
+    </div>
+  );
+}
+
+function Figures({ prediction, changed, report }: Omit<AnswerProps, "stale">): ReactElement {
+  const { before, after, decides, error, launchesKnown } = prediction;
+  const [now, nowUnit] = durationParts(before);
+  const [then, thenUnit] = durationParts(changed ? after : null);
+  return (
+    <dl className="figures">
+      <Figure definition={D.now} number={now} unit={nowUnit} note={meansNote(report)} />
+      <Figure
+        definition={D.then}
+        number={then}
+        unit={thenUnit}
+        note={changed ? gainText(prediction) : "nothing is changed"}
+      />
+      <Figure
+        definition={changed ? D.decides : { ...D.decides, title: "decides now" }}
+        number={PATH_DEFINITIONS[decides.part].title}
+        note={`${percent(decides.share)} of the critical path`}
+      />
+      <Figure definition={D.error} number={percent(error)} />
+      <Figure definition={D.launches} number={percent(launchesKnown)} />
+    </dl>
+  );
+}
+
+interface BarProps {
+  title: { title: string; text: string };
+  prediction: Prediction;
+  side: "before" | "after";
+}
+
+/** A narrower gap than this share of the bar has no room for words. */
+const WORTH_A_WORD = 0.12;
+
+/** A step as one bar, that of a prediction with the range between its bounds below. */
+function Bar({ title, prediction, side }: BarProps): ReactElement {
+  const whole = wholeOf(prediction);
+  const { low, high, parts } = prediction;
+  const us = prediction[side];
+  const saved = side === "after" ? prediction.before - us : 0;
+  const known = new Map(parts.map((row) => [row.part, row]));
+  const blocks = stack(
+    parts.map((row) => ({ key: row.part, us: row[side] })),
+    whole,
+  );
+  return (
+    <div className="whatif-bar" role="img" aria-label={barText(title.title, us, parts, side)}>
+      <span className="whatif-bar-title">{title.title}</span>
+      <span className="whatif-track">
+        {blocks.map(({ key, start, length }) => (
+          <span
+            key={key}
+            className={key === "unexplained" ? "whatif-block striped" : "whatif-block"}
+            style={at(start, length, key)}
+            title={`${PATH_DEFINITIONS[key].title} ${duration(known.get(key)?.[side])}`}
+          />
+        ))}
+        {saved > 0 && (
+          <span className="whatif-saved" style={at(us / whole, saved / whole)}>
+            {saved / whole > WORTH_A_WORD && <span>{duration(saved)} less</span>}
+          </span>
+        )}
+        {side === "after" && (
+          <span className="whatif-range" style={at(low / whole, (high - low) / whole)} />
+        )}
+      </span>
+      <span className="whatif-length">{duration(us)}</span>
+    </div>
+  );
+}
+
+function at(start: number, length: number, part?: PathPart): CSSProperties {
+  const place = { insetInlineStart: `${start * 100}%`, inlineSize: `${length * 100}%` };
+  return part === undefined ? place : { ...place, color: colourOf(PATH_COLOURS[part]) };
+}
+
+function barText(
+  title: string,
+  us: number,
+  parts: readonly PathRow[],
+  side: "before" | "after",
+): string {
+  const said = parts
+    .filter((row) => row[side] > 0)
+    .map((row) => `${PATH_DEFINITIONS[row.part].title} ${duration(row[side])}`);
+  return `A step ${title}, ${duration(us)}: ${said.join(", ")}`;
+}
+
+/** The critical path by what passed its time: the legend of the bars, with every number. */
+function PathTable(props: { prediction: Prediction; changed: boolean }): ReactElement {
+  const { prediction, changed } = props;
+  const scale = durationScale(wholeOf(prediction));
+  // What is not on the path has no ink.
+  const cell = (us: number): string => (us === 0 ? NOTHING : scaledDuration(us, scale));
+  return (
+    <table className="small-table whatif-path">
+      <thead>
+        <tr>
+          <th scope="col">critical path of a step</th>
+          <th scope="col">{D.now.title}</th>
+          <th scope="col">{D.then.title}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {prediction.parts.map(({ part, before, after }) => (
+          <tr key={part}>
+            <th scope="row">
+              <span
+                className={part === "unexplained" ? "swatch striped" : "swatch"}
+                style={{ color: colourOf(PATH_COLOURS[part]) }}
+              />
+              <Term text={PATH_DEFINITIONS[part].text}>{PATH_DEFINITIONS[part].title}</Term>
+            </th>
+            <td>{cell(before)}</td>
+            <td>{changed ? cell(after) : NOTHING}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** In place of the answer while the first one is awaited; as high as that. */
+export function Pending(): ReactElement {
+  return (
+    <p className="whatif-none muted" role="status">
+      Replaying the steps…
+    </p>
+  );
+}
+
+interface RefusedProps {
+  title: string;
+  why: string;
+  children?: ReactNode;
+}
+
+/** In place of the answer where there is none. */
+export function Refused({ title, why, children }: RefusedProps): ReactElement {
+  return (
+    <div className="whatif-none" role="alert">
+      <h2>{title}</h2>
+      <p className="whatif-why">{why}.</p>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+import type { ReactElement } from "react";
+
+import type { WireFinding, WireReport } from "../../api/types";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import { durationScale, NOTHING, scaledDuration, type DurationScale } from "../../text/formats";
+import type { WhatIfPlace } from "./address";
+import { WHATIF_DEFINITIONS as D } from "./definitions";
+import { allGone, isGone, toggled, unknownFindings } from "./question";
+import { useChangeQuestion } from "./useWhatIf";
+
+interface FindingChoiceProps {
+  report: WireReport;
+  place: WhatIfPlace;
+}
+
+/** The findings, each of which can be taken out. */
+export function FindingChoice({ report, place }: FindingChoiceProps): ReactElement {
+  const change = useChangeQuestion();
+  const { findings } = report;
+  const unknown = unknownFindings(place, findings);
+  const scale = durationScale(Math.max(0, ...findings.map((one) => one.gain_us_per_step ?? 0)));
+  return (
+    <section className="facet whatif-findings" aria-label="Findings that are gone">
+      <header>
+        <h2>
+          Without <span className="muted">what a replay gains when only this is gone</span>
+        </h2>
+        <span className="links">
+          <button
+            type="button"
+            className="link"
+            disabled={findings.length === 0}
+            onClick={() => {
+              change((now) => allGone(now, findings));
+            }}
+          >
+            All
+          </button>
+          <button
+            type="button"
+            className="link"
+            disabled={place.without.length === 0}
+            onClick={() => {
+              change((now) => ({ ...now, without: [] }));
+            }}
+          >
+            None
+          </button>
+        </span>
+      </header>
+      {findings.length === 0 && unknown.length === 0 && (
+        <p className="muted">Nothing was found in these steps that could be taken out.</p>
+      )}
+      {findings.length > 0 && (
+        <div className="whatif-finding-heads">
+          <span>finding</span>
+          <Term text={D.findingGain.text}>{D.findingGain.title}</Term>
+        </div>
+      )}
+      <ul className="whatif-list">
+        {unknown.map((id) => (
+          <Unknown key={id} id={id} />
+        ))}
+        {findings.map((finding) => (
+          <Choice
+            key={finding.id}
+            finding={finding}
+            scale={scale}
+            gone={isGone(place, finding)}
+            all={findings}
+          />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  finding: WireFinding;
+  scale: DurationScale;
+  gone: boolean;
+  all: readonly WireFinding[];
+}
+
+function Choice({ finding, scale, gone, all }: ChoiceProps): ReactElement {
+  const change = useChangeQuestion();
+  const gain = finding.gain_us_per_step;
+  return (
+    <li>
+      <label className="whatif-choice">
+        <input
+          type="checkbox"
+          checked={gone}
+          onChange={() => {
+            change((now) => toggled(now, finding, all));
+          }}
+        />
+        <span className="whatif-what">
+          <Name text={finding.title} />
+          <Name text={finding.where} className="code muted" />
+        </span>
+        <span className="number" title={finding.gain_unknown ?? undefined}>
+          {scaledDuration(gain, scale)}
+        </span>
+      </label>
+    </li>
+  );
+}
+
+/** What the address takes out and these steps do not have. */
+function Unknown({ id }: { id: string }): ReactElement {
+  const change = useChangeQuestion();
+  return (
+    <li>
+      <label className="whatif-choice">
+        <input
+          type="checkbox"
+          checked
+          onChange={() => {
+            change((now) => ({ ...now, without: now.without.filter((one) => one !== id) }));
+          }}
+        />
+        <span className="whatif-what">
+          <span>Not found in these steps</span>
+          <Name text={id} className="code muted" />
+        </span>
+        <span className="number">{NOTHING}</span>
+      </label>
+    </li>
+  );
+}

@@ -1,0 +1,82 @@
+import type { ReactElement } from "react";
+
+import type { Target } from "../../api/request";
+import type { WireReport, WireWhatIf } from "../../api/types";
+import { usePlace, type Loaded } from "../../parts/services";
+import { Answer, Pending, Refused } from "./Answer";
+import { Explained } from "./Explained";
+import { Factors } from "./Factors";
+import { FindingChoice } from "./FindingChoice";
+import { NO_WHATIF } from "./address";
+import { predictionOf } from "./answer";
+import { isChanged } from "./question";
+import { useAnswer, useChangeQuestion } from "./useWhatIf";
+
+interface WhatIfViewProps {
+  report: WireReport;
+  target: Target;
+}
+
+/** How long a step would take with findings gone, or parts of it quicker. */
+export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
+  const [{ whatIf: place }] = usePlace();
+  const loaded = useAnswer(target, report, place);
+  return (
+    <div className="view">
+      <div className="view-main whatif">
+        <section
+          className="facet whatif-answer"
+          aria-label="Answer"
+          aria-busy={loaded.status === "loading"}
+        >
+          <AnswerOf loaded={loaded} changed={isChanged(place)} report={report} />
+        </section>
+        <div className="whatif-question">
+          <FindingChoice report={report} place={place} />
+          <Factors report={report} place={place} />
+        </div>
+        <Explained />
+      </div>
+    </div>
+  );
+}
+
+interface AnswerOfProps {
+  loaded: Loaded<WireWhatIf>;
+  changed: boolean;
+  report: WireReport;
+}
+
+function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {
+  const change = useChangeQuestion();
+  const { value } = loaded;
+  if (loaded.status === "error") {
+    const nothing = loaded.error.kind === "not_found" || loaded.error.kind === "usage";
+    return (
+      <Refused title="This has no answer" why={loaded.error.message}>
+        <button
+          type="button"
+          onClick={() => {
+            if (nothing) change(() => NO_WHATIF);
+            else loaded.retry();
+          }}
+        >
+          {nothing ? "Start over" : "Try again"}
+        </button>
+      </Refused>
+    );
+  }
+  if (value === null) return <Pending />;
+  const prediction = predictionOf(value);
+  if (prediction === null) {
+    return <Refused title="These steps are not replayed" why={value.refused ?? ""} />;
+  }
+  return (
+    <Answer
+      prediction={prediction}
+      changed={changed}
+      stale={loaded.status === "loading"}
+      report={report}
+    />
+  );
+}

@@ -1,0 +1,105 @@
+import type { WirePathTime, WireWhatIf } from "../../api/types";
+import { duration, percent } from "../../text/formats";
+import { ratio } from "../../text/numbers";
+import type { PathPart } from "./definitions";
+
+/** Parts of the critical path, in the order in which they are drawn. */
+export const PATH_PARTS = [
+  "host",
+  "data",
+  "device",
+  "communication",
+  "wait",
+  "unexplained",
+] as const satisfies readonly PathPart[];
+
+/** An answer that was not refused. */
+export interface Prediction {
+  readonly step: number;
+  /** A step in the replay with nothing changed, with the change, and the bounds of that. */
+  readonly before: number;
+  readonly after: number;
+  readonly low: number;
+  readonly high: number;
+  readonly parts: readonly PathRow[];
+  /** What decides the length of a step, and its share. */
+  readonly decides: { readonly part: PathPart; readonly share: number };
+  /** How far the replay with nothing changed is off, as a share of the recorded step. */
+  readonly error: number;
+  readonly launchesKnown: number | null;
+  readonly steps: number;
+}
+
+/** Time of the critical path that is of one part, before and after. */
+export interface PathRow {
+  readonly part: PathPart;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** What an answer predicts; null where nothing was replayed. */
+export function predictionOf(answer: WireWhatIf): Prediction | null {
+  const { step_us, replayed_us, predicted_us, low_us, high_us } = answer;
+  const { replayed_path, critical_path } = answer;
+  if (step_us === null || replayed_us === null || predicted_us === null) return null;
+  if (replayed_path === null || critical_path === null) return null;
+  return {
+    step: step_us,
+    before: replayed_us,
+    after: predicted_us,
+    low: low_us ?? predicted_us,
+    high: high_us ?? predicted_us,
+    parts: PATH_PARTS.map((part) => ({
+      part,
+      before: replayed_path[part],
+      after: critical_path[part],
+    })),
+    decides: largest(critical_path),
+    error: ratio(Math.abs(replayed_us - step_us), step_us) ?? 0,
+    launchesKnown: answer.launches_known,
+    steps: answer.steps,
+  };
+}
+
+function largest(path: WirePathTime): { part: PathPart; share: number } {
+  const whole = PATH_PARTS.reduce((sum, part) => sum + path[part], 0);
+  const part = PATH_PARTS.reduce((most, one) => (path[one] > path[most] ? one : most));
+  return { part, share: ratio(path[part], whole) ?? 0 };
+}
+
+/** What the full width of the bars stands for. */
+export function wholeOf({ before, after, high }: Prediction): number {
+  return Math.max(before, after, high);
+}
+
+/** A part in running text. */
+const PART_WORDS: Readonly<Record<PathPart, string>> = {
+  host: "the host",
+  data: "data loading",
+  device: "the device",
+  communication: "communication",
+  wait: "latencies",
+  unexplained: "unexplained",
+};
+
+/** The answer as a sentence. */
+export function answerText(prediction: Prediction, changed: boolean): string {
+  const { before, after, low, high, decides } = prediction;
+  const decision = `${percent(decides.share)} of the critical path is ${PART_WORDS[decides.part]}`;
+  if (!changed) return `${duration(before)} a step; ${decision}.`;
+  return (
+    `Was ${duration(before)} a step, would be ${duration(after)} ` +
+    `(between ${duration(low)} and ${duration(high)}); then ${decision}.`
+  );
+}
+
+/** How much shorter a step is, with its share. */
+export function gainText({ before, after }: Prediction): string {
+  const gain = before - after;
+  const share = ratio(Math.abs(gain), before);
+  if (Math.abs(gain) < UNCHANGED * before) return "no change";
+  return `${duration(Math.abs(gain))} ${gain > 0 ? "less" : "more"} (${percent(share)})`;
+}
+
+/** A difference of less than this share of a step is none. */
+const UNCHANGED = 0.0005;

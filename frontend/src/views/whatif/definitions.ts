@@ -1,0 +1,67 @@
+import { Finding, PathTime, WhatIf } from "../../api/fields";
+import { define, defineField } from "../../text/definitions";
+
+/** What passes the time of the critical path: the chain of dependencies that decides a step. */
+export const PATH_DEFINITIONS = {
+  host: defineField("host", PathTime.host),
+  data: defineField("data loading", PathTime.data),
+  device: defineField("device", PathTime.device),
+  communication: defineField("communication", PathTime.communication),
+  wait: defineField("latencies", PathTime.wait),
+  unexplained: defineField("unexplained", PathTime.unexplained),
+} as const;
+
+export type PathPart = keyof typeof PATH_DEFINITIONS;
+
+/** Figures of an answer. */
+export const WHATIF_DEFINITIONS = {
+  now: define(
+    "now",
+    "A step in a replay with nothing changed, by the slower of host and device.",
+    "us",
+  ),
+  then: define(
+    "then",
+    "A step in the replay with the change, by the slower of host and device.",
+    "us",
+  ),
+  bounds: define(
+    "between",
+    "The lower bound is without the pauses that nothing explains, the upper with them; both are widened by the replay's error.",
+    "us",
+  ),
+  gain: define("gain", "How much shorter a step is in the replay with the change.", "us"),
+  decides: define(
+    "decides then",
+    "The largest part of the critical path of the predicted step: what to change next.",
+  ),
+  error: define(
+    "error of the replay",
+    "The distance between the step in a replay with nothing changed and the recorded one, as a share of that.",
+    "fraction",
+  ),
+  launches: defineField("launches known", WhatIf.launches_known),
+  steps: defineField("steps", WhatIf.steps),
+  findingGain: defineField("gain alone", Finding.gain_us_per_step),
+  factor: define(
+    "factor",
+    "The recorded time is multiplied by it: 0 takes it out, 1 changes nothing, 2 doubles it.",
+    "times",
+  ),
+} as const;
+
+/** What can be scaled. */
+export const SCALE_DEFINITIONS = {
+  host: define("Host", "All time of the host: Python, operators, launches, data loading."),
+  launches: define("Launches", "The calls that launch device events."),
+  data: define("Data loading", "Time of the host in the data loader."),
+  kernels: define("Device events", "All kernels, copies and memsets, collectives included."),
+  communication: define(
+    "Communication",
+    "Collectives on the device, with their waiting for other ranks.",
+  ),
+  syncs: define(
+    "Syncs do not wait",
+    "The host goes on at each sync without waiting for the device.",
+  ),
+} as const;

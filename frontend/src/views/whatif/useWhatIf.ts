@@ -1,0 +1,69 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+
+import type { Target } from "../../api/request";
+import type { WireReport, WireWhatIf } from "../../api/types";
+import { useLoad, useServices, type Loaded } from "../../parts/services";
+import { parseFactor, type WhatIfPlace } from "./address";
+import { asked } from "./question";
+
+/** How long a factor rests before it is asked about. */
+const REST_MS = 150;
+
+/** The answer to what the address asks; the one before stays until it is there. */
+export function useAnswer(
+  target: Target,
+  report: WireReport,
+  place: WhatIfPlace,
+): Loaded<WireWhatIf> {
+  const { api } = useServices();
+  // By what it says: a place that changes elsewhere is no reason to ask again.
+  const key = JSON.stringify([target, asked(place)]);
+  const load = useMemo(() => {
+    const [of, question] = JSON.parse(key) as [Target, WhatIfPlace];
+    return (signal: AbortSignal) => api.whatIf(of, question, signal);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- another report is another trace
+  }, [api, key, report]);
+  return useLoad(load);
+}
+
+/** Change the question; `quietly` leaves no step in the browser's history. */
+export type ChangeQuestion = (
+  change: (place: WhatIfPlace) => WhatIfPlace,
+  quietly?: boolean,
+) => void;
+
+export function useChangeQuestion(): ChangeQuestion {
+  const { places } = useServices();
+  return useCallback(
+    (change, quietly = false) => {
+      places.go({ whatIf: change(places.get().whatIf) }, quietly);
+    },
+    [places],
+  );
+}
+
+/**
+ * A factor while it is typed or dragged: its text at once, the factor itself when it rests. What
+ * changes it from elsewhere wins.
+ */
+export function useFactor(
+  factor: number,
+  onFactor: (factor: number) => void,
+): [text: string, change: (text: string) => void] {
+  const [draft, setDraft] = useState({ text: "", from: NaN });
+  const timer = useRef<number | undefined>(undefined);
+  useEffect(
+    () => () => {
+      window.clearTimeout(timer.current);
+    },
+    [],
+  );
+  const change = (text: string): void => {
+    window.clearTimeout(timer.current);
+    setDraft({ text, from: factor });
+    const wanted = parseFactor(text);
+    if (wanted !== null) timer.current = window.setTimeout(onFactor, REST_MS, wanted);
+  };
+  const current = draft.from === factor || parseFactor(draft.text) === factor;
+  return [current ? draft.text : String(factor), change];
+}
