@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireFinding, WireReport, WireRule } from "../../api/types";
+import type { WireReport, WireRule } from "../../api/types";
 import {
   findingsOfModule,
   findingsOfSync,
@@ -11,7 +11,6 @@ import { meansNote } from "../../report/measures";
 import { finding } from "../../testing/findings";
 import { report, step, sync } from "../../testing/report";
 import { exampleInTimeline, longestSync } from "./Examples";
-import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
 import {
   countRules,
   filterFindings,
@@ -193,28 +192,6 @@ test("a price says what is known, and no more", () => {
   expect(price(null, 2)).toContain("unknown in this trace; without it a step would be 2.0 µs");
   expect(price(5, 2)).toContain("would be 2.0 µs (2.0%) shorter");
   expect(priceText(finding({ cost_us_per_step: 5 }), null)).toContain("Costs 5.0 µs a step");
-});
-
-test("Markdown holds all of a finding, and names stay text", () => {
-  const hostile: WireFinding = finding({
-    title: "A <img src=x> *title*",
-    where: "a`b\n# c",
-    evidence: "5 syncs",
-    fix: "Do [this](x).",
-    caveats: ["Perhaps."],
-    advice: [{ id: "x", title: "Cores", fix: "Bind them." }],
-  });
-  const text = findingMarkdown(hostile, 100);
-  expect(text).toContain("### A \\<img src=x\\> \\*title\\*");
-  expect(text).toContain("``a`b # c``");
-  expect(text).toContain("**Evidence**: 5 syncs.");
-  expect(text).toContain("\\[this\\](x)");
-  expect(text).toContain("- Perhaps.");
-  expect(text).toContain("- Cores: Bind them.");
-  expect(findingsMarkdown([hostile, hostile], 100, "runs/a").match(/^### /gm)).toHaveLength(2);
-  expect(sentence("it idled. Then")).toBe("It idled. Then.");
-  expect(sentence("for 7.5 us a step, 3 users")).toBe("For 7.5 µs a step, 3 users.");
-  expect(sentence("")).toBe("");
 });
 
 test("rules are counted and listed by family", () => {
