@@ -1,10 +1,11 @@
-"""Checks the recorder on several versions of torch; writes docs/compatibility.md.
+"""Checks the recorder on several versions of torch; brings docs/compatibility.md up to date.
 
     python tests/versions/run.py [--versions 2.4 2.15] [--python PYTHON] [--slow]
 
 Each version gets a virtual environment of its own (5 GB), one at a time, which is removed again. In
 it `zoo.py` records and analyzes small trainings, and the recorder's tests and those of this folder
-run. Options of pip are taken from its environment variables.
+run. The page keeps what it says of other versions. Options of pip are taken from its environment
+variables.
 """
 
 from __future__ import annotations
@@ -41,16 +42,11 @@ def main() -> None:
     parser.add_argument("--versions", nargs="+", default=VERSIONS)
     parser.add_argument("--python", type=Path, help="check the torch of this interpreter instead")
     parser.add_argument("--slow", action="store_true", help="also the tests marked slow")
-    parser.add_argument("--results", type=Path, default=ROOT / "build" / "versions.json")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "compatibility.md")
     chosen = parser.parse_args()
-    results: dict[str, Any] = {}
-    if chosen.results.exists():
-        results = json.loads(chosen.results.read_text())
     for version in [torch_of(chosen.python)] if chosen.python else chosen.versions:
-        results[version] = check(version, chosen.python, slow=chosen.slow)
-        chosen.results.parent.mkdir(parents=True, exist_ok=True)
-        chosen.results.write_text(json.dumps(results, indent=1))
-        (ROOT / "docs" / "compatibility.md").write_text(document(results))
+        result = check(version, chosen.python, slow=chosen.slow)
+        chosen.page.write_text(updated(chosen.page.read_text(), result))
 
 
 def torch_of(python: Path) -> str:
@@ -117,17 +113,22 @@ def run_tests(python: Path, folder: Path, *, slow: bool) -> dict[str, Any]:
 
 
 def outcomes(cases: Iterable[ElementTree.Element]) -> dict[str, Any]:
-    passed, failed, skipped = 0, [], Counter[str]()
+    passed, failed, skipped = 0, dict[str, str](), Counter[str]()
     for case in cases:
-        kinds = {child.tag: child for child in case}
+        kinds = {child.tag: child.get("message", "") for child in case}
         if "failure" in kinds or "error" in kinds:
-            failed.append(f"{case.get('classname', '')}::{case.get('name', '')}")
+            # A test whose clean-up fails too is there twice.
+            name = f"{case.get('classname', '')}::{case.get('name', '')}"
+            failed.setdefault(name, first_line(kinds.get("failure", kinds.get("error", ""))))
         elif "skipped" in kinds:
-            skipped[kinds["skipped"].get("message", "").removeprefix("Skipped: ")] += 1
+            skipped[kinds["skipped"].removeprefix("Skipped: ")] += 1
         else:
             passed += 1
-    # A test whose clean-up fails too is there twice.
-    return {"passed": passed, "failed": list(dict.fromkeys(failed)), "skipped": dict(skipped)}
+    return {"passed": passed, "failed": failed, "skipped": dict(skipped)}
+
+
+def first_line(message: str) -> str:
+    return message.strip().partition("\n")[0][:100]
 
 
 def in_checkout(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
@@ -142,22 +143,45 @@ def one_line(tests: dict[str, Any]) -> str:
     return f"{tests['passed']} passed, {len(tests['failed'])} failed, {skipped} skipped"
 
 
-def document(results: dict[str, Any]) -> str:
-    """Return the page of the documentation."""
-    rows = [row(results[version]) for version in sorted(results, key=numbers)]
-    notes = [note for version in sorted(results, key=numbers) for note in detail(results[version])]
-    return HEAD.format(machine=machine()) + "\n".join(rows) + "\n" + TAIL + "\n".join(notes) + "\n"
+def updated(page: str, *results: dict[str, Any]) -> str:
+    """Return the page with results in the place of what it says of the same versions."""
+    parts = {**known(page), **{numbers(result["torch"]): part(result) for result in results}}
+    lines = [line for version, lines in sorted(parts.items()) for line in ("", *lines[1:])]
+    rows = [lines[0] for _, lines in sorted(parts.items())]
+    return HEAD.format(machine=machine()) + "\n".join([*rows, TAIL, *lines]) + "\n"
 
 
-def numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
+def known(page: str) -> dict[tuple[int, int], list[str]]:
+    """Return the row and the section of each version."""
+    rows = {numbers(line[2:]): line for line in page.splitlines() if re.match(r"\| \d", line)}
+    sections = {numbers(text): text.rstrip().splitlines() for text in page.split("\n### ")[1:]}
+    return {
+        version: [line, f"### {sections[version][0]}", *sections[version][1:]]
+        for version, line in rows.items()
+    }
+
+
+def numbers(version: str) -> tuple[int, int]:
+    """Return major and minor version."""
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def part(result: dict[str, Any]) -> list[str]:
+    """Return the row and the section of a version."""
+    return [row(result), f"### {release(result)}", "", *(detail(result) or ["Nothing."])]
+
+
+def release(result: dict[str, Any]) -> str:
+    version: str = result["torch"]
+    return version.partition("+")[0]
 
 
 def row(result: dict[str, Any]) -> str:
     shares = [share for share in result["cases"].values() if isinstance(share, float)]
     tests = result["tests"]
     cells = (
-        result["torch"].partition("+")[0],
+        release(result),
         result["python"],
         f"{len(shares)} of {len(result['cases'])}",
         f"{100 * min(shares):.1f}%" if shares else "-",
@@ -176,11 +200,11 @@ def detail(result: dict[str, Any]) -> list[str]:
         for label, share in result["cases"].items()
         if isinstance(share, str) or share < 0.9995
     ]
-    lines += [f"- failed: `{name}`" for name in result["tests"]["failed"]]
+    lines += [f"- failed: `{name}`: {why}" for name, why in result["tests"]["failed"].items()]
     lines += [
         f"- skipped ({count}): {reason}" for reason, count in result["tests"]["skipped"].items()
     ]
-    return ["", f"### {result['torch'].partition('+')[0]}", "", *(lines or ["Nothing."])]
+    return lines
 
 
 def machine() -> str:
@@ -205,8 +229,7 @@ TAIL = """
 `pyproject.toml` declares 2.4 as the lowest version: 2.2 and 2.3 lack `torch.compiler.is_compiling`,
 which the recorder needs.
 
-## What did not run or pass
-"""
+## What did not run or pass"""
 
 
 if __name__ == "__main__":
