@@ -71,7 +71,7 @@ def check(version: str, python: Path | None, *, slow: bool) -> dict[str, Any]:
             say(version, "installing")
             python = install(version, Path(folder, "venv"))
         say(version, "recording the zoo")
-        zoo = run_zoo(python)
+        zoo = run_zoo(python, Path(folder))
         say(version, "running the recorder's tests")
         tests = run_tests(python, Path(folder), slow=slow)
     say(version, f"{one_line(tests)}; {time.monotonic() - began:.0f} s in all")
@@ -93,11 +93,12 @@ def install(version: str, folder: Path) -> Path:
     return python
 
 
-def run_zoo(python: Path) -> dict[str, Any]:
-    done = in_checkout([python, "tests/versions/zoo.py"])
+def run_zoo(python: Path, folder: Path) -> dict[str, Any]:
+    found = folder / "zoo.json"
+    done = in_checkout([python, "tests/versions/zoo.py", found])
     if done.returncode:
         raise SystemExit(f"error: zoo.py failed\n{done.stderr}")
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(found.read_text())
     return answer
 
 
