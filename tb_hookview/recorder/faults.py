@@ -8,10 +8,20 @@ import signal
 import sys
 import warnings
 from types import CodeType
+from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
 _warned = False
 _advised: set[str] = set()
+
+
+class Place(NamedTuple):
+    """A line of Python."""
+
+    file: str
+    line: int
+    module: str
+
 
 MARKS = "the recorded trace may lack marks"
 """The consequence of most faults."""
@@ -58,24 +68,25 @@ def warn(message: str, fault: Exception | None = None) -> None:
     _show(message, RuntimeWarning)
 
 
-def advise(subject: str, message: str) -> None:
+def advise(subject: str, message: str, place: Place | None = None) -> None:
     """Warn of a mistake in how the recorder is used, once per process and subject.
 
     Args:
         subject: what it is about, one word; later messages about it are logged only.
         message: what is wrong and the remedy, without our name.
+        place: the line of the user's that it is about; the one under way by default.
     """
     message = f"tb_hookview: {message}"
     if subject in _advised:
         _log.debug(message)
         return
     _advised.add(subject)
-    _show(message, UserWarning)
+    _show(message, UserWarning, place)
 
 
-def _show(message: str, category: type[Warning]) -> None:
+def _show(message: str, category: type[Warning], place: Place | None = None) -> None:
     try:
-        warnings.warn(message, category, stacklevel=_level_of_user())
+        warnings.warn_explicit(message, category, *(place or place_of_user()))
     except Warning:  # the process turns warnings into errors; a fault of ours must not become one
         _log.warning(message)
     except Exception as second:  # whoever shows warnings here cannot show this one
@@ -83,13 +94,12 @@ def _show(message: str, category: type[Warning]) -> None:
             raise
 
 
-def _level_of_user() -> int:
-    """Return how far above our caller the first frame is that is neither ours nor torch's."""
-    level = 1
+def place_of_user() -> Place:
+    """Return the line under way of the innermost code that is neither ours nor torch's."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
-        level, frame = level + 1, frame.f_back
-    return level
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""))
 
 
 def _is_library(module: str) -> bool:

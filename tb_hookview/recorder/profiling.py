@@ -19,7 +19,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, manifest, session
 from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
 from tb_hookview.recorder.ranges import ThreadCalls
-from tb_hookview.recorder.step_times import RECORDING, StepTimes
+from tb_hookview.recorder.step_times import StepTimes
 from tb_hookview.recorder.unrecorded import Schedule, reason
 from tb_hookview.recorder.writing import write
 
@@ -152,7 +152,8 @@ class Profile(torch.profiler.profile):
 
     def warn_unrecorded(self, schedule: Schedule | None) -> None:
         """Warn when this profiler ends, or is dropped, and has recorded nothing until then."""
-        given = (self._times, schedule, self._ranks, os.getpid())
+        # Its end may be the process's, when no line of the user's is under way.
+        given = (self._times, schedule, self._ranks, os.getpid(), faults.place_of_user())
         self._unrecorded = weakref.finalize(self, _warn_unrecorded, *given)
 
     def start(self) -> None:
@@ -213,13 +214,12 @@ class Profile(torch.profiler.profile):
             return
         self._file = None
         self._times.recorded_ns.clear()
-        if self.current_action in RECORDING:  # torch also starts a recording only to discard it
-            self._ends_as_meant()
         # Before torch starts: attaching is not part of what is recorded.
         _quietly("attaching hooks", session.begin)
         try:
             super().start_trace()
         except BaseException:
+            self._ends_as_meant()
             _quietly("removing hooks", session.end)
             raise
 
@@ -236,9 +236,17 @@ class Profile(torch.profiler.profile):
             _quietly("removing hooks", session.end)
         finally:  # also where an interrupt came in between
             try:
-                super().stop_trace()
+                self._stop_recording()
             finally:
                 _quietly("removing hooks", session.end)
+
+    def _stop_recording(self) -> None:
+        try:
+            super().stop_trace()
+        except RuntimeError as fault:
+            # Torch 2.6 raises where another profiler ended the recording; `write` warns of that.
+            if "not running" not in str(fault):
+                raise
 
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
         """Copy the last recording's file, marks included; torch writes a recording only once."""
@@ -273,6 +281,7 @@ class Profile(torch.profiler.profile):
             self.add_metadata_json(manifest.KEY, text)
 
     def _save(self, profiler: torch.profiler.profile) -> None:
+        self._ends_as_meant()
         _quietly(f"writing a trace into {self._logdir}", self._write, faults.LOST)
         if self._then is not None:
             self._then(profiler)
@@ -301,11 +310,16 @@ def records_here(ranks: frozenset[int] | None) -> bool:
 
 
 def _warn_unrecorded(
-    times: StepTimes, schedule: Schedule | None, ranks: frozenset[int] | None, process: int
+    times: StepTimes,
+    schedule: Schedule | None,
+    ranks: frozenset[int] | None,
+    process: int,
+    place: faults.Place,
 ) -> None:
     def warn() -> None:
         if os.getpid() == process and records_here(ranks):
-            faults.advise("unrecorded", reason(schedule, times.count, started=times.started))
+            why = reason(schedule, times.count, started=times.started)
+            faults.advise("unrecorded", why, place)
 
     _quietly("looking for a recording", warn)
 

@@ -10,6 +10,7 @@ from tb_hookview.recorder.step_times import RECORDING
 
 Schedule = Callable[[int], ProfilerAction]
 
+_USE = "use it as `with hookview.profile(...) as profiler:` around the training"
 _FAR = 100_000
 """Steps of a schedule looked through for the first that is recorded."""
 
@@ -22,14 +23,13 @@ def reason(schedule: Schedule | None, steps: int, *, started: bool) -> str:
         steps: calls of the profiler's `step`.
         started: whether the profiler was, by `with` or `start()`.
     """
-    first = None if schedule is None else _first_recorded(schedule)
+    first = 0 if schedule is None else _first_recorded(schedule)
     if not started:
-        why = (
-            "the profiler was never started; use it as "
-            "`with hookview.profile(...) as profiler:` around the training"
-        )
+        why = f"the profiler was never started; {_USE}"
     elif first is None:
         why = "the schedule records no step; use one of torch.profiler.schedule(...)"
+    elif first <= steps:
+        why = f"the profiler was dropped while it recorded; {_USE}"
     elif not steps:
         why = (
             f"the schedule skips {_steps(first)} first, and profiler.step() was never called; "

@@ -364,6 +364,30 @@ def test_a_profiler_that_is_never_entered_is_one_warning(tmp_path, unfiltered, s
     assert "was never started; use it as `with hookview.profile(...) as profiler:`" in warning
 
 
+@pytest.mark.parametrize(
+    ("started", "says"), [(True, "was dropped while it recorded"), (False, "was never started")]
+)
+def test_a_recording_dropped_before_it_is_written_is_a_warning(tmp_path, unfiltered, started, says):
+    profiler = hookview.profile(tmp_path, schedule=skipping(2))
+    if started:
+        profiler.start()
+    for _ in range(2):
+        profiler.step()  # torch begins to record
+    profiler.stop_trace()
+    del profiler
+    gc.collect()
+    (warning,) = unfiltered()
+    assert f"{says}; use it as `with" in warning
+
+
+def test_the_warning_is_about_the_line_that_made_the_profiler(tmp_path, unfiltered, recwarn):
+    line = inspect.currentframe().f_lineno + 1
+    hookview.profile(tmp_path)
+    gc.collect()
+    (warning,) = recwarn
+    assert (warning.filename, warning.lineno) == (__file__, line)
+
+
 def test_one_process_is_warned_once(tmp_path, unfiltered):
     for _ in range(3):
         with hookview.profile(tmp_path, schedule=skipping(5)):
@@ -432,6 +456,7 @@ def test_the_end_of_the_process_warns_too(tmp_path, rest, says):
     )
     assert done.stderr.count("nothing was recorded") == 1
     assert says in done.stderr
+    assert done.stderr.startswith("<string>:4: ")  # where the profiler was made
 
 
 def test_torchs_keywords_are_in_the_signature_with_torchs_defaults():

@@ -1,6 +1,6 @@
 """Records and analyzes small trainings with the torch that is installed.
 
-    python tests/versions/zoo.py > zoo.json
+    python tests/versions/zoo.py zoo.json
 
 Each case's share is the part of the backward's host time that the report gives to the module that
 made the node, as torch's own counter says. A case that fails has its error in the place of a share.
@@ -122,7 +122,7 @@ def main() -> None:
     if distributed.is_initialized():
         distributed.destroy_process_group()
     answer = {"torch": torch.__version__, "python": platform.python_version(), "cases": answer}
-    print(json.dumps(answer, indent=1))  # noqa: T201
+    Path(sys.argv[1]).write_text(json.dumps(answer, indent=1))  # torch prints too
 
 
 if __name__ == "__main__":
