@@ -21,6 +21,7 @@ from tb_hookview.recorder.hooks import (
     SLOT,
     CallMarks,
     EnterForward,
+    Hook,
     Instant,
     LeaveForward,
     MarkedCall,
@@ -139,7 +140,9 @@ class Session:
             self._handles.append(_CallHandle(node.module, marks))
             return
         enter, leave = EnterForward(marks), LeaveForward(marks)
-        self._handles.append(node.module.register_forward_pre_hook(enter, prepend=True))
+        # The compiler of torch 2.10 raises where hooks are in another order than they were added.
+        theirs = any(not isinstance(hook, Hook) for hook in node.module._forward_pre_hooks.values())
+        self._handles.append(node.module.register_forward_pre_hook(enter, prepend=theirs))
         self._handles.append(node.module.register_forward_hook(leave, always_call=True))
 
     def _mark_gradient(

@@ -116,16 +116,25 @@ def run_tests(python: Path, folder: Path, *, slow: bool) -> dict[str, Any]:
 def outcomes(cases: Iterable[ElementTree.Element]) -> dict[str, Any]:
     passed, failed, skipped = 0, dict[str, str](), Counter[str]()
     for case in cases:
-        kinds = {child.tag: child.get("message", "") for child in case}
+        kinds = {child.tag: message_of(child) for child in case}
         if "failure" in kinds or "error" in kinds:
             # A test whose clean-up fails too is there twice.
             name = f"{case.get('classname', '')}::{case.get('name', '')}"
             failed.setdefault(name, first_line(kinds.get("failure", kinds.get("error", ""))))
         elif "skipped" in kinds:
-            skipped[kinds["skipped"].removeprefix("Skipped: ")] += 1
+            skipped[kinds["skipped"]] += 1
         else:
             passed += 1
     return {"passed": passed, "failed": failed, "skipped": dict(skipped)}
+
+
+def message_of(outcome: ElementTree.Element) -> str:
+    message = outcome.get("message", "")
+    # A whole file that is skipped has its reason in a tuple in the text.
+    found = re.search(r"Skipped: (.*?)['\"]\)", outcome.text or "")
+    if message == "collection skipped" and found:
+        return found[1]
+    return message.removeprefix("Skipped: ")
 
 
 def first_line(message: str) -> str:

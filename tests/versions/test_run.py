@@ -26,6 +26,8 @@ CASES = """
   <testcase classname="a" name="three"><error message="no"/></testcase>
   <testcase classname="a" name="four"><skipped message="Skipped: timm is not installed"/></testcase>
   <testcase classname="a" name="five"><skipped message="Skipped: timm is not installed"/></testcase>
+  <testcase classname="" name="tests.b"><skipped message="collection skipped"
+    >('b.py', 18, 'Skipped: no validator')</skipped></testcase>
 </testsuite>
 """
 
@@ -34,7 +36,7 @@ def test_outcomes_are_counted_and_named(run):
     assert run.outcomes(ElementTree.fromstring(CASES).iter("testcase")) == {
         "passed": 1,
         "failed": {"a::two": "no", "a::three": "no"},
-        "skipped": {"timm is not installed": 2},
+        "skipped": {"timm is not installed": 2, "no validator": 1},
     }
 
 
