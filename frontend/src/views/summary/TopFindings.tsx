@@ -51,7 +51,9 @@ function TopFinding(props: { finding: WireFinding; step: number | null }): React
       </p>
       <p className="top-price">
         {priceText(finding, step)}{" "}
-        <PlaceLink to={withoutFinding(finding.id)}>What if it were gone</PlaceLink>
+        <PlaceLink to={withoutFinding(finding.id)} title="What a step would take without it">
+          What if
+        </PlaceLink>
       </p>
       <p className="top-fix" title={finding.fix}>
         {finding.fix}
