@@ -49,7 +49,7 @@ const PICTURES = [
   ["timeline", "#/timeline?run=resnet_ddp&from=15000&to=34000"],
   ["findings", "#/findings?run=v100"],
   ["whatif", "#/whatif?run=v100&without=sync-d2h-copy&scale=communication%3D0.5"],
-  ["whatif-host", "#/whatif?run=b200&without=launch-bound"],
+  ["whatif-host", "#/whatif?run=b200&without=tiny-kernels-launch-bound"],
   ["whatif-mixed", "#/whatif?run=owlv2&scale=data%3D0&scale=kind%3Aattention%3D0.5"],
   ["compare", "#/compare?run=resnet50+(4+workers)&base=resnet50+(no+workers)"],
 ];

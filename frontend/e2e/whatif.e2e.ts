@@ -47,9 +47,10 @@ test("a finding is taken out: bars, bounds and address follow", async () => {
     expected.low_us,
     expected.high_us,
   ].map(written);
+  const bounds = low === high ? "by both bounds" : `between ${low} and ${high}`;
   await expect
     .poll(() => sentence().textContent())
-    .toContain(`Was ${now} a step, would be ${then} (between ${low} and ${high}).`);
+    .toBe(`Was ${now} a step, would be ${then} (${bounds}).`);
   await list.getByRole("button", { name: "None" }).click();
   await expect.poll(() => bars().count()).toBe(1);
   await list.getByRole("button", { name: "All" }).click();
