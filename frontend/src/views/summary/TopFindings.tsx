@@ -50,7 +50,7 @@ function TopFinding(props: { finding: WireFinding; step: number | null }): React
         <span className="muted">confidence {finding.confidence}</span>
       </p>
       <p className="top-price">
-        {priceText(finding, step)}{" "}
+        <span>{priceText(finding, step)}</span>
         <PlaceLink to={withoutFinding(finding.id)} title="What a step would take without it">
           What if
         </PlaceLink>
