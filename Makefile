@@ -42,7 +42,7 @@ MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest fuzz mutants clean
+.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest fuzz versions mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -88,6 +88,9 @@ pytest: setup frontend
 fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(FUZZ_MINUTES) --folder $(FUZZ_FOUND)
+
+versions: ## the recorder on each version of torch that it supports (5 GB of downloads each)
+	@nice $(PYTHON) tests/versions/run.py
 
 mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the tests next to it notice
 	@$(PIP) install "$(MUTMUT)"

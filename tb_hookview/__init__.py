@@ -14,6 +14,7 @@ never imports torch.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
@@ -43,6 +44,12 @@ _HOMES = {
     "unwrap": "tb_hookview.recorder",
     "wrap": "tb_hookview.recorder",
 }
+
+
+def __dir__() -> list[str]:
+    names = {*globals(), *__all__}
+    # For help() and completion, which then ask for each of these names.
+    return sorted(names if find_spec("torch") else names - {"profile", "unwrap", "wrap"})
 
 
 def __getattr__(name: str) -> Any:

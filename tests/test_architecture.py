@@ -166,10 +166,11 @@ LAZY = {
     "cache/location.py": {"platformdirs"},
     # A cached report is loaded without numpy, rules and reader.
     "loading/loader.py": {"tb_hookview.loading.analyzer", "tb_hookview.workers.pool"},
-    # Who only writes a report as JSON needs neither its tables nor its summary.
+    # Who only writes a report as JSON needs neither its tables, its summary nor what-ifs.
     "report/result.py": {
         "tb_hookview.report.summary.html",
         "tb_hookview.report.summary.plain",
+        "tb_hookview.report.whatif",
         "tb_hookview.tables.catalogue",
     },
     # The tables of a cached report are made without numpy, until one at event level is asked for.

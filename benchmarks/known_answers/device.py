@@ -2,6 +2,9 @@
 
 It runs in real time and apart from the host, so that a program on it can be run again with
 something changed, and timed. What host and device do is kept as the events of a trace.
+
+Work begins as it is launched and the work before it has ended, by the device's own clock: where a
+busy machine lets the thread sleep too long, the host hears of the end later, and that is all.
 """
 
 from __future__ import annotations
@@ -20,12 +23,24 @@ class Signal:
     """A moment that a stream reaches."""
 
     def __init__(self) -> None:
-        self.reached = threading.Event()
+        self._reached = threading.Event()
+        self._at = 0
+
+    def reach(self, at: int) -> None:
+        """The stream is there, and has been since a moment."""
+        self._at = at
+        self._reached.set()
+
+    def wait(self) -> int:
+        """Wait for the stream to be there, and return since when it is, in nanoseconds."""
+        self._reached.wait()
+        return self._at
 
 
 class _Work(NamedTuple):
     name: str
-    seconds: float
+    nanoseconds: int
+    launched: int
     correlation: int
     after: Signal | None
     done: Signal
@@ -47,7 +62,8 @@ class Device:
             self._launched += 1
             noted["args"]["correlation"] = self._launched
             after = self._waits_for.pop(stream, None)
-            work = _Work(name, seconds, self._launched, after, Signal())
+            now = time.perf_counter_ns()
+            work = _Work(name, int(seconds * 1e9), now, self._launched, after, Signal())
             self._stream(stream).put(work)
         return work.done
 
@@ -59,7 +75,7 @@ class Device:
     def synchronize(self, signal: Signal) -> None:
         """Wait on the host for a kernel."""
         with self._noted(RUNTIME, "cudaStreamSynchronize"):
-            signal.reached.wait()
+            signal.wait()
 
     def work(self, name: str, seconds: float, kind: str = OPERATOR) -> None:
         """Do something on the host."""
@@ -76,8 +92,8 @@ class Device:
         """Wait for all that was launched, without a trace of it."""
         for stream in self._streams.values():
             signal = Signal()
-            stream.put(_Work("", 0.0, -1, None, signal))
-            signal.reached.wait()
+            stream.put(_Work("", 0, 0, -1, None, signal))
+            signal.wait()
 
     def close(self) -> list[dict[str, Any]]:
         """Wait for all that was launched, and return the events of the trace."""
@@ -113,14 +129,14 @@ class _Stream(threading.Thread):
         self.put = self._queue.put
 
     def run(self) -> None:
+        free = 0
         while (work := self._queue.get()) is not None:
-            if work.after is not None:
-                work.after.reached.wait()
-            start = time.perf_counter_ns()
-            time.sleep(work.seconds)
+            start = max(work.launched, free, work.after.wait() if work.after else 0)
+            free = start + work.nanoseconds
+            time.sleep(max(free - time.perf_counter_ns(), 0) / 1e9)
             if work.correlation >= 0:
-                self.ran.append((work.name, start, time.perf_counter_ns(), work.correlation))
-            work.done.reached.set()
+                self.ran.append((work.name, start, free, work.correlation))
+            work.done.reach(free)
 
 
 def _event(

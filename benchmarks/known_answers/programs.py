@@ -71,7 +71,7 @@ def _device_bound(device: Device, factors: Factors) -> None:
 
 
 def _syncs(device: Device, factors: Factors) -> None:
-    device.synchronize(_run(device, factors, 16, host=3, kernel=3, sync_every=2))
+    _run(device, factors, 16, host=3, kernel=3, sync_every=2)
 
 
 def _loader(device: Device, factors: Factors) -> None:

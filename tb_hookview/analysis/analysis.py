@@ -28,6 +28,7 @@ from tb_hookview.analysis.modules.attribution import (
     attribute,
     attribute_device_events,
 )
+from tb_hookview.analysis.modules.compiled import compiled_modules
 from tb_hookview.analysis.modules.sources import module_sources
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
 from tb_hookview.analysis.phases import Phases, find_phases
@@ -172,6 +173,11 @@ class Analysis(Struct, frozen=True, dict=True):
     def operators(self) -> OperatorRows:
         """Host rows that are calls of operators."""
         return operator_rows(self.host)
+
+    @cached_property
+    def compiled_modules(self) -> Bool:
+        """Whether each module ran inside of compiled regions, if at all."""
+        return compiled_modules(self.host, self.modules, self.module_calls)
 
     @cached_property
     def module_sources(self) -> tuple[str | None, ...]:

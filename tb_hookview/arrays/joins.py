@@ -151,6 +151,14 @@ def dense_rank(*columns: Int) -> Int:
     return number
 
 
+def first_of_each(column: Int) -> Int:
+    """Index of the first row of each value, in ascending order of values."""
+    values, place = unique_inverse(column)
+    first = np.full(len(values), len(column), np.int64)
+    np.minimum.at(first, place, np.arange(len(column)))
+    return first
+
+
 def first_index(key: Int, query: Int) -> Int:
     """Index of the first row whose key equals each query; -1 for none."""
     if not len(key):
@@ -163,9 +171,14 @@ def first_index(key: Int, query: Int) -> Int:
 
 def running_max(key: Int, value: Int) -> Int:
     """Largest value so far among the rows of each one's key; rows are in ascending order of key."""
+    keys, number = unique_inverse(key)
+    low = int(value.min(initial=0))
+    width = int(value.max(initial=0)) - low + 1
+    if width * len(keys) < 1 << 63:  # each can be lifted above those of the keys before
+        lifted = number * width
+        return np.asarray(np.maximum.accumulate(value - low + lifted) - lifted + low)
     values, rank = unique_inverse(value)
-    # Ranks can be lifted above those of the keys before; values could leave 64 bits.
-    lifted = unique_inverse(key)[1] * len(values)
+    lifted = number * len(values)
     return np.asarray(values[np.maximum.accumulate(rank + lifted) - lifted])
 
 

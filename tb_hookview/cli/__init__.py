@@ -16,7 +16,10 @@ from tb_hookview.version import __version__
 
 BAD_INPUT = 2
 INTERRUPTED = 130
-COMMANDS = ("analyze", "cache", "check", "demo", "diff", "export", "rules", "run", "serve")
+COMMANDS = (
+    *("analyze", "cache", "check", "demo", "diff", "export", "rules", "run", "serve"),
+    "whatif",
+)
 """Each in the module of its name, in the order in which help lists them."""
 
 

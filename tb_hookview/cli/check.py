@@ -67,7 +67,7 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     "--max-unattributed-percent",
     metavar="P",
     type=Limit(0, 100),
-    help="Share of the backward time that belongs to no module.",
+    help="Share of the backward time that belongs to no module and no annotation.",
 )
 @click.option(
     "--max-idle-percent",
@@ -123,7 +123,10 @@ def _tested(test: Callable[[], Outcome]) -> int:
 def _say(outcome: Outcome) -> None:
     verdict = click.style("ok  ", "green") if outcome.holds else click.style("FAIL", "red")
     value, limit = f"{outcome.value:.6g}", f"{outcome.limit:.6g}"
-    click.echo(f"{verdict} {outcome.what}: {value}{outcome.unit}, limit {limit}{outcome.unit}")
+    note = f" ({outcome.note})" if outcome.note else ""
+    click.echo(
+        f"{verdict} {outcome.what}: {value}{outcome.unit}, limit {limit}{outcome.unit}{note}"
+    )
     if outcome.holds:
         return
     for sync in outcome.syncs[:PLACES_SHOWN]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tb_hookview.errors import UsageError
+from tb_hookview.formats import format_share
 from tb_hookview.schema import Coverage, ReportData, Sync, module_label, own_syncs
 
 
@@ -21,6 +22,8 @@ class Outcome:
     unit: str
     syncs: tuple[Sync, ...] = ()
     """The syncs it counted, those that block longest first."""
+    note: str = ""
+    """What the value contains or leaves out, as a phrase."""
 
 
 def backward_syncs(report: ReportData, limit: float) -> Outcome:
@@ -58,12 +61,18 @@ def sync_us(report: ReportData, limit: float) -> Outcome:
 def unattributed_percent(report: ReportData, limit: float) -> Outcome:
     """Compute the share of the backward time that belongs to no module, in percent.
 
+    Time that belongs to an annotation alone is not in it; the note says how much that is.
+
     Raises:
         UsageError: the trace has no backward pass.
     """
     _need_backward(report)
     whole, missing = _backward(report.coverage)
-    return _outcome("backward time not attributed", 100 * missing / whole, limit, " %", [])
+    outcome = _outcome("backward time not attributed", 100 * missing / whole, limit, " %", [])
+    named = report.coverage.by_origin.get("annotation", 0.0)
+    if not named:
+        return outcome
+    return replace(outcome, note=f"{format_share(named, whole)} is attributed to annotations only")
 
 
 def idle_percent(report: ReportData, limit: float) -> Outcome:

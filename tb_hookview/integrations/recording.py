@@ -37,7 +37,8 @@ class Recording:
             TypeError: `profile` has no such keyword.
             UsageError: `profile` refuses one.
         """
-        profile(logdir, **profiler_options)  # a wrong keyword shows here, not when training begins
+        # A wrong keyword shows here, not when training begins.
+        profile(logdir, **profiler_options).stand_by()
         self._logdir = logdir
         self._wrap_options = wrap_options
         self._profiler_options = profiler_options
@@ -65,7 +66,7 @@ class Recording:
         with ExitStack() as undo:
             if roots.find(model) is None:
                 undo.callback(unwrap, wrap(model, **self._wrap_options))
-            options = {"schedule": _third_to_fifth(), **self._profiler_options}
+            options = {"schedule": _fourth_to_sixth(), **self._profiler_options}
             self._profiler = undo.enter_context(profile(self._logdir, **options))
             self._undo = undo.pop_all()
         _running = self
@@ -105,8 +106,8 @@ class RecordingCallback:
             exclude: as in `wrap`.
             depth: as in `wrap`.
             markers: as in `wrap`.
-            **profiler_options: every keyword of `profile`. Without `schedule` the third, fourth
-                and fifth step are recorded; with None, everything.
+            **profiler_options: every keyword of `profile`. Without `schedule` the fourth, fifth
+                and sixth step are recorded; with None, everything.
 
         Raises:
             TypeError: `profile` has no such keyword.
@@ -121,8 +122,9 @@ def _warn(text: str) -> None:
     warnings.warn(f"tb_hookview: {text}", RuntimeWarning, stacklevel=4)
 
 
-def _third_to_fifth() -> Callable[[int], torch.profiler.ProfilerAction]:
-    return torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=1)
+def _fourth_to_sixth() -> Callable[[int], torch.profiler.ProfilerAction]:
+    # The second of the steps to wait shows how long a step is that is not recorded.
+    return torch.profiler.schedule(wait=2, warmup=1, active=3, repeat=1)
 
 
 _running: Recording | None = None

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from tb_hookview.cache import Cache, opened, source_of
 from tb_hookview.errors import TraceError
@@ -96,8 +97,14 @@ class Loader:
 
         if steps or not report.data.per_step.marked:
             return report.loaded_by(load(steps))
-        made = None if cached else report.counted.loaded_by(load([COUNTED]))
-        counted = lambda: made or self.report(file, [COUNTED], progress, analysis)  # noqa: E731
+        # Whoever stores the report holds it; then the cache has the other.
+        built: Callable[[], Report | None] = ref(report) if source else lambda: report
+
+        def counted() -> Report:
+            if cached is None and (made := built()):
+                return made.counted.loaded_by(load([COUNTED]))
+            return self.report(file, [COUNTED], progress, analysis)
+
         return report.loaded_by(load(steps), counted)
 
     def fill(self, file: TraceFile) -> bool:

@@ -99,7 +99,7 @@ class Calls:
         self.names = [names for names, _, _ in outer_first]
         self._made = Nested((start, end) for _, start, end in outer_first)
         self._marked = [_subject(event.name()) for event in forwards]
-        self._ran = Nested((event.start_ns(), event.end_ns()) for event in forwards)
+        self._ran = Nested((event.start_ns(), _end(event)) for event in forwards)
 
     def around(self, number: int, time: int) -> list[int]:
         """Return the calls that made a node and were over when it ran, outermost first."""
@@ -201,8 +201,12 @@ def _evaluations(rows: list[Any]) -> list[_Evaluation]:
     return found
 
 
+def _end(event: Any) -> int:
+    return int(event.start_ns() + event.duration_ns())  # torch 2.4 has no `end_ns`
+
+
 def _place(row: Any) -> tuple[int, int, int, int]:
-    return row.device_index(), row.device_resource_id(), row.start_ns(), -row.end_ns()
+    return row.device_index(), row.device_resource_id(), row.start_ns(), -_end(row)
 
 
 def _of_thread(nodes: Iterable[_Evaluation], calls: dict[int, Calls]) -> Iterator[Mark]:

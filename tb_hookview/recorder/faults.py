@@ -1,15 +1,27 @@
-"""Reports the recorder's own faults by one warning per process, never by an error."""
+"""Warns of faults of the recorder and of mistakes in its use; never by an error."""
 
 from __future__ import annotations
 
 import functools
 import logging
 import signal
+import sys
 import warnings
 from types import CodeType
+from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
 _warned = False
+_advised: set[str] = set()
+
+
+class Place(NamedTuple):
+    """A line of Python."""
+
+    file: str
+    line: int
+    module: str
+
 
 MARKS = "the recorded trace may lack marks"
 """The consequence of most faults."""
@@ -49,17 +61,49 @@ def warn(message: str, fault: Exception | None = None) -> None:
         fault: what was caught, for the log.
     """
     global _warned
+    if _warned:
+        _log.debug(message, exc_info=fault)
+        return
+    _warned = True
+    _show(message, RuntimeWarning)
+
+
+def advise(subject: str, message: str, place: Place | None = None) -> None:
+    """Warn of a mistake in how the recorder is used, once per process and subject.
+
+    Args:
+        subject: what it is about, one word; later messages about it are logged only.
+        message: what is wrong and the remedy, without our name.
+        place: the line of the user's that it is about; the one under way by default.
+    """
+    message = f"tb_hookview: {message}"
+    if subject in _advised:
+        _log.debug(message)
+        return
+    _advised.add(subject)
+    _show(message, UserWarning, place)
+
+
+def _show(message: str, category: type[Warning], place: Place | None = None) -> None:
     try:
-        if _warned:
-            _log.debug(message, exc_info=fault)
-            return
-        _warned = True
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        warnings.warn_explicit(message, category, *(place or place_of_user()))
     except Warning:  # the process turns warnings into errors; a fault of ours must not become one
         _log.warning(message)
     except Exception as second:  # whoever shows warnings here cannot show this one
         if _is_from_signal_handler(second):
             raise
+
+
+def place_of_user() -> Place:
+    """Return the line under way of the innermost code that is neither ours nor torch's."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""))
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in ("tb_hookview", "torch", "contextlib", "weakref")
 
 
 def _is_from_signal_handler(fault: BaseException) -> bool:

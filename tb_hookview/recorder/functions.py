@@ -118,11 +118,9 @@ def _known_to_compiler(function: Callable[..., Any]) -> bool:
 
 
 def _scaler_methods() -> Iterator[tuple[Place, str]]:
-    # torch 2.2 has it under torch.cuda.amp only; later that one is a subclass.
-    scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
     for method, name in _SCALER.items():
-        if method in vars(scaler):
-            yield (scaler, method), f"torch.amp.GradScaler.{name}"
+        if method in vars(torch.amp.GradScaler):
+            yield (torch.amp.GradScaler, method), f"torch.amp.GradScaler.{name}"
 
 
 def _clipping_functions(module: object) -> Iterator[tuple[Place, str]]:

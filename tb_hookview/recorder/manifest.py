@@ -162,6 +162,7 @@ def _rows(assigned: list[Assigned]) -> Iterator[dict[str, Any]]:
             "bytes": sum(p.numel() * p.element_size() for p in sized),
             "trainable": any(p.requires_grad for p in own),
             "marked": each.marked,
+            **({"compiled": True} if each.node.compiled else {}),
         }
 
 

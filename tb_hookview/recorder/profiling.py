@@ -7,9 +7,6 @@ import gzip
 import logging
 import os
 import shutil
-import socket
-import tempfile
-import time
 import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -19,14 +16,14 @@ import torch
 from torch.profiler import ProfilerAction
 
 from tb_hookview.errors import UsageError
-from tb_hookview.recorder import faults, manifest, session, trace_file
+from tb_hookview.recorder import faults, manifest, session
 from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
 from tb_hookview.recorder.ranges import ThreadCalls
+from tb_hookview.recorder.step_times import StepTimes
+from tb_hookview.recorder.unrecorded import Schedule, reason
+from tb_hookview.recorder.writing import write
 
 _log = logging.getLogger(__name__)
-
-# Level 9, torch's own choice, takes several times as long for a few percent.
-_COMPRESSION = 5
 
 
 def profile(
@@ -34,13 +31,28 @@ def profile(
     *,
     ranks: Iterable[int] | None = None,
     rank0_only: bool = False,
-    **kwargs: Any,
-) -> torch.profiler.profile:
+    sync_events: bool = True,
+    activities: Iterable[Any] | None = None,
+    schedule: Schedule | None = None,
+    on_trace_ready: Callable[[torch.profiler.profile], Any] | None = None,
+    record_shapes: bool = False,
+    profile_memory: bool = False,
+    with_stack: bool = False,
+    with_flops: bool = False,
+    with_modules: bool = False,
+    experimental_config: Any = None,
+    execution_trace_observer: Any = None,
+    acc_events: bool = False,
+    custom_trace_id_callback: Callable[[], str] | None = None,
+    post_processing_timeout_s: float | None = None,
+    **others: Any,
+) -> Profile:
     """Return a torch profiler that records wrapped modules and writes its traces into a folder.
 
     Use it as a context manager. Each recording (each cycle of the schedule, or the whole block
     without one) becomes one file, `<worker>.<time>.pt.trace.json.gz`; worker is host and process,
-    with the rank in front in a distributed run. A file that cannot be written is a warning.
+    with the rank in front in a distributed run. A file that cannot be written is a warning, and so
+    is a profiler that ends without a recording.
 
     Which rank this process has is looked up when the first recording is about to be prepared, so
     the process group may be made inside the block; a run that is not distributed has rank 0. On a
@@ -51,13 +63,63 @@ def profile(
         logdir: folder for the traces, made if missing.
         ranks: the ranks that record; all by default.
         rank0_only: short for `ranks=[0]`.
-        **kwargs: every keyword of `torch.profiler.profile`; `on_trace_ready` is called after the
-            file was written.
+        sync_events: record CUDA's synchronization events too, which say what a stream or the host
+            waited for. `experimental_config` decides where it is given.
+        activities: what to record: `torch.profiler.ProfilerActivity`; all that torch supports by
+            default.
+        schedule: which steps to record, such as `torch.profiler.schedule(wait=3, warmup=1,
+            active=3)`; everything by default.
+        on_trace_ready: called with the profiler after a file was written.
+        record_shapes: record the shapes of operators' inputs.
+        profile_memory: record allocations.
+        with_stack: record Python stacks.
+        with_flops: estimate the operations of matrix products and convolutions.
+        with_modules: record TorchScript's modules.
+        experimental_config: torch's `_ExperimentalConfig`.
+        execution_trace_observer: torch's `ExecutionTraceObserver`.
+        acc_events: accumulate `events()` over recordings.
+        custom_trace_id_callback: called for each recording's id.
+        post_processing_timeout_s: seconds after which torch gives up on its own event lists.
+        **others: keywords of `torch.profiler.profile` in other versions than this was written for.
 
     Raises:
         UsageError: `ranks` are no ranks, or contradict `rank0_only`.
+        TypeError: the torch installed has no such keyword.
     """
-    return Profile(Path(logdir), _parse_ranks(ranks, rank0_only=rank0_only), **kwargs)
+    named = {
+        "activities": activities,
+        "schedule": schedule,
+        "record_shapes": record_shapes,
+        "profile_memory": profile_memory,
+        "with_stack": with_stack,
+        "with_flops": with_flops,
+        "with_modules": with_modules,
+        "experimental_config": experimental_config,
+        "execution_trace_observer": execution_trace_observer,
+        "acc_events": acc_events,
+        "custom_trace_id_callback": custom_trace_id_callback,
+        "post_processing_timeout_s": post_processing_timeout_s,
+    }
+    # An earlier torch lacks some of them.
+    given = {
+        name: value for name, value in named.items() if value is not None and value is not False
+    }
+    profiler = Profile(
+        Path(logdir),
+        _parse_ranks(ranks, rank0_only=rank0_only),
+        sync_events=sync_events,
+        on_trace_ready=on_trace_ready,
+        **given,
+        **others,
+    )
+    profiler.warn_unrecorded(schedule)
+    return profiler
+
+
+_NO_EVENTS = (
+    "torch's profiler has no events (trace_only=True?), so the file lacks the marks before and "
+    "after each module's backward; the analyzer does without them"
+)
 
 
 class Profile(torch.profiler.profile):
@@ -68,6 +130,7 @@ class Profile(torch.profiler.profile):
         logdir: Path,
         ranks: frozenset[int] | None,
         *,
+        sync_events: bool = True,
         on_trace_ready: Callable[[torch.profiler.profile], Any] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -78,10 +141,47 @@ class Profile(torch.profiler.profile):
         self._chosen: bool | None = None
         self._stands_by = False
         self._then = on_trace_ready
+        self._times = StepTimes()
+        self._unrecorded: weakref.finalize[..., Any] | None = None
         self._finished: list[ThreadCalls] = []
         self._file: Path | None = None
         """The last recording, once it is written."""
+        if sync_events and kwargs.get("experimental_config") is None:
+            kwargs["experimental_config"] = _config_with_sync_events()
         super().__init__(on_trace_ready=self._save, **kwargs)
+
+    def warn_unrecorded(self, schedule: Schedule | None) -> None:
+        """Warn when this profiler ends, or is dropped, and has recorded nothing until then."""
+        # Its end may be the process's, when no line of the user's is under way.
+        given = (self._times, schedule, self._ranks, os.getpid(), faults.place_of_user())
+        self._unrecorded = weakref.finalize(self, _warn_unrecorded, *given)
+
+    def start(self) -> None:
+        """Start as torch does."""
+        self._times.started = True
+        super().start()
+        self._times.begin()
+
+    def step(self) -> None:
+        """Begin the next step as torch does, and note how long this one was."""
+        self._times.end(self.current_action)
+        super().step()
+        self._times.begin()
+
+    def stop(self) -> None:
+        """Stop as torch does; warn if nothing was recorded."""
+        super().stop()
+        if self._unrecorded is not None:
+            self._unrecorded()
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if kind is not None:  # the training failed before it came to the recording
+            self._ends_as_meant()
+        super().__exit__(kind, value, traceback)  # type: ignore[no-untyped-call]
+
+    def _ends_as_meant(self) -> None:
+        if self._unrecorded is not None:
+            self._unrecorded.detach()
 
     def prepare_trace(self) -> None:
         """Prepare a recording, where this rank is chosen and no other profiler records."""
@@ -103,6 +203,7 @@ class Profile(torch.profiler.profile):
     def stand_by(self) -> None:
         """Record nothing from now on, whatever the schedule says."""
         self._stands_by = True
+        self._ends_as_meant()
         self.schedule = lambda _: ProfilerAction.NONE
         self.current_action = self._prev_schedule_action = ProfilerAction.NONE
         self.record_steps = False
@@ -112,11 +213,13 @@ class Profile(torch.profiler.profile):
         if self._stands_by:
             return
         self._file = None
+        self._times.recorded_ns.clear()
         # Before torch starts: attaching is not part of what is recorded.
         _quietly("attaching hooks", session.begin)
         try:
             super().start_trace()
         except BaseException:
+            self._ends_as_meant()
             _quietly("removing hooks", session.end)
             raise
 
@@ -126,18 +229,30 @@ class Profile(torch.profiler.profile):
             return
         _under_way.discard(self)
         try:
+            _quietly("looking for compiled models", session.warn_compiled)
             # The profiler takes metadata only while it records.
             _quietly("describing the model", self._add_manifest)
             self._finished = session.finished_calls()
             _quietly("removing hooks", session.end)
         finally:  # also where an interrupt came in between
             try:
-                super().stop_trace()
+                self._stop_recording()
             finally:
                 _quietly("removing hooks", session.end)
 
+    def _stop_recording(self) -> None:
+        try:
+            super().stop_trace()
+        except RuntimeError as fault:
+            # Torch 2.6 raises where another profiler ended the recording; `write` warns of that.
+            if "not running" not in str(fault):
+                raise
+
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
         """Copy the last recording's file, marks included; torch writes a recording only once."""
+        if self._file is not None and ".pftrace" in Path(path).name:
+            faults.advise("pftrace", f"{path} is not written: this recording is {self._file}")
+            return None
         if self._file is None or args or kwargs:
             return super().export_chrome_trace(path, *args, **kwargs)
         opened = gzip.open if str(path).endswith(".gz") else open
@@ -149,26 +264,30 @@ class Profile(torch.profiler.profile):
         """Return the marks on the backward pass, which `profile` adds to torch's file."""
         marks: list[Mark] = []
         results = self.profiler and self.profiler.kineto_results
-        if results and self._finished:
+        if results and any(thread.calls for thread in self._finished):
 
             def find() -> None:
-                marks.extend(find_backward_marks(self._finished, results.events()))
+                events = results.events()
+                if not events:
+                    faults.advise("events", _NO_EVENTS)
+                marks.extend(find_backward_marks(self._finished, events))
 
             _quietly("marking the backward pass", find)
         return marks
 
     def _add_manifest(self) -> None:
-        text = session.current_manifest()
+        text = session.current_manifest(steps=self._times.as_manifest())
         if text:
             self.add_metadata_json(manifest.KEY, text)
 
     def _save(self, profiler: torch.profiler.profile) -> None:
+        self._ends_as_meant()
         _quietly(f"writing a trace into {self._logdir}", self._write, faults.LOST)
         if self._then is not None:
             self._then(profiler)
 
     def _write(self) -> None:
-        self._file = _write(self, self._logdir)
+        self._file = write(self, self._logdir, self.backward_marks)
         self.written.append(self._file)
 
 
@@ -190,6 +309,31 @@ def records_here(ranks: frozenset[int] | None) -> bool:
     return rank in ranks
 
 
+def _warn_unrecorded(
+    times: StepTimes,
+    schedule: Schedule | None,
+    ranks: frozenset[int] | None,
+    process: int,
+    place: faults.Place,
+) -> None:
+    def warn() -> None:
+        if os.getpid() == process and records_here(ranks):
+            why = reason(schedule, times.count, started=times.started)
+            faults.advise("unrecorded", why, place)
+
+    _quietly("looking for a recording", warn)
+
+
+def _config_with_sync_events() -> Any:
+    """Return torch's configuration with CUDA's synchronization events; None where it has none."""
+    if torch.version.cuda is None:
+        return None
+    try:
+        return torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)
+    except (AttributeError, TypeError):
+        return None
+
+
 def _parse_ranks(ranks: Iterable[int] | None, *, rank0_only: bool) -> frozenset[int] | None:
     if ranks is None:
         return frozenset([0]) if rank0_only else None
@@ -203,68 +347,6 @@ def _parse_ranks(ranks: Iterable[int] | None, *, rank0_only: bool) -> frozenset[
     if rank0_only and set(chosen) != {0}:
         raise UsageError(f"ranks={chosen} and rank0_only=True contradict each other; give one")
     return frozenset(chosen)
-
-
-def _write(profiler: Profile, logdir: Path) -> Path:
-    logdir.mkdir(parents=True, exist_ok=True)
-    path, partial = _reserve(logdir)
-    try:
-        _require_recorded(profiler)
-        with tempfile.TemporaryDirectory() as scratch:
-            plain = Path(scratch, "trace.json")
-            torch.profiler.profile.export_chrome_trace(profiler, str(plain))
-            _require_whole(plain)
-            with plain.open("rb") as source, gzip.open(partial, "wb", _COMPRESSION) as target:
-                trace_file.copy(source, target, profiler.backward_marks())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    _log.info("wrote %s", path)
-    return path
-
-
-def _reserve(logdir: Path) -> tuple[Path, Path]:
-    """Return a new path for a trace, and the partial file to write it to.
-
-    Another container that writes into the same folder may have the same host name and process id.
-    """
-    while True:
-        path = logdir / f"{_worker()}.{time.time_ns()}.pt.trace.json.gz"
-        # Readers of the folder do not take this name for a trace.
-        partial = path.with_name(f".{path.name}.partial")
-        try:
-            partial.touch(exist_ok=False)
-        except FileExistsError:
-            continue
-        if not path.exists():
-            return path, partial
-        partial.unlink()
-
-
-def _require_recorded(profiler: Profile) -> None:
-    """Raise RuntimeError where torch has nothing to write: writing would crash the process."""
-    results: Any = profiler.profiler and profiler.profiler.kineto_results
-    if results is None or not results.trace_start_ns():
-        raise RuntimeError("another profiler ended this recording")
-
-
-def _require_whole(trace: Path) -> None:
-    """Raise OSError for a file that torch could not finish; torch only logs that."""
-    size = trace.stat().st_size if trace.exists() else 0
-    if size:
-        with trace.open("rb") as file:
-            file.seek(-min(64, size), os.SEEK_END)
-            if file.read().rstrip().endswith(b"}"):
-                return
-    raise OSError(f"torch could not write it into {trace.parents[1]} first (is that disk full?)")
-
-
-def _worker() -> str:
-    worker = f"{socket.gethostname()}_{os.getpid()}"
-    rank, world_size = manifest.place()
-    if rank is None or world_size is None:
-        return worker
-    return f"rank{rank:0{len(str(world_size - 1))}d}_{worker}"
 
 
 def _quietly(doing: str, action: Callable[[], None], consequence: str = faults.MARKS) -> None:

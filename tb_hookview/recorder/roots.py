@@ -52,8 +52,8 @@ def register(module: nn.Module, path: str, *, named: bool, module_filter: Module
     """Add a root, or replace the one that this module already has."""
     key = id(module)
 
-    def forget(_: object) -> None:
-        _roots.pop(key, None)
+    def forget(_: object, registered: dict[int, Root] = _roots) -> None:
+        registered.pop(key, None)  # by its own name: at exit a module's globals are None
 
     root = Root(weakref.ref(module, forget), path, named, module_filter)
     _roots[key] = root
@@ -100,6 +100,18 @@ def _within_reach(root: Root, node: Node) -> bool:
     if root.compiled:
         return node.reach == "call" and node.depth == 0
     return node.reach != "none"
+
+
+def compiled() -> list[Root]:
+    """Return the roots that ran only inside a region that was compiled after they were wrapped.
+
+    A module that was compiled in place (`module.compile()`) is marked as a whole, before or after.
+    """
+    return [
+        root
+        for root, module in alive()
+        if root.compiled and next(walk(module, root.path)).reach != "call"
+    ]
 
 
 def choose_path(module: nn.Module, name: str | None) -> str:

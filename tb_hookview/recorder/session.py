@@ -78,14 +78,19 @@ class Session:
             self._handles += functions.attach(self._open, self._costs)
         self._guard(self._describe, assigned)
 
-    def manifest(self) -> str:
-        """Return the manifest of the recording so far as JSON, "" without one."""
+    def manifest(self, **more: Any) -> str:
+        """Return the manifest of the recording so far as JSON, "" without one.
+
+        Args:
+            **more: members to add, where they are not empty.
+        """
         if not self._manifest:
             return ""
         cost_us = self._costs.medians()
         if cost_us and self.by_profile:
             cost_us.setdefault("backward", 0.0)
-        return encode_manifest({**self._manifest, **({"cost_us": cost_us} if cost_us else {})})
+        more = {"cost_us": cost_us, "compiled": [root.path for root in roots.compiled()], **more}
+        return encode_manifest({**self._manifest, **{k: v for k, v in more.items() if v}})
 
     def finished_calls(self) -> list[ThreadCalls]:
         """Return the calls whose backward is yet to be marked."""
@@ -263,10 +268,25 @@ def renew() -> None:
             _session = Session(by_profile=by_profile, finished=finished)
 
 
-def current_manifest() -> str:
-    """Return the manifest of the recording in progress as JSON, "" without one."""
+def current_manifest(**more: Any) -> str:
+    """Return the manifest of the recording in progress as JSON, "" without one.
+
+    Args:
+        **more: members to add, where they are not empty.
+    """
     session = _session
-    return "" if session is None else session.manifest()
+    return "" if session is None else session.manifest(**more)
+
+
+def warn_compiled() -> None:
+    """Warn of wrapped models that were compiled afterwards, whose modules leave no marks."""
+    for root in roots.compiled():
+        name = f"the model wrapped as {root.path!r}" if root.path else "the wrapped model"
+        faults.advise(
+            "compiled",
+            f"{name} was compiled after hookview.wrap(), so its modules leave no marks in the "
+            "recording; compile first, then wrap what torch.compile() returns",
+        )
 
 
 def finished_calls() -> list[ThreadCalls]:

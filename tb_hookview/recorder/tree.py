@@ -27,6 +27,8 @@ class Node(NamedTuple):
     depth: int
     """Levels below the root, which is at 0."""
     reach: Reach
+    compiled: bool
+    """Whether it is a part of a module that is compiled as a whole."""
 
 
 def walk(root: nn.Module, path: str) -> Iterator[Node]:
@@ -37,18 +39,19 @@ def walk(root: nn.Module, path: str) -> Iterator[Node]:
     compiled or scripted region are out of reach: a hook there would be traced or refused.
     """
     seen: set[int] = set()
-    pending = [(path, root, 0, True)]
+    pending = [(path, root, 0, True, False)]
     while pending:
-        path, module, depth, outside = pending.pop()
+        path, module, depth, outside, compiled = pending.pop()
         if id(module) in seen:
             continue
         holder = _holder(module)
         seen.update((id(module), id(holder)))
         reach = _reach(module) if outside else "none"
-        yield Node(path, module, holder, type(holder).__name__, depth, reach)
+        yield Node(path, module, holder, type(holder).__name__, depth, reach, compiled)
         outside = reach == "hooks" and holder is module
+        compiled = compiled or reach == "call" or holder is not module
         children = [
-            (f"{path}.{name}" if path else name, child, depth + 1, outside)
+            (f"{path}.{name}" if path else name, child, depth + 1, outside, compiled)
             for name, child in holder._modules.items()
             if child is not None
         ]

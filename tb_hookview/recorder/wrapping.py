@@ -78,9 +78,11 @@ def unwrap(module: M) -> M:
 
 
 class RootHook(Hook):
-    """Attaches the other hooks once a profiler records; the one hook that stays."""
+    """Attaches the other hooks once a profiler records; the one hook that stays.
 
-    __slots__ = ("_root",)
+    It has no `__slots__`: the compiler of torch 2.4 does not look through them, and would break the
+    graph at `__call__`.
+    """
 
     def __init__(self, root: Root) -> None:
         self._root = root

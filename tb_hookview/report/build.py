@@ -19,7 +19,7 @@ from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.report.per_step import per_step
 from tb_hookview.report.result import Report, path_as_text
@@ -30,6 +30,7 @@ from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
+from tb_hookview.report.tables.recording import recording
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
@@ -51,23 +52,19 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     averaged = selection.averaged
     if averaged is selection:
         return Report(_data(selection, rows, diagnosis), lambda: selection)
-    counted = Report(_data(averaged, step_rows(averaged), diagnosis), lambda: averaged)
-    data = _data(selection, rows, diagnosis, counted.data.per_step)
-    return Report(data, lambda: selection, lambda: counted)
+
+    def counted() -> Report:
+        return Report(_data(averaged, step_rows(averaged), diagnosis), lambda: averaged)
+
+    return Report(_data(selection, rows, diagnosis), lambda: selection, counted)
 
 
-def _data(
-    selection: Selection,
-    rows: list[schema.Step],
-    diagnosis: Diagnosis,
-    means: schema.PerStep | None = None,
-) -> ReportData:
-    """All rows over a selection; `means` are those of its own steps by default."""
+def _data(selection: Selection, rows: list[schema.Step], diagnosis: Diagnosis) -> ReportData:
+    """All rows over a selection."""
     analysis = selection.analysis
     kernels, omitted = kernel_rows(selection)
     breakdown = find_breakdown(analysis)
-    syncs = sync_rows(selection, diagnosis.causes)
-    totals = _totals(selection, syncs)
+    totals = _totals(selection)
     return ReportData(
         schema=schema.SCHEMA_VERSION,
         trace=_trace_info(analysis),
@@ -75,11 +72,11 @@ def _data(
         steps=rows,
         modules=module_rows(selection),
         nodes=_nodes(selection),
-        syncs=syncs,
+        syncs=sync_rows(selection, diagnosis.causes),
         allocations=allocation_rows(selection),
         coverage=_coverage(selection),
         findings=diagnosis.findings,
-        per_step=means or per_step(selection, rows, totals),
+        per_step=_means(selection, rows, totals),
         recorder=recorder_share(selection),
         kernels=kernels,
         kernels_omitted=omitted,
@@ -89,6 +86,13 @@ def _data(
         streams=stream_rows(selection),
         threads=thread_rows(selection),
     )
+
+
+def _means(selection: Selection, rows: list[schema.Step], totals: schema.Totals) -> schema.PerStep:
+    averaged = selection.averaged
+    if averaged is selection:
+        return per_step(selection, rows, totals)
+    return per_step(averaged, [rows[step] for step in averaged.steps], _totals(averaged))
 
 
 def _trace_info(analysis: Analysis) -> schema.TraceInfo:
@@ -107,6 +111,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         torch_version=manifest.torch if manifest else None,
         recorder=manifest.content if manifest else None,
         warnings=warning_rows(analysis),
+        recording=recording(manifest),
     )
 
 
@@ -118,23 +123,25 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
     ]
 
 
-def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
+def _totals(selection: Selection) -> schema.Totals:
     analysis = selection.analysis
     known = bool((analysis.device_events.launch >= 0).any())
-    full = analysis.blocked_launches[selection.rows[analysis.blocked_launches]]
-    by_kind = _by_kind(selection)
+    full = _chosen(selection, analysis.blocked_launches)
+    waits = _chosen(selection, np.flatnonzero(analysis.calls == Call.DEVICE_WAIT))
+    by_kind, by_phase = _by_kind(selection), _device_us_by_phase(selection)
     on_cores = analysis.kinds.tensor_core
     any_events = bool(len(analysis.device_events))
     by_profiler = selection.syncs & analysis.syncs.by_profiler
+    in_backward = analysis.phases.row[analysis.syncs.row] == Phase.BACKWARD
     return schema.Totals(
         device_busy_us=_busy(selection),
-        backward_device_us=phase_device_us(selection, Phase.BACKWARD),
-        forward_device_us=phase_device_us(selection, Phase.FORWARD),
-        optimizer_device_us=phase_device_us(selection, Phase.OPTIMIZER),
-        sync_count=len(syncs),
+        backward_device_us=by_phase[Phase.BACKWARD],
+        forward_device_us=by_phase[Phase.FORWARD],
+        optimizer_device_us=by_phase[Phase.OPTIMIZER],
+        sync_count=int(selection.syncs.sum()),
         sync_blocked_us=to_us(analysis.syncs.duration[selection.syncs].sum()),
-        backward_sync_count=sum(sync.phase == "backward" for sync in syncs),
-        device_wait_count=int((selection.rows & (analysis.calls == Call.DEVICE_WAIT)).sum()),
+        backward_sync_count=int((selection.syncs & in_backward).sum()),
+        device_wait_count=len(waits),
         queue_full_count=len(full) if known else None,
         queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,
         device_us_by_kind=by_name_of_kind([to_us(time) for time in by_kind]),
@@ -144,6 +151,11 @@ def _totals(selection: Selection, syncs: list[schema.Sync]) -> schema.Totals:
         profiler_sync_count=int(by_profiler.sum()),
         profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
     )
+
+
+def _chosen(selection: Selection, rows: TreeRow) -> TreeRow:
+    """Those of some rows of the call tree that the selection has, as `Selection.rows`."""
+    return rows[selection.times(selection.analysis.call_tree.start[rows])]
 
 
 def _by_kind(selection: Selection) -> list[int]:
@@ -163,15 +175,17 @@ def _device_us(selection: Selection, wanted: Bool) -> float:
     return to_us(selection.analysis.device_events.duration[selection.device_events & wanted].sum())
 
 
-def phase_device_us(selection: Selection, phase: Phase) -> float | None:
-    """Time of device events launched in a phase; None where launches or the phase are unknown."""
+def _device_us_by_phase(selection: Selection) -> list[float | None]:
+    """Time of device events by phase of their launch; None where launches or it are unknown."""
     analysis = selection.analysis
-    if not analysis.launches_known or (phase == Phase.FORWARD and analysis.without_phase.any()):
-        return None
-    inside = selection.device_events & (
-        lookup(analysis.phases.row, analysis.device_events.launch) == phase
-    )
-    return to_us(analysis.device_events.duration[inside].sum())
+    if not analysis.launches_known:
+        return [None] * len(Phase)
+    launched = np.flatnonzero(selection.device_events & (analysis.device_events.launch >= 0))
+    total = np.zeros(len(Phase), np.int64)
+    phase = analysis.phases.row[analysis.device_events.launch[launched]]
+    np.add.at(total, phase, analysis.device_events.duration[launched])
+    known = [phase != Phase.FORWARD or not analysis.without_phase.any() for phase in Phase]
+    return [to_us(ns) if is_known else None for ns, is_known in zip(total, known, strict=True)]
 
 
 def _busy(selection: Selection) -> dict[str, float]:
@@ -187,18 +201,19 @@ def _busy(selection: Selection) -> dict[str, float]:
 
 
 def step_rows(selection: Selection) -> list[schema.Step]:
-    """One row per selected step; the five host phases sum to its duration."""
+    """One row per selected step; the host phases that are known sum to its duration."""
     analysis = selection.analysis
     steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
     any_event, launches = times.device_busy is not None, times.queue_full is not None
     counted = frozenset(selection.counted)
+    forward = times.phase[Phase.FORWARD] if analysis.phases.forward_known else None
     return [
         schema.Step(
             id=i,
             name=steps.name[i],
             start_us=to_us(steps.window[i, 0]),
             duration_us=to_us(times.duration[i]),
-            forward_us=to_us(times.phase[Phase.FORWARD][i]),
+            forward_us=_known(forward, i),
             backward_us=to_us(times.phase[Phase.BACKWARD][i]),
             optimizer_us=to_us(times.phase[Phase.OPTIMIZER][i]),
             data_us=to_us(times.phase[Phase.DATA][i]),

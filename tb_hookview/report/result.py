@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +86,23 @@ class Report:
             NotFoundError: there is none of that name.
         """
         return self._table(name, self._selection)
+
+    def whatif(
+        self, *, without: Iterable[str] = (), scale: Mapping[str, float] | None = None
+    ) -> schema.WhatIf:
+        """How long a step would take with something taken out or scaled, by a replay.
+
+        Args:
+            without: ids of findings that are to be gone, or of rules for all of theirs.
+            scale: factors by what they are of: `host`, `launches`, `kernels`, `kind:KIND`,
+                `kernel:NAME`, `module:PATH`, `communication`, `data`, `recomputation`, `syncs`.
+
+        Raises:
+            UsageError: there is nothing of that name, or a factor is none.
+        """
+        from tb_hookview.report.whatif import what_if
+
+        return what_if(self._selection(), without, scale)
 
     def __getattr__(self, name: str) -> Table[Any]:
         """Return the table of that name."""

@@ -96,6 +96,11 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     """`Input Dims` of the first operator that has any in each call of the module, the three most
     frequent; recomputed calls do not count. Empty where the trace was recorded without
     `record_shapes`."""
+    compiled: bool = False
+    """Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not
+    called on its own, and the recorder says so, or a region ran in the nearest module above it that
+    was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of
+    `backward` only the gradients that are marked are known."""
     source: str | None = None
     """File and line where the module's class is defined, as our recorder wrote it down; without
     that, where the function `forward` is that ran in the module's first call and in no module

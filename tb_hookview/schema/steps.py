@@ -53,7 +53,7 @@ class Idle(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One step of the training loop; the five host phases sum to its duration."""
+    """One step of the training loop; the host phases that are known sum to its duration."""
 
     id: int
     name: str
@@ -61,11 +61,12 @@ class Step(Struct, frozen=True):
     """Start of the step, on the trace's own clock."""
     duration_us: Us
     """Length of the host row `ProfilerStep#N`. A trace without any is one step."""
-    forward_us: Us
+    forward_us: Us | None
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
     inside an operator that made an autograd node or holds one that did. Without sequence numbers
     (torch 1.7): from the first operator with the name of a node to the backward pass, on its
-    thread; a name counts where as many operators as nodes of the pass have it."""
+    thread; a name counts where as many operators as nodes of the pass have it. Null where the trace
+    shows no forward at all, or by names not all of it: that time is in `other_us`."""
     backward_us: Us
     """Time in which any thread evaluated an autograd node."""
     optimizer_us: Us
@@ -171,7 +172,7 @@ class PerStep(Struct, frozen=True, kw_only=True):
     duration_us: Us | None
     """Length of a step on the host; null, as all others, without steps."""
     forward_us: Us | None
-    """Host time, as `steps[].forward_us`; the five phases sum to `duration_us`."""
+    """Host time, as `steps[].forward_us`; the phases that are known sum to `duration_us`."""
     backward_us: Us | None
     """Host time, as `steps[].backward_us`."""
     optimizer_us: Us | None

@@ -234,13 +234,15 @@ class WindowStatistics(Struct, frozen=True):
     events: Count
     """Rows of the trace that touch the window."""
     host_blocked_us: Us
-    """Time in which any thread waited for a device."""
+    """Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the
+    profiler's own sync."""
     waits: Count
-    """Syncs that touch the window."""
+    """Syncs that touch the window, the profiler's own among them."""
     sync_blocked_us: Us
     """Sum of their times in the window."""
     phases: dict[str, Us]
-    """Host time within steps by phase, as the report's `steps[]`."""
+    """Host time within steps by phase, as the report's `steps[]`; without `forward` where that is
+    unknown."""
     devices: list[DeviceStatistics]
     top: list[TopEntry]
     """Up to 20 names of each kind, most expensive first."""

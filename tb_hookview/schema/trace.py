@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, Share, Us
+from tb_hookview.schema.units import Count, Share, Times, Us
 
 
 class Device(Struct, frozen=True):
@@ -36,6 +36,33 @@ class TraceWarning(Struct, frozen=True):
     lists the codes."""
 
 
+class Recording(Struct, frozen=True):
+    """How much longer a step was for being recorded.
+
+    Our `profile` times steps by the host's clock, each from the return of one call of its `step` to
+    the next call. Medians, so that one evaluation between two steps does not count. On a device
+    that works asynchronously the time of one step is the time to queue it; over consecutive steps
+    the host runs at the device's pace. Left out are the first of each sequence of steps that are
+    not recorded (the training's own warmup, or a queue that the profiler has just emptied), and
+    steps in which the profiler warms up. At most the latest 100 steps of each kind count.
+
+    A step that is recorded is longer because of time on the host: host times, idle times of the
+    devices and the length of steps are overstated by it, durations of device events hardly.
+    """
+
+    unrecorded_step_us: Us | None
+    """Median of the steps that were not recorded and ended before this file was written; null
+    without one, as where the schedule's `wait` is below 2."""
+    recorded_step_us: Us | None
+    """Median of the steps that were recorded into this file; null without one."""
+    slowdown: Times | None
+    """`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is."""
+    unrecorded_steps: Count
+    """Steps of which `unrecorded_step_us` is the median."""
+    recorded_steps: Count
+    """Steps of which `recorded_step_us` is the median."""
+
+
 class TraceInfo(Struct, frozen=True):
     """The file, and what it was recorded on."""
 
@@ -56,6 +83,8 @@ class TraceInfo(Struct, frozen=True):
     """The recorder's manifest (version, markers); null where it left none."""
     warnings: list[TraceWarning]
     """Those of high severity first."""
+    recording: Recording | None = None
+    """Null where the recorder timed no steps."""
 
 
 def severe_warnings(trace: TraceInfo) -> list[TraceWarning]:

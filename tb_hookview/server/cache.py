@@ -30,6 +30,8 @@ TAGGED = (
     | {"/api/module/bars", "/api/module/search"}
     | {f"/api/timeline/{of}" for of in ("window", "event", "search", "statistics")}
 )
+TABLES = "/api/table/"
+"""Prefix of questions that are tagged as well; their answers are JSON or Arrow, by `Accept`."""
 OTHER = "other_"
 """Prefix of the parameters of a second trace."""
 
@@ -42,7 +44,7 @@ def install(app: Flask, listed: RunList) -> None:
 
     @app.before_request
     def answer_again() -> Response | None:
-        tag = _tag(listed) if request.path in TAGGED else None
+        tag = _tag(listed) if request.path in TAGGED or _of_table() else None
         if tag is None:
             return None
         if request.if_none_match.contains_weak(tag):
@@ -65,7 +67,13 @@ def install(app: Flask, listed: RunList) -> None:
         return _tagged(response, tag)
 
 
+def _of_table() -> bool:
+    return request.path.startswith(TABLES)
+
+
 def _tagged(response: Response, tag: str) -> Response:
+    if _of_table():
+        response.vary.add("Accept")
     # Weak: the compressed and the plain form of an answer have the same one.
     response.set_etag(tag, weak=True)
     return response
@@ -82,5 +90,6 @@ def _tag(listed: RunList) -> str | None:
         return None  # the route says what is wrong
     if not states or (request.path == COMPARE and len(states) < 2):
         return None
-    asked = (request.path, repr(request.query_string), states, program())
+    form = request.headers.get("Accept") if _of_table() else None
+    asked = (request.path, repr(request.query_string), form, states, program())
     return hashlib.sha256(repr(asked).encode()).hexdigest()[:32]

@@ -46,7 +46,7 @@ class Change(Struct, frozen=True):
     device: tuple[DeviceChange, ...] = ()
     host: tuple[HostChange, ...] = ()
     syncs: SyncIndex = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Syncs that do not wait."""
+    """Syncs that are not there: they neither wait nor take time by themselves."""
     pauses: DeviceEventIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Device events before which there is no unexplained pause."""
 
@@ -78,8 +78,9 @@ class Changer(Struct, frozen=True, dict=True):
         if len(change.syncs):
             free = np.zeros(len(graph.nodes.time), bool)
             free[graph.sync_end[isin(graph.sync, change.syncs)]] = True
-            waits = graph.edges.of(EdgeKind.SYNC) & free[graph.edges.target]
-            lag = np.where(waits, NEVER, lag)
+            of_sync = free[graph.edges.target]
+            lag = np.where(of_sync & graph.edges.of(EdgeKind.SYNC), NEVER, lag)
+            lag = np.where(of_sync & graph.edges.of(EdgeKind.HOST), 0, lag)
         pause = graph.pause
         if len(change.pauses):
             pause = np.where(

@@ -12,7 +12,8 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, TreeRow
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Nanoseconds, ThreadIndex, TreeRow
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
@@ -22,6 +23,8 @@ MOST = 1000.0
 
 _LISTED = 8
 """Names that an error lists."""
+_ENGINE = 20_000
+"""Nanoseconds between two autograd nodes up to which the engine alone is at work."""
 
 
 def scaled(analysis: Analysis, factors: Mapping[str, float]) -> Change:
@@ -75,6 +78,24 @@ def _data(analysis: Analysis, factor: float) -> Change:
     return host_rows(analysis, np.flatnonzero(analysis.host.role == Role.DATA), factor)
 
 
+def _recomputation(analysis: Analysis, factor: float) -> Change:
+    """Change of forwards that run again within a node.
+
+    The node runs them as it unpacks what was saved, and then goes on. So what the host does there
+    between its own operators is for them, too.
+    """
+    tree, again = analysis.call_tree, analysis.attribution.row_recompute
+    rows = np.flatnonzero(again & (lookup(again.astype(np.int64), tree.parent) == 0))
+    order = np.argsort(tree.parent, kind="stable")
+    alike = np.diff(tree.parent[order]) == 0
+    since, until = lookup(tree.start, tree.parent), lookup(tree.end, tree.parent)
+    since[order[1:][alike]] = tree.end[order[:-1][alike]]
+    until[order[:-1][alike]] = tree.start[order[1:][alike]]
+    start, end = np.minimum(since, tree.start)[rows], np.maximum(until, tree.end)[rows]
+    host = _host_time(tree.thread[rows], start, end, factor)
+    return together([_device(analysis.device_attribution.recompute, factor), host])
+
+
 def _syncs(analysis: Analysis, factor: float) -> Change:
     if factor == 1:
         return Change()
@@ -108,16 +129,35 @@ def _of_module(analysis: Analysis, path: str, factor: float) -> Change:
         inside[module : int(modules.end[module])] = True
     events = inside[analysis.device_attribution.module]
     rows = np.flatnonzero(inside[analysis.attribution.row_module])
-    return together([_device(events, factor), host_rows(analysis, rows, factor)])
+    tree = analysis.call_tree
+    host = _host_time(tree.thread[rows], tree.start[rows], _left(analysis)[rows], factor)
+    return together([_device(events, factor), host])
+
+
+def _left(analysis: Analysis) -> Nanoseconds:
+    """End of each row; of an autograd node, when the engine has left it for the next one."""
+    tree, end = analysis.call_tree, analysis.call_tree.end.copy()
+    rows = analysis.nodes.row
+    rows = rows[np.lexsort((tree.start[rows], tree.thread[rows]))]
+    node, after = rows[:-1], rows[1:]
+    gap = tree.start[after] - tree.end[node]
+    near = (tree.thread[node] == tree.thread[after]) & (gap >= 0) & (gap <= _ENGINE)
+    end[node[near]] = tree.start[after[near]]
+    return end
 
 
 def host_rows(analysis: Analysis, rows: TreeRow, factor: float = 0.0) -> Change:
     """Change of the host time in some rows of the call tree."""
-    tree, changes = analysis.call_tree, []
-    for thread in unique(tree.thread[rows]).tolist():
-        mine = rows[tree.thread[rows] == thread]
-        time = intervals.of(tree.start[mine], tree.end[mine])
-        changes.append(HostChange(thread, time, factor))
+    tree = analysis.call_tree
+    return _host_time(tree.thread[rows], tree.start[rows], tree.end[rows], factor)
+
+
+def _host_time(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds, factor: float) -> Change:
+    """Change of the host time between moments of some threads."""
+    changes = []
+    for each in unique(thread).tolist():
+        mine = thread == each
+        changes.append(HostChange(each, intervals.of(start[mine], end[mine]), factor))
     return Change(host=tuple(changes))
 
 
@@ -132,6 +172,7 @@ _PLAIN: dict[str, Callable[[Analysis, float], Change]] = {
     "host": _host,
     "launches": _launches,
     "data": _data,
+    "recomputation": _recomputation,
     "syncs": _syncs,
 }
 _NAMED: dict[str, Callable[[Analysis, str, float], Change]] = {

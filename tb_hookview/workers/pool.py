@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from select import select
 from threading import Lock, Timer
 from time import monotonic
 from typing import Any, BinaryIO, TypeVar, cast
@@ -20,6 +21,9 @@ from tb_hookview.workers.work import read, write
 
 START_S = 0.2
 """Seconds until a new process has imported what it needs, about."""
+
+LATE_S = 0.05
+"""Seconds that one which took longer is taken to need still, until it says that it is ready."""
 
 PATIENCE_S = 60.0
 """Seconds that processes which were started ahead wait for a call."""
@@ -172,7 +176,7 @@ class _Process:
     """
 
     def __init__(self, program: str, environment: Mapping[str, str]) -> None:
-        self._born = monotonic()
+        self._born, self._ready = monotonic(), False
         self._popen = subprocess.Popen(
             [sys.executable, "-c", program, *_search_path()],
             stdin=subprocess.PIPE,
@@ -184,8 +188,11 @@ class _Process:
         )
 
     def ready_in(self) -> float:
-        """Seconds until it can begin, about."""
-        return max(0.0, START_S - (monotonic() - self._born))
+        """Seconds until it can begin, about; 0.0 where it says that it can."""
+        with suppress(OSError, ValueError):  # closed, or more files are open than `select` knows
+            if self._ready or select([cast(BinaryIO, self._popen.stdout)], [], [], 0)[0]:
+                return 0.0
+        return max(LATE_S, START_S - (monotonic() - self._born))
 
     def answer(self, what: tuple[Any, ...]) -> tuple[Any, str | None]:
         """Return the result of a call and what was wrong with it.
@@ -194,7 +201,11 @@ class _Process:
             EOFError, OSError: it died.
         """
         write(cast(BinaryIO, self._popen.stdin), what)
-        answer: tuple[Any, str | None] = read(cast(BinaryIO, self._popen.stdout))
+        stdout = cast(BinaryIO, self._popen.stdout)
+        if not self._ready:
+            read(stdout)
+            self._ready = True
+        answer: tuple[Any, str | None] = read(stdout)
         return answer
 
     def died(self) -> str:

@@ -19,6 +19,7 @@ def work() -> None:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a function prints is not an answer
     Thread(target=_listen, args=(calls,), daemon=True).start()
+    write(out, None)  # ready
     while True:
         write(out, _called(*calls.get()))
 

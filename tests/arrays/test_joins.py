@@ -3,6 +3,7 @@ from __future__ import annotations
 import statistics
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,10 +11,12 @@ from tb_hookview.arrays.joins import (
     asof,
     dense_rank,
     first_index,
+    first_of_each,
     isin,
     lower_quartile,
     median,
     pair_key,
+    running_max,
     setdiff,
     union,
     unique,
@@ -102,3 +105,15 @@ def test_numbered_is_equal_where_all_columns_are(table: list[tuple[int, int, int
     number = dense_rank(*np.array(table, np.int64).reshape(-1, 3).T).tolist()
     assert len(set(zip(number, table, strict=True))) == len(set(number)) == len(set(table))
     assert set(number) == set(range(len(set(table))))
+
+
+def test_first_of_each_value() -> None:
+    assert first_of_each(np.array([7, 3, 7, 3, 10**12], np.int64)).tolist() == [1, 0, 4]
+    assert first_of_each(np.zeros(0, np.int64)).tolist() == []
+
+
+@pytest.mark.parametrize("scale", [1, 2**62])
+def test_running_max_of_each_key(scale: int) -> None:
+    value = np.array([1, -1, 0, -1, 0, 0], np.int64) * scale
+    found = running_max(np.array([0, 0, 1, 1, 1, 2]), value)
+    assert (found // scale).tolist() == [1, 1, 0, 0, 0, 0]

@@ -76,3 +76,27 @@ def test_a_number_that_begins_alike_is_another_module(tmp_path: Path) -> None:
     found = checks.module_percent(report(tmp_path, picture), "blocks.1", 100)
     assert [sync.module for sync in found.syncs] == ["blocks.1"]
     assert found.value == 50
+
+
+NODE = """
+    main ops   {around}
+    main ops     [aten::mm seq=1]
+    auto ops                         [mm' seq=1 F=1   ]
+    auto calls                        [launch corr=2]
+    gpu kernel                                          [k corr=2]
+"""
+
+
+@pytest.mark.parametrize(
+    ("around", "note"),
+    [
+        ("[one             ]", ""),
+        ("[note            ]", "100.0 % is attributed to annotations only"),
+    ],
+)
+def test_an_annotation_alone_counts_as_attributed_and_the_line_says_so(
+    tmp_path: Path, around: str, note: str
+) -> None:
+    picture = NODE.format(around=around).replace("ops   [note", "notes [note")
+    found = checks.unattributed_percent(report(tmp_path, picture), 5)
+    assert (found.value, found.holds, found.note) == (0, True, note)

@@ -289,7 +289,9 @@ def test_of_two_findings_of_a_rule_that_of_the_same_module_is_found_again(
     finding = after.findings[0]
 
     def in_module(module: str | None, where: str, cost: float) -> Finding:
-        return replace(finding, module=module, where=where, cost_us_per_step=cost)
+        number = None if module is None else ["a", "b"].index(module)
+        located = replace(finding, module=module, module_id=number, where=where)
+        return replace(located, cost_us_per_step=cost)
 
     rows = changed(
         [in_module("a", "a, f", 1), in_module("b", "b, f", 2), in_module(None, "f", 3)],

@@ -77,7 +77,7 @@ def feed_analyzer(data: bytes) -> None:
     report = check(analysis)
     build_report(analysis, [report.steps[-1].name])
     printed = io.StringIO()
-    Console(file=printed, width=120).print(summarize(report, rows=12))
+    Console(file=printed, width=120).print(summarize(build_report(analysis), rows=12))
     odd = {letter for letter in printed.getvalue() if not letter.isprintable()}
     assert odd <= {"\n"}, odd
 

@@ -112,6 +112,15 @@ def test_all_of_backward_but_the_scaling_of_the_loss_belongs_to_a_layer(loader, 
     assert all(times[path] > 0 for path in ("net.0", "net.1", "net.2", "loss"))
 
 
+def test_without_a_schedule_a_recorded_step_is_compared_with_another(loader, tmp_path):
+    package = PACKAGES[0]
+    fit(package, model_for(package), loader, HookviewCallback(tmp_path / "runs"))
+    path = only_trace_path(tmp_path / "runs")
+    assert names_of_steps(Trace(path)) == ["ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"]
+    recording = hookview.analyze(path).data.trace.recording
+    assert (recording.unrecorded_steps, recording.recorded_steps) == (1, 3)
+
+
 def test_under_ddp_paths_stay_and_training_step_is_the_roots(loader, tmp_path):
     if not torch.distributed.is_gloo_available():
         pytest.skip("this torch has no gloo")

@@ -19,6 +19,7 @@ from tb_hookview.cache import Cache, source_of
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.loading import analyzer, load, reports
 from tb_hookview.report.build import build_report
+from tb_hookview.schema import COUNTED
 from tb_hookview.trace import LocalFile, reader
 
 Written = Callable[[], None]
@@ -80,6 +81,26 @@ def test_a_trace_is_read_once(
     assert len(readings) == 1
     assert seen == [analysis.trace.event_count]
     assert {path.suffix for path in cache.folder.iterdir()} == {".columns", ".report"}
+
+
+def test_the_steps_that_count_are_asked_of_the_same_reading(
+    monkeypatch: pytest.MonkeyPatch, readings: list[object], stepped: Path
+) -> None:
+    monkeypatch.setenv("HOOKVIEW_CACHE", "off")
+    report = hookview.analyze(stepped)
+    counted = report.counted
+    assert len(readings) == 1
+    assert counted.data == hookview.analyze(stepped, steps=[COUNTED]).data
+    assert counted.data.per_step == report.data.per_step
+
+
+def test_the_steps_that_count_are_cached(
+    cache: Cache, written: Written, readings: list[object], stepped: Path
+) -> None:
+    report = hookview.analyze(stepped)
+    written()
+    assert report.counted.data == hookview.analyze(stepped).counted.data
+    assert len(readings) == 1
 
 
 def test_columns_of_a_small_trace_are_not_kept(

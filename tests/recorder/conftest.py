@@ -13,7 +13,7 @@ from support import torchvision_ops  # noqa: E402
 from support.recording import hooks_on  # noqa: E402
 from torch import nn  # noqa: E402
 
-from tb_hookview.recorder import faults, roots, session  # noqa: E402
+from tb_hookview.recorder import faults, roots, session, unwrap  # noqa: E402
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def nothing_left_over(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     monkeypatch.setattr(faults, "_warned", False)
+    monkeypatch.setattr(faults, "_advised", set())
     torch.manual_seed(0)
     gc.freeze()  # what is there already need not be searched again, a matter of seconds in all
     yield
@@ -33,8 +34,12 @@ def nothing_left_over(
     # Not isinstance: it asks proxies for their class, and some answer with a warning.
     modules = [thing for thing in gc.get_objects() if issubclass(type(thing), nn.Module)]
     gc.unfreeze()
-    assert [(type(m).__name__, hooks) for m in modules if (hooks := hooks_on(m))] == []
-    assert roots.alive() == []
+    hooked = [(type(m).__name__, hooks) for m in modules if (hooks := hooks_on(m))]
+    left = roots.alive()
+    for _, module in left:  # or each later test would fail for it too
+        unwrap(module)
+    assert hooked == []
+    assert left == []
     assert session.current_manifest() == ""
     assert faults._warned == ("expected_fault" in request.fixturenames)
 

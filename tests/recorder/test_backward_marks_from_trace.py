@@ -42,8 +42,8 @@ class Event:
     def start_ns(self) -> int:
         return self.start
 
-    def end_ns(self) -> int:
-        return self.end
+    def duration_ns(self) -> int:
+        return self.end - self.start
 
     def sequence_nr(self) -> int:
         return self.number

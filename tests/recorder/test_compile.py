@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -67,8 +68,10 @@ def fresh_compiler() -> Iterator[None]:
 @contextmanager
 def wrapped(module: nn.Module) -> Iterator[None]:
     hookview.wrap(module)
-    yield
-    hookview.unwrap(module)
+    try:
+        yield
+    finally:
+        hookview.unwrap(module)
 
 
 def compiled_model() -> tuple[nn.Module, Callable[..., torch.Tensor]]:
@@ -94,6 +97,7 @@ def compiled_part_in_place() -> tuple[nn.Module, Callable[..., torch.Tensor]]:
     return net, net
 
 
+MAKES = [compiled_model, compiled_in_place, compiled_part, compiled_part_in_place]
 WHOLE = {"": 1}
 PART = {"": 1, "first": 1, "act": 1, "head": 1}
 
@@ -149,6 +153,56 @@ def test_compiling_a_wrapped_model_costs_no_second_compilation(compile_it):
         assert compilations.since() == (1, 0)
 
 
+@pytest.mark.parametrize("warm", [True, False], ids=["compiled before", "compiled meanwhile"])
+@pytest.mark.parametrize("compile_it", [compile_model, compile_function])
+def test_compiling_a_wrapped_model_is_warned_of_and_in_the_manifest(compile_it, warm):
+    net = Net()
+    with wrapped(net):
+        call = compile_it(net)
+        if warm:
+            step(call)
+        with pytest.warns(UserWarning, match=r"compiled after hookview.wrap\(\).*wrap what torch"):
+            trace = record(lambda: step(call))
+        assert trace.paths("forward") == {}
+        assert trace.manifest["compiled"] == [""]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            record(lambda: step(call))  # once is enough
+
+
+@pytest.mark.filterwarnings("error:tb_hookview:UserWarning")
+def test_compiling_first_and_in_place_is_not_warned_of():
+    for make in MAKES:
+        module, call = make()
+        with wrapped(module):
+            step(call)
+            assert "compiled" not in record(lambda call=call: step(call)).manifest
+    net = Net()
+    with wrapped(net):
+        net.compile(backend="aot_eager")
+        step(net)
+        trace = record(lambda: step(net))
+        assert "compiled" not in trace.manifest
+        assert trace.paths("forward") == {"": 1}
+
+
+@pytest.mark.parametrize(
+    ("make", "compiled_paths"),
+    [
+        (compiled_model, ["first", "act", "head", "head.fc"]),
+        (compiled_in_place, ["first", "act", "head", "head.fc"]),
+        (compiled_part, ["head.fc"]),
+        (compiled_part_in_place, ["head.fc"]),
+    ],
+)
+def test_the_manifest_lists_what_is_inside_a_compiled_region(make, compiled_paths):
+    module, call = make()
+    with wrapped(module):
+        modules = record(lambda: step(call)).manifest["modules"]
+    assert [row["path"] for row in modules if row.get("compiled")] == compiled_paths
+    assert not any(row["marked"] for row in modules if row.get("compiled"))
+
+
 def compile_forward(net: nn.Module) -> Callable[..., torch.Tensor]:
     net.forward = compiled(net.forward)
     return net
@@ -174,9 +228,6 @@ def test_a_function_compiled_around_modules_is_compiled_once(compile_it, warm):
     assert trace.paths("forward")[""] == 1
     assert compilations.since() == (1, 0)
     del net.forward
-
-
-MAKES = [compiled_model, compiled_in_place, compiled_part, compiled_part_in_place]
 
 
 @pytest.mark.parametrize("make", MAKES)
@@ -213,6 +264,8 @@ def test_a_compiled_regions_nodes_go_to_the_module_compiled(make):
 
 def test_compiled_autograd_changes_nothing_and_compiles_once_more_to_record():
     """It compiles the hooks on parameters too; nothing else makes it compile again."""
+    if not hasattr(torch._dynamo.compiled_autograd, "_enable"):
+        pytest.skip("this torch has no such switch for compiled autograd")
     model = nn.Sequential(nn.Linear(8, 8), nn.Tanh())
 
     def run(model: nn.Module) -> torch.Tensor:

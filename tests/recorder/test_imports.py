@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import pydoc
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,3 +35,22 @@ def test_nothing_but_torch_and_the_standard_library(source):
         and not any(name == allowed or name.startswith(f"{allowed}.") for allowed in ALLOWED)
     }
     assert foreign == set()
+
+
+def test_every_public_name_is_found_by_dir_and_help():
+    assert set(tb_hookview.__all__) <= set(dir(tb_hookview))
+    text = pydoc.plain(pydoc.render_doc(tb_hookview))
+    assert all(f"    {name}(" in text for name in ("wrap", "unwrap", "profile", "analyze"))
+
+
+def test_without_torch_dir_has_what_there_is():
+    script = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import tb_hookview, pydoc\n"
+        "pydoc.render_doc(tb_hookview)\n"
+        "print('analyze' in dir(tb_hookview), 'wrap' in dir(tb_hookview))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "False"]

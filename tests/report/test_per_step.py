@@ -138,3 +138,34 @@ def test_steps_of_a_real_trace_have_equally_many_device_events() -> None:
     communication = counted.totals.communication_device_us
     assert communication is not None
     assert means.communication_device_us == communication / 2
+
+
+FORWARD = """
+    main notes  [s1                         ][s2             ]
+    main ops     [aten::mm {number}        ]  [aten::zero    ]
+    main calls    [launch corr=1]              [launch corr=2]
+    auto ops                     {node}
+    gpu  kernel   [k corr=1]                     [k corr=2   ]
+    """
+
+
+@pytest.mark.parametrize(
+    ("number", "node", "expected"),
+    [("seq=4", "[mm' seq=4 F=1]", [24 - 8, 0]), ("     ", "", [None, None])],
+)
+def test_a_forward_that_the_trace_does_not_show_is_null(
+    tmp_path: Path, number: str, node: str, expected: list[float | None]
+) -> None:
+    """Where it shows that of another step, it is 0 in a step without one.
+
+    8 us of the operator are in the backward of the other thread.
+    """
+    picture = FORWARD.format(number=number, node=node)
+    drawn = grid.events(picture, {**NAMES, "mm'": "autograd::engine::evaluate_function: Mm0"})
+    data = build_report(load(grid.write(tmp_path / "t.json", drawn))).data
+    assert [step.forward_us for step in data.steps] == expected
+    assert ("no-forward" in {row.code for row in data.trace.warnings}) == (expected[0] is None)
+    for step in data.steps:
+        parts = (step.backward_us, step.optimizer_us, step.data_us, step.other_us)
+        assert (step.forward_us or 0) + sum(parts) == step.duration_us
+    assert (data.per_step.forward_us is None) == (expected[0] is None)

@@ -15,6 +15,7 @@ import shared_traces
 
 from tb_hookview.loading import analyze
 from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.gains import weight
 from tb_hookview.schema import PROFILER, ReportData
 
 pytestmark = pytest.mark.skipif(
@@ -72,12 +73,14 @@ def check_findings(data: ReportData) -> None:
     rules = {rule.id for rule in RULES if rule.visible}
     assert {sync.cause for sync in data.syncs} <= rules | {PROFILER}
     assert {finding.rule for finding in data.findings} <= rules
-    costs = [finding.cost_us_per_step or 0.0 for finding in data.findings]
-    assert costs == sorted(costs, reverse=True)
+    weights = [weight(finding) for finding in data.findings]
+    assert weights == sorted(weights, reverse=True)
     starts = {sync.start_us: sync for sync in data.syncs}
-    for finding, cost in zip(data.findings, costs, strict=True):
+    for finding in data.findings:
+        cost = finding.cost_us_per_step or 0.0
         assert cost >= 0
-        assert (finding.gain_us_per_step or 0.0) <= cost
+        assert (finding.gain_us_per_step is None) == (finding.gain_unknown is not None)
+        assert (finding.gain_bound_us_per_step or 0.0) <= cost
         assert 0 < len(finding.examples) <= 20 or not finding.rule.startswith("sync-")
         if finding.rule.startswith("sync-") and finding.rule != "sync-batchnorm":
             assert all(starts[start].cause == finding.rule for start in finding.examples)

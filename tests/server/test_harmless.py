@@ -17,7 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 UNPICKLING = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 SCRIPT = PACKAGE / "cli" / "script.py"
 """`hookview run` runs the script that the user names: this is what it is for."""
-PIPES = PACKAGE / "workers" / "messages.py"
+PIPES = PACKAGE / "workers" / "work.py"
 """What a process of ours sends through a pipe that no other process has, is pickled by it."""
 
 

@@ -147,3 +147,16 @@ def test_what_is_not_there_is_not_found(client: FlaskClient) -> None:
 def test_an_application_without_traces_has_no_tables() -> None:
     answer = create_app(None).test_client().get("/api/table/syncs", query_string=NEWEST)
     assert answer.status_code == 404
+
+
+def test_a_page_that_the_browser_has_is_not_sent_again(client: FlaskClient) -> None:
+    """In the form that it has: the Arrow form of the same rows has another tag."""
+    asked = "/api/table/modules?run=rank2&worker=host_1&limit=2"
+    first = client.get(asked)
+    tag = first.headers["ETag"]
+    again = client.get(asked, headers={"If-None-Match": tag})
+    assert (again.status_code, again.data, again.headers["Vary"]) == (304, b"", "Accept")
+    arrow = client.get(asked, headers={"If-None-Match": tag, "Accept": ARROW})
+    assert arrow.status_code != 304
+    other = client.get(asked.replace("limit=2", "limit=1"), headers={"If-None-Match": tag})
+    assert other.status_code == 200

@@ -66,7 +66,8 @@ def test_an_event_a_search_and_a_selection_are_answered(client: FlaskClient) -> 
     assert event["args"]["correlation"] == "137"
     until = {"start": hit["start"], "end": hit["start"] + hit["duration"]}
     window = ask(client, "/statistics", **until)
-    assert window["host_blocked_us"] == pytest.approx(hit["duration"])
+    assert window["sync_blocked_us"] == pytest.approx(hit["duration"])
+    assert (window["waits"], window["host_blocked_us"]) == (1, 0)  # the profiler's, as it stops
     assert ask(client, "/search", q="hipDevice", **until, width=7)["density"] == [1] + [0] * 6
 
 

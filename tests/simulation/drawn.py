@@ -20,6 +20,7 @@ NAMES = {
     "copy": "cudaMemcpyAsync",
     "D2P": "Memcpy DtoH (Device -> Pageable)",
     "loader": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    "dgemm": "volta_dgemm_64x64_nn",
     "nccl": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
 }
 

@@ -101,13 +101,18 @@ def compare(
     threads = truth.threads(profiler)
     nodes = evaluations(trace)
     wanted = true_times(nodes, truth, threads)
-    found = Counter({m.path: m.backward.self_host_us for m in report.modules if is_module(m)})
+    found = Counter({m.path: own_backward(m) for m in report.modules if is_module(m)})
     found[OUTSIDE] = (report.coverage.unattributed_host_us or 0.0) + sum(
-        m.backward.self_host_us for m in report.modules if not is_module(m)
+        own_backward(m) for m in report.modules if not is_module(m)
     )
     total = wanted.total()
     agreeing = sum(min(found[path], time) for path, time in wanted.items())
     return Verdict(len(nodes), agreeing / total, 1 - wanted[OUTSIDE] / total, found, wanted)
+
+
+def own_backward(row: Module) -> float:
+    """Return what is attributed to a module, 0 for one inside of a compiled region."""
+    return row.backward.self_host_us or 0.0
 
 
 def is_module(row: Module) -> bool:

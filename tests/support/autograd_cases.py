@@ -17,12 +17,12 @@ from torch import nn
 from torch._C._profiler import _ExperimentalConfig
 from torch.autograd.function import once_differentiable
 from torch.autograd.graph import register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
-from torch.utils.checkpoint import (
-    CheckpointPolicy,
-    checkpoint,
-    create_selective_checkpoint_contexts,
-    set_checkpoint_early_stop,
-)
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+
+try:
+    from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+except ImportError:  # before torch 2.5
+    CheckpointPolicy = None
 
 
 class Cube(torch.autograd.Function):
@@ -91,7 +91,7 @@ class Selective(nn.Module):
         self.block = nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.Linear(4, 4))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+        def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
             saved = op is torch.ops.aten.addmm.default
             return CheckpointPolicy.MUST_SAVE if saved else CheckpointPolicy.PREFER_RECOMPUTE
 
@@ -347,7 +347,10 @@ def collected_meanwhile(model: nn.Module) -> object:
     return out
 
 
-ALL_THREADS = {"experimental_config": _ExperimentalConfig(profile_all_threads=True)}
+try:
+    ALL_THREADS = {"experimental_config": _ExperimentalConfig(profile_all_threads=True)}
+except TypeError:  # before torch 2.6
+    ALL_THREADS = {}
 """Has the profiler record other threads, which it does only on demand."""
 BACKWARDS: dict[str, Case] = {
     "custom autograd function": Case(lambda: Custom(4, 4)),
@@ -386,13 +389,17 @@ BACKWARDS: dict[str, Case] = {
         lambda: Checkpointed(reentrant=False),
         within(partial(set_checkpoint_early_stop, False)),
     ),
-    "selective checkpoint": Case(Selective),
+    **({"selective checkpoint": Case(Selective)} if CheckpointPolicy else {}),
     "offloading with in-place operations": Case(InPlace, within(save_on_cpu)),
 }
-THREADS: dict[str, Case] = {
-    "backward in another thread": Case(mlp, in_another_thread, ALL_THREADS),
-    "forward and backward in two threads": Case(mlp, in_two_threads, ALL_THREADS),
-}
+THREADS: dict[str, Case] = (
+    {
+        "backward in another thread": Case(mlp, in_another_thread, ALL_THREADS),
+        "forward and backward in two threads": Case(mlp, in_two_threads, ALL_THREADS),
+    }
+    if ALL_THREADS
+    else {}
+)
 TRANSFORMS: dict[str, Case] = {
     "`vmap` of `grad`": Case(mlp, function_transforms),
     "`jacrev` and `jvp`": Case(mlp, jacobians),

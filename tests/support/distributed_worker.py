@@ -22,8 +22,13 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
+
+try:
+    from torch.distributed.fsdp import fully_shard
+except ImportError:  # before torch 2.6
+    from torch.distributed._composable.fsdp import fully_shard
 
 import tb_hookview as hookview
 

@@ -86,7 +86,8 @@ def check_totals_of_modules(data: ReportData) -> None:
 
 def check_steps(data: ReportData) -> None:
     for step in data.steps:
-        phases = (step.forward_us, step.backward_us, step.optimizer_us, step.data_us, step.other_us)
+        forward = 0.0 if step.forward_us is None else step.forward_us  # unknown: then in other_us
+        phases = (forward, step.backward_us, step.optimizer_us, step.data_us, step.other_us)
         assert min(phases) >= 0
         assert sum(phases) == near(step.duration_us)
         assert (step.idle is None) == (step.device_idle_us is None)
@@ -213,7 +214,7 @@ def check_phases_of_threads(data: ReportData) -> None:
         for phase, time in thread.by_phase.items():
             spent[phase] = spent.get(phase, 0.0) + time
     for phase in ("forward", "backward", "optimizer", "data"):
-        in_steps = sum(getattr(step, f"{phase}_us") for step in data.steps)
+        in_steps = sum(getattr(step, f"{phase}_us") or 0.0 for step in data.steps)
         assert in_steps <= at_most(spent.get(phase, 0.0))
 
 

@@ -83,7 +83,8 @@ def segmentation() -> nn.Module:
 
 def language_model(family: str, checkpointing: dict[str, bool] | None) -> nn.Module:
     torchvision_ops.declare()
-    transformers = pytest.importorskip("transformers", reason="it needs Python 3.11 or newer")
+    absent = "transformers is not installed; it needs Python 3.11 or newer"
+    transformers = pytest.importorskip("transformers", reason=absent)
     configure = getattr(transformers, f"{family}Config")
     config = configure(vocab_size=50, use_cache=False, **SIZES[family])
     model = getattr(transformers, LANGUAGE_MODELS[family])(config).train()

@@ -22,6 +22,8 @@ def declare() -> torch.library.Library | None:
     """Declare what is missing; call this before `import torchvision`. Keep nothing of it."""
     try:
         import torchvision  # noqa: F401
+    except ModuleNotFoundError:  # then there is nothing to declare for
+        return None
     except RuntimeError:
         library = torch.library.Library("torchvision", "FRAGMENT")
         for schema in _SCHEMAS:

@@ -444,6 +444,9 @@ export const Module = {
   shapes: {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
   },
+  compiled: {
+    text: "Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
+  },
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
   },
@@ -562,7 +565,7 @@ export const PerStep = {
   },
   forward_us: {
     unit: "us",
-    text: "Host time, as `steps[].forward_us`; the five phases sum to `duration_us`.",
+    text: "Host time, as `steps[].forward_us`; the phases that are known sum to `duration_us`.",
   },
   backward_us: { unit: "us", text: "Host time, as `steps[].backward_us`." },
   optimizer_us: { unit: "us", text: "Host time, as `steps[].optimizer_us`." },
@@ -610,6 +613,23 @@ export const Recorder = {
     unit: "fraction",
     text: "`own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads that ran at the same time are all counted, though not each of them makes a step longer. The profiler's own cost is not in it.",
   },
+} as const;
+
+export const Recording = {
+  unrecorded_step_us: {
+    unit: "us",
+    text: "Median of the steps that were not recorded and ended before this file was written; null without one, as where the schedule's `wait` is below 2.",
+  },
+  recorded_step_us: {
+    unit: "us",
+    text: "Median of the steps that were recorded into this file; null without one.",
+  },
+  slowdown: {
+    unit: "times",
+    text: "`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is.",
+  },
+  unrecorded_steps: { unit: "count", text: "Steps of which `unrecorded_step_us` is the median." },
+  recorded_steps: { unit: "count", text: "Steps of which `recorded_step_us` is the median." },
 } as const;
 
 export const ReportData = {
@@ -672,7 +692,7 @@ export const Step = {
   },
   forward_us: {
     unit: "us",
-    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it.",
+    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`.",
   },
   backward_us: { unit: "us", text: "Time in which any thread evaluated an autograd node." },
   optimizer_us: {
@@ -898,6 +918,7 @@ export const TraceInfo = {
   },
   recorder: { text: "The recorder's manifest (version, markers); null where it left none." },
   warnings: { text: "Those of high severity first." },
+  recording: { text: "Null where the recorder timed no steps." },
 } as const;
 
 export const TraceWarning = {
@@ -952,10 +973,16 @@ export const WindowStatistics = {
   start: { unit: "us", text: "Start of the window." },
   end: { unit: "us", text: "End of the window." },
   events: { unit: "count", text: "Rows of the trace that touch the window." },
-  host_blocked_us: { unit: "us", text: "Time in which any thread waited for a device." },
-  waits: { unit: "count", text: "Syncs that touch the window." },
+  host_blocked_us: {
+    unit: "us",
+    text: "Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync.",
+  },
+  waits: { unit: "count", text: "Syncs that touch the window, the profiler's own among them." },
   sync_blocked_us: { unit: "us", text: "Sum of their times in the window." },
-  phases: { unit: "us", text: "Host time within steps by phase, as the report's `steps[]`." },
+  phases: {
+    unit: "us",
+    text: "Host time within steps by phase, as the report's `steps[]`; without `forward` where that is unknown.",
+  },
   top: { text: "Up to 20 names of each kind, most expensive first." },
   omitted: { unit: "count", text: "Names that `top` leaves out, by kind." },
 } as const;

@@ -614,6 +614,8 @@ export interface Module {
   kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
+  /** Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
+  compiled: boolean;
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
   source: string | null;
 }
@@ -783,7 +785,7 @@ export interface PerStep {
   text: string;
   /** Length of a step on the host; null, as all others, without steps. */
   duration_us: number | null;
-  /** Host time, as `steps[].forward_us`; the five phases sum to `duration_us`. */
+  /** Host time, as `steps[].forward_us`; the phases that are known sum to `duration_us`. */
   forward_us: number | null;
   /** Host time, as `steps[].backward_us`. */
   backward_us: number | null;
@@ -840,6 +842,20 @@ export interface Recorder {
   own_host_us: number | null;
   /** `own_host_us` divided by the summed `duration_us` of the selected steps. Marks on threads that ran at the same time are all counted, though not each of them makes a step longer. The profiler's own cost is not in it. */
   own_share: number | null;
+}
+
+/** How much longer a step was for being recorded. Our `profile` times steps by the host's clock, each from the return of one call of its `step` to the next call. Medians, so that one evaluation between two steps does not count. On a device that works asynchronously the time of one step is the time to queue it; over consecutive steps the host runs at the device's pace. Left out are the first of each sequence of steps that are not recorded (the training's own warmup, or a queue that the profiler has just emptied), and steps in which the profiler warms up. At most the latest 100 steps of each kind count. A step that is recorded is longer because of time on the host: host times, idle times of the devices and the length of steps are overstated by it, durations of device events hardly. */
+export interface Recording {
+  /** Median of the steps that were not recorded and ended before this file was written; null without one, as where the schedule's `wait` is below 2. */
+  unrecorded_step_us: number | null;
+  /** Median of the steps that were recorded into this file; null without one. */
+  recorded_step_us: number | null;
+  /** `recorded_step_us` divided by `unrecorded_step_us`; null where one of them is. */
+  slowdown: number | null;
+  /** Steps of which `unrecorded_step_us` is the median. */
+  unrecorded_steps: number;
+  /** Steps of which `recorded_step_us` is the median. */
+  recorded_steps: number;
 }
 
 /** The whole report. What is not called a mean is a sum over the selected steps; of a whole trace, over all of it. */
@@ -950,7 +966,7 @@ export interface Site {
   frame: string | null;
 }
 
-/** One step of the training loop; the five host phases sum to its duration. */
+/** One step of the training loop; the host phases that are known sum to its duration. */
 export interface Step {
   id: number;
   name: string;
@@ -958,8 +974,8 @@ export interface Step {
   start_us: number;
   /** Length of the host row `ProfilerStep#N`. A trace without any is one step. */
   duration_us: number;
-  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. */
-  forward_us: number;
+  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
+  forward_us: number | null;
   /** Time in which any thread evaluated an autograd node. */
   backward_us: number;
   /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. */
@@ -1227,6 +1243,8 @@ export interface TraceInfo {
   recorder: Record<string, unknown> | null;
   /** Those of high severity first. */
   warnings: TraceWarning[];
+  /** Null where the recorder timed no steps. */
+  recording: Recording | null;
 }
 
 /** Something that speaks against the trace, or that a reader of the report should know. */
@@ -1299,13 +1317,13 @@ export interface WindowStatistics {
   end: number;
   /** Rows of the trace that touch the window. */
   events: number;
-  /** Time in which any thread waited for a device. */
+  /** Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. */
   host_blocked_us: number;
-  /** Syncs that touch the window. */
+  /** Syncs that touch the window, the profiler's own among them. */
   waits: number;
   /** Sum of their times in the window. */
   sync_blocked_us: number;
-  /** Host time within steps by phase, as the report's `steps[]`. */
+  /** Host time within steps by phase, as the report's `steps[]`; without `forward` where that is unknown. */
   phases: Record<string, number>;
   devices: DeviceStatistics[];
   /** Up to 20 names of each kind, most expensive first. */

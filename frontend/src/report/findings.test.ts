@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { finding } from "../testing/report";
+import { finding } from "../testing/findings";
 import { priceText } from "./findings";
 
 test("a price says what is known, and no more", () => {

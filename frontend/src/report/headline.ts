@@ -86,8 +86,8 @@ function backwardRatio(report: WireReport): number | null {
     : ratio(phaseSum(report, "backward_us"), phaseSum(report, "forward_us"));
 }
 
-function phaseSum(report: WireReport, phase: "forward_us" | "backward_us"): number {
-  return report.steps.reduce((sum, step) => sum + step[phase], 0);
+function phaseSum(report: WireReport, phase: "forward_us" | "backward_us"): number | null {
+  return sumOf(report.steps.map((step) => step[phase]));
 }
 
 type Part = [name: string, us: number];

@@ -51,9 +51,17 @@ function barsOf(step: WireStep, devices: number): StepBars {
     id: step.id,
     name: step.name,
     duration: step.duration_us,
-    host: PHASES.map((key) => ({ key, us: step[`${key}_us`] })),
+    host: phaseParts(step),
     device: deviceParts(step, devices),
   };
+}
+
+/** The phases that the trace shows; null is so for all steps of a trace. */
+function phaseParts(step: WireStep): Part<Phase>[] {
+  return PHASES.flatMap((key) => {
+    const us = step[`${key}_us`];
+    return us === null ? [] : [{ key, us }];
+  });
 }
 
 function deviceParts(step: WireStep, devices: number): Part<DevicePart>[] | null {

@@ -1,5 +1,4 @@
 import type {
-  WireFinding,
   WireModule,
   WireReport,
   WireRun,
@@ -45,6 +44,7 @@ export function module(
     occupancy_pct: null,
     kernel_loading_us: null,
     shapes: [],
+    compiled: false,
     source: null,
     ...rest,
   };
@@ -102,54 +102,31 @@ export function sync(rest: Partial<WireSync> = {}): WireSync {
   };
 }
 
-export function finding(rest: Partial<WireFinding> = {}): WireFinding {
-  return {
-    id: "",
-    rule: "scalar-read",
-    severity: "medium",
-    title: "a number is read",
-    where: "head",
-    module: "head",
-    module_id: null,
-    cost_us_per_step: 10,
-    gain_us_per_step: 5,
-    gain_bound_us_per_step: 5,
-    gain_unknown: null,
-    evidence: "",
-    fix: "",
-    confidence: "high",
-    reference: "",
-    advice: [],
-    count: 1,
-    examples: [],
-    sync_ids: [],
-    caveats: [],
-    ...rest,
-  };
-}
-
 /** A model of three levels, 10 us of backward of which 1 us is not attributed. */
 export function report(rest: Partial<WireReport> = {}): WireReport {
   const made = withoutMeans(rest);
   return { ...made, per_step: rest.per_step ?? perStep(made) };
 }
 
+const TRACE: WireReport["trace"] = {
+  path: "runs/vit/a.pt.trace.json",
+  format: "chrome-object",
+  events: 10,
+  start_us: 1000,
+  duration_us: 200,
+  devices: [{ id: "0", name: "GPU", kind: "cuda" }],
+  rank: null,
+  world_size: null,
+  torch_version: null,
+  recorder: null,
+  warnings: [],
+  recording: null,
+};
+
 function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
   return withIds({
     schema: 1,
-    trace: {
-      path: "runs/vit/a.pt.trace.json",
-      format: "chrome-object",
-      events: 10,
-      start_us: 1000,
-      duration_us: 200,
-      devices: [{ id: "0", name: "GPU", kind: "cuda" }],
-      rank: null,
-      world_size: null,
-      torch_version: null,
-      recorder: null,
-      warnings: [],
-    },
+    trace: TRACE,
     totals: {
       device_busy_us: { "0": 80 },
       backward_device_us: 10,

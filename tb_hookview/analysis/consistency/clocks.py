@@ -17,7 +17,7 @@ from tb_hookview.analysis.consistency.fault import Fault, counted, measured
 from tb_hookview.analysis.device.events import DeviceEvents, calls_of
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import Call
-from tb_hookview.arrays.joins import asof, isin, pair_key, running_max, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, isin, pair_key, running_max, unique
 from tb_hookview.arrays.nesting import ROUNDING_NS, lookup
 from tb_hookview.arrays.types import Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory, Trace
@@ -67,16 +67,14 @@ def clock_jumps(trace: Trace, begin: int, end: int) -> tuple[Fault, ...]:
 def _late_for_device(host: HostRows, device_events: DeviceEvents) -> Nanoseconds:
     if len(unique(device_events.device)) != 1:
         return np.zeros(0, np.int64)
-    names, place = unique_inverse(host.string)
-    wide = [
-        _WHOLE_DEVICE.fullmatch(host.trace.strings[name]) is not None for name in names.tolist()
-    ]
-    rows = np.flatnonzero(np.array(wide, bool)[place])
+    rows = host.named(_WHOLE_DEVICE.fullmatch)
     return _lateness(host, device_events, rows, np.zeros(len(rows), np.int64), None)
 
 
 def _late_for_stream(host: HostRows, device_events: DeviceEvents) -> Nanoseconds:
     syncs, trace = host.trace.cuda_syncs, host.trace
+    if not len(syncs.kind):
+        return np.zeros(0, np.int64)
     named = np.array([kind == _STREAM_SYNC for kind in syncs.kind], bool) & (syncs.stream >= 0)
     call = calls_of(trace, host.call_tree, syncs.correlation, trace.events.start[syncs.event])
     wanted = np.flatnonzero(named & (call >= 0))

@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.consistency.fault import Fault, counted, measured
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import running_max, unique_inverse
+from tb_hookview.arrays.joins import running_max
 from tb_hookview.arrays.nesting import ROUNDING_NS, lookup
 from tb_hookview.arrays.types import Bool, TreeRow
 
@@ -49,7 +49,7 @@ def overlaps(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
     Not those of graphs, which may. Few that overlap by microseconds do so by programmatic launch.
     """
     alone = np.flatnonzero(~_of_graphs(host, device_events))
-    order = alone[np.lexsort((device_events.start[alone], device_events.stream[alone]))]
+    order = alone[np.argsort(device_events.stream[alone], kind="stable")]  # each by start, as all
     stream = device_events.stream[order]
     last = running_max(stream, device_events.end[order])
     ends = np.minimum(last[:-1], device_events.end[order][1:])
@@ -77,7 +77,7 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
     At the end of a recording some have not begun, and those into a graph that is captured never
     do. At the start and in the middle, or with none at all, the profiler lost them.
     """
-    launches = _rows_named(host, _LAUNCH)
+    launches = host.named(_LAUNCH.fullmatch)
     launches = launches[np.argsort(host.call_tree.start[launches], kind="stable")]
     launches = launches[~_in_capture(host, launches)]
     if not len(launches):
@@ -97,7 +97,7 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
 
 def _in_capture(host: HostRows, rows: TreeRow) -> Bool:
     """Rows between the calls that begin and end the capture of a graph, on any thread."""
-    bounds = _rows_named(host, _CAPTURE)
+    bounds = host.named(_CAPTURE.fullmatch)
     times = np.sort(host.call_tree.start[bounds])
     return np.asarray(np.searchsorted(times, host.call_tree.start[rows]) % 2 == 1)
 
@@ -105,12 +105,6 @@ def _in_capture(host: HostRows, rows: TreeRow) -> Bool:
 def _of_graphs(host: HostRows, device_events: DeviceEvents) -> Bool:
     """Device events that a graph's launch made."""
     graph = np.zeros(len(host), bool)
-    graph[_rows_named(host, _GRAPH)] = True
+    graph[host.named(_GRAPH.fullmatch)] = True
     numbered = host.trace.events.graph[device_events.event] > 0
     return np.asarray(numbered | (lookup(graph, device_events.launch) > 0))
-
-
-def _rows_named(host: HostRows, pattern: re.Pattern[str]) -> TreeRow:
-    names, place = unique_inverse(host.string)
-    matching = [pattern.fullmatch(host.trace.strings[name]) is not None for name in names.tolist()]
-    return np.flatnonzero(np.array(matching, bool)[place])

@@ -80,9 +80,11 @@ def unlinked_waits(host: HostRows) -> tuple[Fault, ...]:
 
 def _named_around(call_tree: CallTree, identified: Int, rows: TreeRow, wanted: Int) -> Bool:
     """Whether any row around each of the given rows has the wanted id."""
-    found = np.zeros(len(rows), bool)
-    around = call_tree.parent[rows]
-    while (around >= 0).any():
-        found |= (around >= 0) & (identified[around] == wanted)
-        around = lookup(call_tree.parent, around)
+    found, left, around = np.zeros(len(rows), bool), np.arange(len(rows)), call_tree.parent[rows]
+    while len(left):
+        going = around >= 0
+        left, around = left[going], around[going]
+        hit = identified[around] == wanted[left]
+        found[left[hit]] = True
+        left, around = left[~hit], call_tree.parent[around[~hit]]
     return found

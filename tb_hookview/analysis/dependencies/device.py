@@ -192,7 +192,7 @@ def stream_edges(times: DeviceTimes, nodes: Nodes) -> Iterator[EdgeSet]:
 
 def _typical(gap: Nanoseconds) -> int:
     """Mean of the short gaps that are no more than a few times their median."""
-    gap = gap[gap <= _SHORT]
+    gap = gap[(gap >= -_OVERLAP) & (gap <= _SHORT)]
     return int(gap[gap <= max(_FEW * median(gap), _OVERLAP)].mean()) if len(gap) else 0
 
 

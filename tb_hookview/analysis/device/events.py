@@ -86,6 +86,8 @@ def calls_of(trace: Trace, call_tree: CallTree, correlation: Int, start: Nanosec
     An id names one call of the host. Where ids start over within a file (several recordings in
     one), the call is the last one of its id before `start`, when the event with that id began.
     """
+    if not len(correlation):
+        return np.zeros(0, np.int64)
     calls = np.flatnonzero(_calls(trace, call_tree))
     own = trace.events.correlation[call_tree.event[calls]]
     found = first_index(own, correlation)

@@ -3,6 +3,11 @@
     kernels of a thread, as launched    [bmm] [scale] [mask] [softmax] [dropout] [bmm]
 
 Both products are batched, and what lies between them is elementwise, a copy or a reduction.
+
+This classifies single kernels, for `kernels[].kind`: it needs no names of operators but those of
+the products, so it holds for the backward as well, whose operators have other names.
+`rules/evidence/attention.py` finds whole chains by operators, forward only, because the fix
+replaces an operator's call and all that it launches, products included.
 """
 
 from __future__ import annotations
@@ -11,7 +16,8 @@ import numpy as np
 
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.schema.terms import KINDS
 
@@ -31,15 +37,17 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
         kind: index into KINDS of each.
     """
     found = np.zeros(len(kind), bool)
-    order = np.flatnonzero(device_events.launch >= 0)
-    order = order[np.argsort(device_events.launch[order], kind="stable")]
-    launch, names = device_events.launch[order], host.trace.events.name[device_events.event[order]]
-    operator = host.operator_around[launch]
-    softmax = _holding(host, "softmax")[names] & ~_called(host, operator, "log_softmax")
+    names = host.trace.events.name[device_events.event].astype(np.int64)
+    softmax = _holding(host, names, "softmax")
     if not softmax.any():
         return found
-    batched = np.array([text in _PRODUCTS for text in host.trace.strings.texts])
-    product = (kind[order] == _MATRIX) & (operator >= 0) & batched[host.string[operator]]
+    order = np.flatnonzero(device_events.launch >= 0)
+    order = order[np.argsort(device_events.launch[order], kind="stable")]
+    launch = device_events.launch[order]
+    called = lookup(host.string, host.operator_around[launch])
+    softmax = softmax[order] & ~_holding(host, called, "log_softmax")
+    products = [name for name in host.names if host.trace.strings[name] in _PRODUCTS]
+    product = (kind[order] == _MATRIX) & isin(called, products)
     between = isin(kind[order], _BETWEEN)
     place = np.flatnonzero(softmax)
     thread = host.call_tree.thread[launch]
@@ -49,13 +57,10 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
     return found
 
 
-def _holding(host: HostRows, word: str) -> Bool:
-    """Whether each string of the trace holds a word."""
-    return np.array([word in text.lower() for text in host.trace.strings.texts], bool)
-
-
-def _called(host: HostRows, row: Int, word: str) -> Bool:
-    return np.asarray((row >= 0) & _holding(host, word)[host.string[row]])
+def _holding(host: HostRows, names: Int, word: str) -> Bool:
+    """Whether each name, an index into the strings of the trace or -1, holds a word."""
+    texts, distinct = host.trace.strings, unique(names).tolist()
+    return isin(names, [name for name in distinct if name >= 0 and word in texts[name].lower()])
 
 
 def _reached(place: Int, step: int, product: Bool, between: Bool, thread: Int) -> Bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +31,17 @@ class HostRows(Struct, frozen=True, dict=True):
     def string(self) -> StringIndex:
         """Name, as an index into the trace's strings."""
         return self.trace.events.name[self.call_tree.event].astype(np.int64)
+
+    @cached_property
+    def names(self) -> list[int]:
+        """Every name that a row has once, as an index into the trace's strings, ascending."""
+        return unique(self.string).tolist()  # type: ignore[no-any-return]
+
+    def named(self, test: Callable[[str], object]) -> TreeRow:
+        """Rows whose name passes a test, ascending."""
+        texts, passing = self.trace.strings, np.zeros(len(self.trace.strings), bool)
+        passing[[name for name in self.names if test(texts[name])]] = True
+        return np.flatnonzero(passing[self.string])
 
     @cached_property
     def kind(self) -> Code:

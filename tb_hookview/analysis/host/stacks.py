@@ -28,7 +28,7 @@ def stacks_at(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> list[list
     """
     events = trace.events
     python = np.flatnonzero(events.kind == EventCategory.PYTHON)
-    rows = python[_around_any(events.start[python], events.end[python], time)]
+    rows = python[around_any(events.start[python], events.duration[python], time)]
     call_tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
     innermost = innermost_at(call_tree, thread, time)
     strings = events.name[call_tree.event].astype(np.int64)
@@ -49,7 +49,7 @@ def rows_holding(
     """
     start, end = span.T
     middle, events = (start + end) // 2, trace.events
-    rows = rows[_around_any(events.start[rows], events.end[rows], middle)]
+    rows = rows[around_any(events.start[rows], events.duration[rows], middle)]
     tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
     found = innermost_at(tree, thread, middle)
     active = np.flatnonzero(found >= 0)
@@ -67,10 +67,10 @@ def is_frame(name: str) -> bool:
     return _FRAME.fullmatch(name) is not None
 
 
-def _around_any(start: Nanoseconds, end: Nanoseconds, moments: Nanoseconds) -> Bool:
+def around_any(start: Nanoseconds, duration: Nanoseconds, moments: Nanoseconds) -> Bool:
     """Whether each interval holds any of the moments."""
     ordered = np.sort(moments)
-    return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, end))
+    return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, start + duration))
 
 
 def _frames(trace: Trace, parent: TreeRow, strings: StringIndex, row: int) -> list[str]:

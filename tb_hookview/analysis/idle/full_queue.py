@@ -27,6 +27,8 @@ def launches_onto_full_queue(timing: LaunchTiming) -> TreeRow:
     for device in unique(device_events.device):
         one_each = timing.first_of_launch | timing.queued_before
         rows = np.flatnonzero((device_events.device == device) & one_each)
+        if len(rows) < OUTSTANDING:
+            continue
         begun = np.sort(timing.launch_start[rows])
         launch = unique(device_events.launch[rows[device_events.launch[rows] >= 0]])
         moment = timing.call_tree.start[launch]

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
-from tb_hookview.arrays.joins import isin, pair_key, unique
+from tb_hookview.arrays.joins import first_of_each, isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
@@ -49,13 +49,16 @@ def find_kernel_loads(timing: LaunchTiming, blocked: TreeRow) -> KernelLoads:
     launch, started = timing.device_events.launch[first], timing.device_events.start[first]
     until = np.minimum(call_tree.end[launch], started)
     slow = timing.slow(launch, until - call_tree.start[launch])
-    slow &= ~isin(launch, blocked) & ~_stalls(timing)[launch]
+    slow &= ~isin(launch, blocked)
+    if slow.any():
+        slow &= ~_stalls(timing)[launch]
     end = call_tree.end.copy()
     end[launch[slow]] = until[slow]
     loads = timing.call == Call.LOAD
     loads[launch[slow]] = True
     row = np.flatnonzero(loads)
-    row = row[call_tree.nearest_above(loads)[row] < 0]
+    if len(row):
+        row = row[call_tree.nearest_above(loads)[row] < 0]
     return KernelLoads(row, end[row], end[row] - call_tree.start[row])
 
 
@@ -64,8 +67,9 @@ def _first_launches(timing: LaunchTiming) -> DeviceEventIndex:
     events, names = timing.device_events, timing.host.trace.events.name
     rows = np.flatnonzero(timing.first_of_launch & _single_kernels(timing))
     rows = rows[np.argsort(timing.launch_start[rows], kind="stable")]
-    key = pair_key(names[events.event[rows]].astype(np.int64), events.device[rows] + 1)
-    return rows[np.unique(key, return_index=True)[1]]
+    devices, device = unique_inverse(events.device[rows])
+    name = names[events.event[rows]].astype(np.int64)
+    return rows[first_of_each(name * len(devices) + device)]
 
 
 def _single_kernels(timing: LaunchTiming) -> Bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.syncs.detection import Syncs
-from tb_hookview.arrays.joins import lower_quartile, median, unique, unique_inverse
+from tb_hookview.arrays.joins import first_of_each, lower_quartile, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
@@ -105,8 +105,9 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     def slow(self, launches: TreeRow, lasted: Nanoseconds) -> Bool:
         """Whether each of some launches lasted over `SLOW` times the median of its name."""
-        launch = self.device_events.launch
-        every = unique(launch[launch >= 0])
+        if not len(launches):
+            return np.zeros(0, bool)
+        every = self._launches
         names, slow = self.host.string, np.zeros(len(launches), bool)
         for name in unique(names[launches]):
             usual = median(self.call_tree.duration[every[names[every] == name]])
@@ -114,12 +115,17 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         return slow
 
     @cached_property
+    def _launches(self) -> TreeRow:
+        launch = self.device_events.launch
+        return unique(launch[launch >= 0])
+
+    @cached_property
     def first_of_launch(self) -> Bool:
         """First device event of each launch on its device; a graph has many."""
         first = np.zeros(len(self.device_events), bool)
         of_launch = unique_inverse(self.device_events.device)[1]
         of_launch = of_launch + (self.device_events.launch + 1) * (of_launch.max(initial=0) + 1)
-        first[np.unique(of_launch, return_index=True)[1]] = True
+        first[first_of_each(of_launch)] = True
         return first & (self.device_events.launch >= 0)
 
     @cached_property

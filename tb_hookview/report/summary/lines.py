@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_hookview.formats import MISSING, format_count, format_number, format_share, format_us
-from tb_hookview.schema import PerStep, ReportData, module_label, severe_warnings
+from tb_hookview.schema import PerStep, Recording, ReportData, module_label, severe_warnings
 
 LOADING = 5
 """Modules named whose host times hold the loading of kernels."""
@@ -17,6 +17,7 @@ def summary_lines(report: ReportData) -> list[str]:
         _origin(report),
         f"{format_count(report.trace.events, 'event')} over "
         f"{format_us(report.trace.duration_us)}, {_recorder(report)}",
+        *_recording(report.trace.recording),
         f"step {format_us(report.per_step.duration_us)} ({report.per_step.text})",
         _host(report.per_step),
     ]
@@ -44,6 +45,17 @@ def _recorder(report: ReportData) -> str:
         return f"recorded by hookview, {number}"
     cost = f"{format_us(recorder.own_host_us)} or {format_share(recorder.own_share, 1)}"
     return f"recorded by hookview; its {number} took about {cost} of host time"
+
+
+def _recording(recording: Recording | None) -> list[str]:
+    if recording is None or recording.slowdown is None:
+        return []
+    recorded, others = map(format_number, (recording.recorded_steps, recording.unrecorded_steps))
+    return [
+        f"a step took {format_us(recording.recorded_step_us)} recorded and "
+        f"{format_us(recording.unrecorded_step_us)} not recorded ({recording.slowdown:.2f}x, "
+        f"medians of {recorded} and {others})"
+    ]
 
 
 def _host(means: PerStep) -> str:

@@ -26,6 +26,12 @@ Cell = str | tuple[str, ...]
 Row = tuple[Cell, ...]
 FINDINGS = 5
 """Findings shown, the most expensive first."""
+_ORIGINS = {
+    "recorder": "modules, by hookview",
+    "lightning": "modules, by Lightning",
+    "python_stack": "modules, by labels of Python stacks",
+    "annotation": "annotations, no module",
+}
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
@@ -230,6 +236,7 @@ def _coverage(data: ReportData) -> SummaryTable:
         return (name, format_us(None if us is None else us / steps), format_share(us, whole))
 
     rows: list[Row] = [row(*part) for part in _largest(coverage.by_evidence)]
+    rows += [row(f"  of it {_ORIGINS[origin]}", us) for origin, us in _largest(coverage.by_origin)]
     rows.append(row("not attributed", missing))
     reasons = _largest(coverage.unattributed_by_reason)
     rows += [row(f"  {reason}", us) for reason, us in reasons]

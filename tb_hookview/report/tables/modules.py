@@ -14,6 +14,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import microseconds, to_us
+from tb_hookview.report.tables.compiled import without_unknown
 from tb_hookview.report.tables.input_shapes import input_shapes
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -49,7 +50,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     depths = _depths(parents)
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
     loading = _kernel_loading(selection)
-    return [
+    rows = [
         schema.Module(
             id=i,
             path=modules.path[i],
@@ -70,6 +71,8 @@ def module_rows(selection: Selection) -> list[schema.Module]:
         )
         for i in range(len(modules))
     ]
+    compiled = analysis.compiled_modules.tolist()
+    return [without_unknown(row) if compiled[row.id] else row for row in rows]
 
 
 def _depths(parents: Sequence[int]) -> list[int]:

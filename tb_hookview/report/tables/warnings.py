@@ -15,6 +15,7 @@ from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
 from tb_hookview.formats import format_us
+from tb_hookview.report.tables.compiled import compiled_faults
 from tb_hookview.schema.trace import WarningSeverity
 
 
@@ -69,6 +70,20 @@ WORDS: dict[str, Words] = {
         "device events whose launch is not in the trace (queued before it began, or not recorded), "
         "{share} of device time: in no phase and no module, and idle time before them has no cause",
         high_from=0.1,
+    ),
+    "compiled-after-wrap": Words(
+        "the model was compiled after hookview.wrap(), so its modules left no marks and nothing is "
+        "attributed to them; compile first, then wrap what torch.compile() returns"
+    ),
+    "no-module-calls": Words(
+        "modules of the wrapped model, and none was called in the recording, so nothing is "
+        "attributed to one; if the model is compiled, compile it before hookview.wrap() and wrap "
+        "what torch.compile() returns"
+    ),
+    "compiled": Words(
+        "modules ran inside compiled regions, if at all: their own times are unknown, and part of "
+        "the module that was compiled",
+        NEVER,
     ),
     "no-host": Words(
         "device events, and no launches by operators or annotations: their modules and phases are "
@@ -135,7 +150,7 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
 def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
     for code, message, count in analysis.trace.notices:
         yield code, message, count, "high" if code in HIGH_NOTICES else "low"
-    for fault in (*analysis.faults, *outside_phases(analysis)):
+    for fault in (*analysis.faults, *outside_phases(analysis), *compiled_faults(analysis)):
         yield fault.code, _message(fault), fault.count, _severity(fault)
     if not analysis.trace.event_count:
         yield "empty", "the trace holds no events", 0, "high"

@@ -30,6 +30,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
         return
     around = region_around(context)
     inner = np.flatnonzero(region & (around >= 0))
+    if not len(inner):
+        return
     string = context.host.string
     frame = _frames(context, inner)
     # One place for each line, or without stacks for each pair of regions.
@@ -66,14 +68,16 @@ def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringI
 def _frames(context: Context, inner: TreeRow) -> StringIndex:
     """Name of the Python frame that each region runs, if it is the rest of a function; else -1."""
     trace, call_tree = context.analysis.trace, context.call_tree
+    found = np.full(len(call_tree), -1, np.int64)
     names = [name for name, text in enumerate(trace.strings.texts) if _REST in text]
+    if not names:
+        return found[inner]
     python = trace.events.kind == EventCategory.PYTHON
     frames = np.flatnonzero(python & isin(trace.events.name, names))
     at = innermost_at(
         call_tree, trace.events.thread[frames].astype(np.int64), trace.events.start[frames]
     )
     region = lookup(call_tree.nearest(regions(context)), at)
-    found = np.full(len(call_tree), -1, np.int64)
     found[region[region >= 0]] = trace.events.name[frames[region >= 0]]
     return found[inner]
 

@@ -1,4 +1,4 @@
-"""Data loading in the training process, between the steps."""
+"""Data loading in the main process, between the steps."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def _find(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="loader-single-process",
     family="data-loading",
-    title="Data loading runs in the training process",
+    title="Data loading runs in the main process",
     description="Over 5 % of a step in a DataLoader without workers "
     "(_SingleProcessDataLoaderIter), while a device idles.",
-    fix="Set num_workers above 0, so that batches are made in parallel with the training, and "
-    "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, before the training.",
+    fix="Set num_workers above 0, so that batches are made while the model runs, and "
+    "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, ahead of the run.",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,
     advice=(

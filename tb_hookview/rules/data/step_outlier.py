@@ -72,6 +72,7 @@ def _evidence(row: schema.Step, rows: list[schema.Step], usual: float) -> str:
     grown = {
         said: getattr(row, part) - median(getattr(other, part) for other in rows)
         for part, said in _PARTS.items()
+        if getattr(row, part) is not None
     }
     said, more = max(grown.items(), key=lambda item: item[1])
     return (

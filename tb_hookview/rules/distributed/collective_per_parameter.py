@@ -30,16 +30,18 @@ _BETWEEN = 2
 
 def reduced_one_by_one(context: Context) -> TreeRow:
     """All-reduces (call tree rows) in steps that count, if there is one for each gradient."""
-    tops = context.rows.matching(_REDUCES) & (context.host.kind != EventCategory.PYTHON)
-    tops &= context.call_tree.nearest_above(tops) < 0
-    events = context.analysis.device_events
-    transfers = context.device_events.of_kinds("communication") & ~of_batch_norms(context)
-    launch = events.launch[transfers & context.device_events.counted & (events.launch >= 0)]
-    rows = context.call_tree.nearest(tops)[launch]
-    rows = unique(rows[rows >= 0])
+    launch = context.analysis.device_events.launch
+    transfers = context.device_events.of_kinds("communication") & context.device_events.counted
+    transfers &= (launch >= 0) & ~of_batch_norms(context)
+    at = unique(launch[transfers])
     gradients = (context.host.role == Role.GRADIENT_SINK) & context.rows.counted
-    few = len(rows) < _MANY * len(context.steps)
-    return rows[:0] if few or len(rows) < _SHARE * max(gradients.sum(), 1) else rows
+    least = max(_MANY * len(context.steps), _SHARE * max(gradients.sum(), 1))
+    if len(at) < least:
+        return at[:0]
+    reduces = context.rows.matching(_REDUCES) & (context.host.kind != EventCategory.PYTHON)
+    rows = unique(context.rows.outermost_of(reduces, at))
+    rows = rows[rows >= 0]
+    return rows[:0] if len(rows) < least else rows
 
 
 def _find(context: Context) -> Iterator[Occurrence]:

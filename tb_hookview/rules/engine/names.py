@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cached_property
 
@@ -27,7 +28,14 @@ class NamedRows(Struct, frozen=True, dict=True):
 
     def beginning(self, *words: str) -> Bool:
         """Rows whose name begins with one of these words."""
-        return self._with([name for name, text in self.texts.items() if text.startswith(words)])
+        texts, names = self._in_order
+        found = []
+        for word in words:
+            first = last = bisect_left(texts, word)
+            while last < len(texts) and texts[last].startswith(word):
+                last += 1
+            found += names[first:last]
+        return self._with(found)
 
     def ending(self, *words: str) -> Bool:
         """Rows whose name ends with one of these words."""
@@ -69,6 +77,12 @@ class NamedRows(Struct, frozen=True, dict=True):
         present = np.zeros(len(texts), bool)
         present[self.name] = True
         return {name: texts[name] for name in np.flatnonzero(present).tolist()}
+
+    @cached_property
+    def _in_order(self) -> tuple[list[str], list[int]]:
+        """Distinct names in ascending order, with their indices."""
+        pairs = sorted((text, name) for name, text in self.texts.items())
+        return [text for text, _ in pairs], [name for _, name in pairs]
 
     @cached_property
     def _indices(self) -> dict[str, int]:

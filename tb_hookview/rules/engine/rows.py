@@ -47,11 +47,18 @@ class RowContext(NamedRows, frozen=True):
 
     def outermost_operator_of(self, rows: TreeRow) -> TreeRow:
         """Outermost operator that is, or is around, each of some rows; -1 for none."""
-        kind, role = self.analysis.host.kind, self.analysis.host.role
+        return self.outermost_of(self._operators, rows)
+
+    @cached_property
+    def _operators(self) -> Bool:
+        host = self.analysis.host
+        return np.asarray((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
+
+    def outermost_of(self, wanted: Bool, rows: TreeRow) -> TreeRow:
+        """Outermost wanted row that is, or is around, each of some rows; -1 for none."""
         found, at = np.full(len(rows), -1, np.int64), rows
         while (inside := at >= 0).any():
-            operator = inside & (kind[at] == EventCategory.OPERATOR) & (role[at] == Role.NONE)
-            found = np.where(operator, at, found)
+            found = np.where(inside & wanted[at], at, found)
             at = lookup(self.analysis.call_tree.parent, at)
         return found
 

@@ -149,6 +149,8 @@ class SyncContext(Struct, frozen=True, dict=True):
     def prints(self) -> Bool:
         """Syncs in the selection of finite nonzero values by which torch formats a tensor."""
         chosen = self.outermost("aten::masked_select")
+        if not (chosen >= 0).any():
+            return np.zeros(len(self), bool)
         both = ("aten::__and__", "aten::bitwise_and")
         compared = self.before(chosen, *both)
         return np.asarray(
@@ -194,14 +196,12 @@ class SyncContext(Struct, frozen=True, dict=True):
 
         Those of a `skipped` name are passed over; torch's annotations of the optimizer count.
         """
-        call_tree, rows = self.analysis.call_tree, self._without(skipped)
-        return self._sibling(rows, call_tree.start[rows], row, call_tree.start[row] - 1)
+        return self._sibling(row, skipped, 1)
 
     def after(self, row: TreeRow, *skipped: str) -> TreeRow:
         """The same, of the first operator after each row."""
-        call_tree, rows = self.analysis.call_tree, self._without(skipped)
         # From its start on: clocks of whole microseconds may let it end after the next one begins.
-        return self._sibling(rows, -call_tree.start[rows], row, -call_tree.start[row] - 1)
+        return self._sibling(row, skipped, -1)
 
     def last_before(self, wanted: Bool) -> TreeRow:
         """Last of some rows to start on the thread before each sync; -1 for none."""
@@ -209,13 +209,13 @@ class SyncContext(Struct, frozen=True, dict=True):
         thread = call_tree.thread[self.row]
         return lookup(rows, asof(call_tree.thread[rows], call_tree.start[rows], thread, self.start))
 
-    def _sibling(
-        self, rows: TreeRow, start: Nanoseconds, row: TreeRow, time: Nanoseconds
-    ) -> TreeRow:
-        key, found = self._siblings, np.full(len(self), -1, np.int64)
-        asked = np.flatnonzero(row >= 0)
+    def _sibling(self, row: TreeRow, skipped: tuple[str, ...], sign: int) -> TreeRow:
+        """The operator before each row (sign 1), or after it (-1)."""
+        found, asked = np.full(len(self), -1, np.int64), np.flatnonzero(row >= 0)
         if len(asked):
-            last = asof(key[rows], start, key[row[asked]], time[asked])
+            rows, key = self._without(skipped), self._siblings
+            start = sign * self.analysis.call_tree.start
+            last = asof(key[rows], start[rows], key[row[asked]], start[row[asked]] - 1)
             found[asked] = lookup(rows, last)
         return found
 

@@ -1,4 +1,9 @@
-"""Attention computed by its parts: scores, softmax, and a second product."""
+"""Attention computed by its parts: scores, softmax, and a second product.
+
+This finds whole chains of operators, forward only: what one fused call replaces, with modules,
+shapes and every kernel that the operators launch. Whether a kernel is a softmax of attention,
+forward or backward, is its kind, which `analysis/device/unfused_attention.py` decides by kernels.
+"""
 
 from __future__ import annotations
 

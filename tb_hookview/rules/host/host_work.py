@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
@@ -12,26 +13,38 @@ from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host_activity import activity_in
+from tb_hookview.rules.evidence.host_activity import LONG_NS, activity_in
+from tb_hookview.rules.evidence.host_remedies import is_operator, remedy_for
 
-_LONG_NS = 1_000_000
-"""Gaps from this length on: no operator takes that long to launch."""
 _SHARE = 0.02
 """Part of a step from which on such gaps of one name count."""
 _LITTLE = 10
 """Device events a step; a trace with no more is a snippet."""
+_NAMED = 3
+"""Names that the evidence has where a trace marks no steps."""
 _BEFORE = (
     "What the device did before its first event is not in the trace; it is taken to have idled."
+)
+_HELD_UP = (
+    "The trace does not show what held the operator up: it may have computed, or waited for a lock "
+    "or a core; or its launches are missing from the trace."
+)
+_NO_STEPS = (
+    "Mark the steps (prof.step() after each), which separates set-up from what each step does. "
+    "Then take what is left out of the way of launches."
 )
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    gaps = context.gaps.in_steps(Cause.LAUNCH)
-    gaps = gaps[context.analysis.gaps.duration[gaps] >= _LONG_NS]
+    gaps = context.gaps.of(Cause.LAUNCH)
+    gaps = gaps[context.analysis.gaps.duration[gaps] >= LONG_NS]
     little = np.count_nonzero(context.device_events.counted) <= _LITTLE * len(context.steps)
     if not len(gaps) or little:
         return
     names = np.array(activity_in(context, gaps), object)
+    if not context.steps.marked:
+        yield from _without_steps(context, names, gaps)
+        return
     for name in dict.fromkeys(names.tolist()):
         mine = gaps[names == name]
         if context.gaps.us_per_step(mine) > _SHARE * context.steps.duration_us:
@@ -41,7 +54,6 @@ def _find(context: Context) -> Iterator[Occurrence]:
 def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     what = name or "nothing that the trace names"
     table, time = context.analysis.gaps, context.gaps.us_per_step(gaps)
-    first = _first_events(context)
     return Occurrence(
         place=f"host work: {name}" if name else "host work that the trace does not name",
         everywhere=True,
@@ -52,8 +64,43 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         count=len(gaps),
         gaps=gaps,
         examples=table.start[gaps],
-        confidence=None if name else "low",
-        caveats=(_BEFORE,) if np.isin(table.device_event[gaps], first).any() else (),
+        confidence="medium" if is_operator(name) else None if name else "low",
+        caveats=tuple(_caveats(context, name, gaps)),
+        fix=remedy_for(name),
+    )
+
+
+def _caveats(context: Context, name: str, gaps: GapIndex) -> Iterator[str]:
+    first = _first_events(context)
+    if np.isin(context.analysis.gaps.device_event[gaps], first).any():
+        yield _BEFORE
+    if is_operator(name):
+        yield _HELD_UP
+
+
+def _without_steps(
+    context: Context, names: npt.NDArray[np.object_], gaps: GapIndex
+) -> Iterator[Occurrence]:
+    """One occurrence that charges nothing: what is done once is not separated from each step."""
+    time = context.gaps.us_per_step(gaps)
+    if time <= _SHARE * context.steps.duration_us:
+        return
+    each = {name: context.gaps.us_per_step(gaps[names == name]) for name in names.tolist()}
+    most = sorted(each.items(), key=lambda item: -item[1])[:_NAMED]
+    named = ", ".join(f"{name or 'nothing with a name'} ({format_us(us)})" for name, us in most)
+    table = context.analysis.gaps
+    yield Occurrence(
+        place="host work, in or before steps",
+        everywhere=True,
+        evidence=f"for {format_us(time)}, {time / context.steps.duration_us:.0%} of the trace, the "
+        f"thread that launches launched nothing: {format_count(len(gaps), 'gap')} of 1 ms or more, "
+        f"the longest {format_us(table.duration[gaps].max() / 1000)}; most of it in {named}",
+        count=len(gaps),
+        claims_gain=False,
+        examples=table.start[gaps],
+        confidence="low",
+        latent="the trace marks no steps, so it may be of the set-up and is not charged",
+        fix=_NO_STEPS,
     )
 
 
@@ -69,12 +116,13 @@ RULE = Rule(
     title="Host work keeps the device idle",
     description="Gaps of 1 ms or more before an event that was launched too late, with the "
     "launching thread for four fifths of each in one operator, annotation, module or Python "
-    "function, or in nothing that has a name; over 2 % of a marked step by name. Data loaders, "
-    "syncs, copies, allocations and the first use of kernels have causes of their own.",
-    fix="Take it out of the way of launches. Prepare data in DataLoader workers (num_workers above "
-    "0, in the dataset or collate_fn), and prefetch the next batch while the device works on this "
-    "one. Log, compute metrics and write checkpoints after the next step is launched, or less "
-    "often. Where it has no name, record with with_stack=True, which names Python functions.",
+    "function, or in nothing that has a name; over 2 % of a step by name. In a trace without "
+    "steps one finding that costs nothing. Data loaders, syncs, copies, allocations and the first "
+    "use of kernels have causes of their own.",
+    fix="Take it out of the way of launches. Prepare inputs in other processes (in training in "
+    "DataLoader workers: num_workers above 0, in the dataset or collate_fn), and prefetch the next "
+    "ones while the device works on these. Log, compute metrics and write checkpoints after the "
+    "next step is launched, or less often.",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,
     advice=("cpu-preprocess-format", "host-cpu-tuning"),

@@ -22,6 +22,8 @@ _SHARE = 0.05
 """Part of a step from which the device waits for launches for too long."""
 _NAMED = 3
 """Modules, and operators, that the evidence names."""
+_LAUNCH_BOUND = "tiny-kernels-launch-bound"
+"""Rule that says the same of a trace with short kernels, and more."""
 _GAPS = 10
 """Gaps a step; with fewer they are single delays, not the pace of the host."""
 
@@ -30,6 +32,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     idle = context.gaps.us_per_step(gaps)
     if idle <= _SHARE * context.steps.duration_us or len(gaps) < _GAPS * len(context.steps):
+        return
+    if any(_holds(context, rule) for rule in context.rules if rule.id == _LAUNCH_BOUND):
         return
     depth = median(_depths(context))
     yield Occurrence(
@@ -45,6 +49,10 @@ def _find(context: Context) -> Iterator[Occurrence]:
         examples=context.analysis.gaps.start[gaps],
         caveats=() if context.steps.marked else (NO_STEPS,),
     )
+
+
+def _holds(context: Context, rule: Rule) -> bool:
+    return rule.find is not None and any(True for _ in rule.find(context))
 
 
 def _depths(context: Context) -> Int:
@@ -78,7 +86,8 @@ RULE = Rule(
     family="host",
     title="The device waits for the host to launch",
     description="Over 5 % of a step in gaps whose next device event was launched too late, ten "
-    "gaps a step or more. The cost is what all other findings leave.",
+    "gaps a step or more, where tiny-kernels-launch-bound does not hold. The cost is what all "
+    "other findings leave.",
     fix="Begin where the device waits for longest. Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "
     "threads that compete for the cores, and for garbage collection.",

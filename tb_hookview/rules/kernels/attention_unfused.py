@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -34,7 +35,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=module is None,
         evidence=f"{format_count(len(found), 'time')} a product, a softmax and a product in a "
         f"row{_sizes(context, found)}, {format_us(whole)} a step: {format_us(multiplying)} in the "
-        f"products{_misaligned(context, found)}, {format_us(whole - multiplying)} in the softmax "
+        f"products{_misaligned(context, events)}, {format_us(whole - multiplying)} in the softmax "
         "and what lies between, in the forward alone",
         count=len(found),
         wasted=np.flatnonzero(events),
@@ -43,9 +44,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _misaligned(context: Context, found: Attention) -> str:
+def _misaligned(context: Context, events: Bool) -> str:
     """Phrase of the products whose kernels load too little at once, "" for none."""
-    slow = device_events_of(context, found) & misaligned(context)
+    slow = events & misaligned(context)
     if not slow.any():
         return ""
     time, kernels = context.device_events.us_per_step(slow), int(np.count_nonzero(slow))

@@ -8,18 +8,21 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import asof, median
-from tb_hookview.arrays.types import DeviceEventIndex, Nanoseconds
-from tb_hookview.formats import format_us
+from tb_hookview.arrays.types import DeviceEventIndex, GapIndex, Nanoseconds
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.host_activity import LONG_NS, launched_places
 from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000
 _BETWEEN_LAUNCHES_NS = 200_000
-"""An operator takes no longer to launch its kernel; a longer gap has other reasons."""
+"""An operator takes no longer to launch its kernel; longer gaps alone do not prove the rule."""
 _IDLE_SHARE = 0.1
 _MANY = 50
 """Kernels a step; with fewer there is no stream of launches to speak of."""
+_NAMED = 3
+"""Modules, and operators, that the evidence names."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -29,8 +32,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
     length = context.analysis.device_events.duration[kernels]
     outrun = float(np.mean(length < since))
     gaps = context.gaps.of(Cause.LAUNCH)
-    gaps = gaps[context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS]
-    idle = context.gaps.us_per_step(gaps)
+    gaps = gaps[context.analysis.gaps.duration[gaps] < LONG_NS]
+    short = context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS
+    idle = context.gaps.us_per_step(gaps[short])
     if (
         median(length) >= _SHORT_NS
         or outrun <= 0.5
@@ -42,14 +46,23 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels a step, half of them shorter "
         f"than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the host took to "
-        f"launch the next; {len(gaps)} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before the "
-        f"next launch, {format_us(idle)} a step",
+        f"launch the next; {short.sum()} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before "
+        f"the next launch, {format_us(idle)} a step{_longer(context, gaps[~short])}; longest for "
+        f"those of {launched_places(context, gaps, _NAMED)}",
         count=len(gaps),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
         caveats=("The gain is an upper bound.",),
         latent="these gaps are in the cost of other findings",
     )
+
+
+def _longer(context: Context, gaps: GapIndex) -> str:
+    """Gaps that are longer than a launch takes and shorter than 1 ms, as a phrase."""
+    if not len(gaps):
+        return ""
+    time = format_us(context.gaps.us_per_step(gaps))
+    return f", and {format_count(len(gaps), 'longer one')} below 1 ms, {time}"
 
 
 def _kernels(context: Context) -> tuple[DeviceEventIndex, Nanoseconds]:
@@ -77,7 +90,8 @@ RULE = Rule(
     title="Launch-bound: kernels are shorter than their launches",
     description="At least 50 kernels a step, half of them shorter than 10 us, more than half "
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
-    "launch that add up to 10 % of the step. Kernels of a CUDA graph do not count.",
+    "launch that add up to 10 % of the step. Kernels of a CUDA graph do not count. The cost is all "
+    "gaps below 1 ms.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
     "syncs.",

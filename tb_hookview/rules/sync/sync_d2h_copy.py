@@ -21,7 +21,10 @@ def _explains(context: Context) -> Bool:
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    explained, sizes = context.explained_by(RULE), sizes_copied(context)
+    explained = context.explained_by(RULE)
+    if not explained.any():
+        return
+    sizes = sizes_copied(context)
     yield from by_place(context, explained & ~sizes)
     note = "where batches are exchanged or split, as of lengths and split sizes"
     yield from by_place(context, explained & sizes, note=note, fix=SIZES)

@@ -39,7 +39,10 @@ def _explains(context: Context) -> Bool:
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    explained, purpose = context.explained_by(RULE), purposes(context)
+    explained = context.explained_by(RULE)
+    if not explained.any():
+        return
+    purpose = purposes(context)
     for each, (note, fix) in _INSTEAD.items():
         yield from by_place(context, explained & (purpose == each), note=note, fix=fix)
 

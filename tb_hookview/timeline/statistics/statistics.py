@@ -51,7 +51,7 @@ def _events(timeline: Timeline, window: Bounds) -> int:
 
 
 def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
-    """Host time of each phase within steps; the rest of a step is `other`."""
+    """Host time of each phase that is known, within steps; the rest of a step is `other`."""
     phases, steps = timeline.analysis.phases, timeline.analysis.steps.window
     inside = clip(steps[:, 0], steps[:, 1], window)
     windows = np.stack([inside.start, inside.end], axis=1)
@@ -61,7 +61,11 @@ def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     }
     spent[Phase.OTHER] = int(inside.time.sum()) - sum(spent.values())
     order = (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA, Phase.OTHER)
-    return {phase.name.lower(): to_us(spent[phase]) for phase in order}
+    return {
+        phase.name.lower(): to_us(spent[phase])
+        for phase in order
+        if phase != Phase.FORWARD or phases.forward_known
+    }
 
 
 def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:

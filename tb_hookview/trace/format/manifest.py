@@ -16,6 +16,7 @@ _LISTS = ("modules", "shared")
 """Members as long as the model is large."""
 _LONGEST_US = 1e6
 """No mark costs more; a number above it was not written by the recorder."""
+_LONGEST_STEP_US = 1e12
 
 
 class ListedModule(Struct, frozen=True):
@@ -30,6 +31,8 @@ class ListedModule(Struct, frozen=True):
     """Elements of its own parameters, None where the file has no such number."""
     bytes: int = 0
     trainable: bool = False
+    compiled: bool = False
+    """Whether it is a part of a module that was compiled as a whole."""
 
 
 class SharedParameter(Struct, frozen=True):
@@ -61,6 +64,12 @@ class Manifest(Struct, frozen=True):
     modules: tuple[ListedModule, ...]
     """In `named_modules()` order."""
     shared: tuple[SharedParameter, ...]
+    compiled: tuple[str, ...] = ()
+    """Paths of roots that were compiled after they were wrapped."""
+    recorded_us: tuple[float, ...] = ()
+    """Durations of the steps that were recorded."""
+    unrecorded_us: tuple[float, ...] = ()
+    """Durations of steps before, that were not."""
 
 
 def read_manifest(raw: object) -> Manifest | None:
@@ -85,6 +94,9 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         roots=tuple(map(str, roots)) if isinstance(roots, list) else (),
         modules=tuple(_module(entry) for entry in _entries(found.get("modules"))),
         shared=tuple(_shared(entry) for entry in _entries(found.get("shared"))),
+        compiled=_texts(found.get("compiled")),
+        recorded_us=_step_times(found, "recorded_us"),
+        unrecorded_us=_step_times(found, "unrecorded_us"),
     )
 
 
@@ -104,6 +116,7 @@ def _module(entry: dict[str, Any]) -> ListedModule:
         parameters=_size(entry["parameters"]) if "parameters" in entry else None,
         bytes=_size(entry.get("bytes")),
         trainable=entry.get("trainable") is True,
+        compiled=entry.get("compiled") is True,
     )
 
 
@@ -128,6 +141,13 @@ def _size(value: object) -> int:
     return max(_integer(value) or 0, 0)
 
 
-def _time(value: object) -> float | None:
+def _time(value: object, longest: float = _LONGEST_US) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number and 0 <= value <= _LONGEST_US else None  # type: ignore
+    return float(value) if number and 0 <= value <= longest else None  # type: ignore
+
+
+def _step_times(found: dict[str, Any], kind: str) -> tuple[float, ...]:
+    steps = found.get("steps")
+    listed = steps.get(kind) if isinstance(steps, dict) else None
+    times = (_time(each, _LONGEST_STEP_US) for each in (listed if isinstance(listed, list) else []))
+    return tuple(time for time in times if time)

@@ -21,7 +21,7 @@ def step(number: int, calls: list[tuple[str, str]]) -> list[dict[str, Any]]:
 def test_short_kernels_in_equal_steps(tmp_path: Path) -> None:
     finding = findings(tmp_path, *(step(number, ADDS) for number in range(3)))[RULE]
     assert "tiny-kernels-launch-bound" in finding.evidence
-    assert (finding.severity, finding.gain_us_per_step) == ("info", None)
+    assert (finding.severity, finding.gain_bound_us_per_step) == ("info", None)
 
 
 def test_steps_that_differ(tmp_path: Path) -> None:

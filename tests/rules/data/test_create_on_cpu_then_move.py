@@ -25,7 +25,7 @@ def test_filled_and_moved_at_once(tmp_path: Path) -> None:
     found = findings(tmp_path, drawn())
     (finding,) = found["create-on-cpu-then-move"]
     assert finding.confidence == "medium"
-    assert finding.cost_us_per_step == finding.gain_us_per_step
+    assert finding.cost_us_per_step == finding.gain_bound_us_per_step
     assert "h2d-pageable-blocking" not in found
 
 

@@ -29,7 +29,7 @@ def test_a_tensor_made_contiguous(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, step(), NAMES)["device-layout-copies"]
     assert finding.where == "outside every module, aten::contiguous"
     assert finding.cost_us_per_step is not None
-    assert finding.gain_us_per_step == finding.cost_us_per_step / 2
+    assert finding.gain_bound_us_per_step == finding.cost_us_per_step / 2
 
 
 def test_a_convolution_has_a_rule_of_its_own(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ BATCH = """
 def test_pinned_memory_and_a_sync(tmp_path: Path) -> None:
     found = findings(tmp_path, BATCH.format(memory="pin2D", then="wait"))
     (finding,) = found["h2d-pinned-but-blocking"]
-    assert finding.cost_us_per_step == finding.gain_us_per_step
+    assert finding.cost_us_per_step == finding.gain_bound_us_per_step
     assert finding.cost_us_per_step
     assert "sync-in-operator" not in found
 

@@ -71,7 +71,7 @@ def test_launches_that_return_when_their_kernel_is_done(tmp_path: Path) -> None:
     found = findings(tmp_path, launches(50, "[launch corr=#     ]"))
     (finding,) = found["debug-apis-on"]
     assert finding.where == "CUDA_LAUNCH_BLOCKING"
-    assert finding.gain_us_per_step is None
+    assert finding.gain_bound_us_per_step is None
     assert finding.cost_us_per_step
 
 

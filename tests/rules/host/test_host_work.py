@@ -58,9 +58,9 @@ def test_a_python_function_is_named(tmp_path: Path) -> None:
     ]
     (finding,) = findings(tmp_path, trace(*frames))
     assert finding.where == "host work: preprocess in pipeline.py(123)"
-    assert finding.cost_us_per_step == finding.gain_us_per_step == 3408 - 258
+    assert finding.cost_us_per_step == finding.gain_bound_us_per_step == 3408 - 258
     assert "1 gap of 1 ms or more, the longest 3.15 ms" in finding.evidence
-    assert "workers" in finding.fix
+    assert "DataLoader workers" in finding.fix
     assert finding.confidence == "high"
 
 
@@ -76,7 +76,27 @@ def test_a_python_function_is_named(tmp_path: Path) -> None:
 def test_what_else_names_it(tmp_path: Path, category: str, name: str, where: str) -> None:
     (finding,) = findings(tmp_path, trace(row(category, name, 300, 3000)))
     assert finding.where == where
-    assert finding.confidence == ("low" if "not name" in where else "high")
+    expected = {"cpu_op": "medium", "cuda_runtime": "low"}.get(category, "high")
+    assert finding.confidence == expected
+    assert any("held the operator up" in text for text in finding.caveats) == (category == "cpu_op")
+
+
+@pytest.mark.parametrize(
+    ("category", "name", "says"),
+    [
+        ("cpu_op", "aten::_foreach_add_", "fused=True"),
+        ("user_annotation", "Optimizer.step#SGD.step", "fused=True"),
+        ("cpu_op", "aten::unflatten_dense_tensors", "broadcast_buffers=False"),
+        ("cpu_op", "DistributedDataParallel.forward", "broadcast_buffers=False"),
+        ("python_function", f"/tmp/c{'ov' * 25}3.py(2533): call", "reduce-overhead"),
+        ("cpu_op", "aten::cumsum", "computes on the host"),
+        ("cuda_runtime", "cudaEventRecord", "with_stack=True"),
+    ],
+)
+def test_the_fix_fits_the_name(tmp_path: Path, category: str, name: str, says: str) -> None:
+    (finding,) = findings(tmp_path, trace(row(category, name, 300, 3000)))
+    assert says in finding.fix
+    assert "DataLoader" not in finding.fix
 
 
 def test_a_loader_and_a_sync_have_rules_of_their_own(tmp_path: Path) -> None:
@@ -90,7 +110,17 @@ def test_short_pauses(tmp_path: Path) -> None:
 
 
 def test_a_trace_without_steps_may_be_setting_up(tmp_path: Path) -> None:
-    assert not findings(tmp_path, trace(row("python_function", FRAME, 300, 3000), marked=False))
+    """It is reported, and nothing is charged."""
+    (finding,) = findings(tmp_path, trace(row("python_function", FRAME, 300, 3000), marked=False))
+    assert (finding.severity, finding.confidence) == ("info", "low")
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (0, None)
+    assert "most of it in preprocess in pipeline.py(123) (3.15 ms)" in finding.evidence
+    assert "prof.step()" in finding.fix
+
+
+def test_short_pauses_of_a_trace_without_steps(tmp_path: Path) -> None:
+    short = trace(row("python_function", FRAME, 250, 800), pause=800, marked=False)
+    assert not findings(tmp_path, short)
 
 
 def test_a_snippet_of_few_kernels(tmp_path: Path) -> None:
@@ -122,4 +152,4 @@ def test_preprocessing_of_a_video_is_the_first_problem() -> None:
         "host work: preprocess in video_classification.py(129)",
     )
     assert first.cost_us_per_step == pytest.approx(267_969.5, abs=0.1)
-    assert first.gain_us_per_step == first.cost_us_per_step
+    assert first.gain_bound_us_per_step == first.cost_us_per_step

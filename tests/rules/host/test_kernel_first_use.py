@@ -19,7 +19,7 @@ def test_a_module_is_loaded_while_the_device_idles(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, LOADS, NAMES)[RULE]
     assert finding.where == "first use of kernels"
     assert finding.cost_us_per_step == 45
-    assert finding.gain_us_per_step is None
+    assert finding.gain_bound_us_per_step is None
     assert finding.evidence.startswith(
         "the host loaded code for 45.0 us a step in 1 call, 0 of which launched"
     )

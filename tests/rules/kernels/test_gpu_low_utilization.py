@@ -15,7 +15,7 @@ def test_a_device_that_is_busy_for_a_fifth_of_the_time(tmp_path: Path) -> None:
     finding = findings(tmp_path, operators(ADDS))[RULE]
     assert finding.where == "the whole step"
     assert "launch 184 us" in finding.evidence
-    assert finding.gain_us_per_step is None
+    assert finding.gain_bound_us_per_step is None
 
 
 def test_idle_time_is_charged_once(tmp_path: Path) -> None:

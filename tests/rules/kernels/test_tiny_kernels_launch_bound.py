@@ -37,6 +37,16 @@ def test_long_gaps_between_launches(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators(ADDS, period=300))
 
 
+def test_longer_gaps_are_the_same_problem(tmp_path: Path) -> None:
+    """All gaps below 1 ms are in its cost, and no finding of the queue says the same again."""
+    late = operators(ADDS[:12], start=1000 + 60 * 20 + 400, period=300)
+    found = findings(tmp_path, operators(ADDS), late)
+    assert "and 12 longer ones below 1 ms" in found[RULE].evidence
+    assert "operators aten::add (" in found[RULE].evidence
+    assert found[RULE].count == 61 + 12
+    assert "launch-queue-shallow" not in found
+
+
 def test_kernels_of_a_graph(tmp_path: Path) -> None:
     """One call launches them all; the gap before it is as long as for kernels launched alone."""
     first = operators(ADDS[:1])

@@ -22,7 +22,7 @@ def test_a_value_brought_to_python(tmp_path: Path, operator: str) -> None:
     (finding,) = found["sync-scalar-item"]
     assert finding.severity == "high"
     assert finding.count == 1
-    assert finding.gain_us_per_step == finding.cost_us_per_step
+    assert finding.gain_bound_us_per_step == finding.cost_us_per_step
 
 
 def test_a_value_that_lies_on_the_host_already(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { WireFinding, WireReport, WireRule } from "../../api/types";
+import type { WireReport, WireRule } from "../../api/types";
 import { findingsOfModule, findingsOfSync, findingsOfSyncs } from "../../report/findings";
 import { meansNote } from "../../report/measures";
-import { finding, report, step, sync } from "../../testing/report";
+import { finding } from "../../testing/findings";
+import { report, step, sync } from "../../testing/report";
 import { exampleInTimeline, longestSync } from "./Examples";
-import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
 import {
   countRules,
   filterFindings,
@@ -171,28 +171,6 @@ test("filters narrow together", () => {
   expect(found({ phase: "forward" })).toEqual(["b"]);
   expect(found({ rule: "nothing" })).toEqual([]);
   expect(found({ search: "SCALAR", severity: "high" })).toEqual(["c"]);
-});
-
-test("Markdown holds all of a finding, and names stay text", () => {
-  const hostile: WireFinding = finding({
-    title: "A <img src=x> *title*",
-    where: "a`b\n# c",
-    evidence: "5 syncs",
-    fix: "Do [this](x).",
-    caveats: ["Perhaps."],
-    advice: [{ id: "x", title: "Cores", fix: "Bind them." }],
-  });
-  const text = findingMarkdown(hostile, 100);
-  expect(text).toContain("### A \\<img src=x\\> \\*title\\*");
-  expect(text).toContain("``a`b # c``");
-  expect(text).toContain("**Evidence**: 5 syncs.");
-  expect(text).toContain("\\[this\\](x)");
-  expect(text).toContain("- Perhaps.");
-  expect(text).toContain("- Cores: Bind them.");
-  expect(findingsMarkdown([hostile, hostile], 100, "runs/a").match(/^### /gm)).toHaveLength(2);
-  expect(sentence("it idled. Then")).toBe("It idled. Then.");
-  expect(sentence("for 7.5 us a step, 3 users")).toBe("For 7.5 µs a step, 3 users.");
-  expect(sentence("")).toBe("");
 });
 
 test("rules are counted and listed by family", () => {

@@ -28,6 +28,7 @@ export function groupTree(base: ModuleTree, by: Grouping): ModuleTree {
       tops: topsOf(base, members),
       path: label,
       className: counted(members.length, "module"),
+      compiled: false,
       label,
       depth: 0,
       parent: null,

@@ -61,3 +61,8 @@ test("lineage leads from the root down, countBelow counts what is under it", () 
   expect(lineage(tree, 3).map((node) => node.path)).toEqual(["", "blocks", "blocks.1"]);
   expect(countBelow(tree, 0)).toBe(4);
 });
+
+test("a module inside a compiled region says so", () => {
+  const tree = buildTree([module("", null), module("fc", "", { compiled: true })]);
+  expect(tree.nodes.map(classText)).toEqual(["Linear", "Linear compiled"]);
+});

@@ -10,6 +10,8 @@ export interface ModuleNode {
   readonly tops: readonly number[];
   readonly path: string;
   readonly className: string;
+  /** Whether it runs inside a compiled region, where nothing of it can be seen. */
+  readonly compiled: boolean;
   /** What is written where the row stands below its parent: the tail of the path. */
   readonly label: string;
   readonly depth: number;
@@ -43,6 +45,7 @@ export function buildTree(modules: readonly WireModule[]): ModuleTree {
       tops: [index],
       path: module.path,
       className: module.class,
+      compiled: module.compiled,
       label: labelOf(module.path, above?.path),
       depth,
       parent: parent ?? null,
@@ -85,7 +88,8 @@ export function classText(node: ModuleNode): string {
   const said =
     node.label.startsWith(node.className) &&
     /^(_\d+)?$/.test(node.label.slice(node.className.length));
-  return said ? "" : node.className;
+  const text = said ? "" : node.className;
+  return node.compiled ? `${text} compiled`.trim() : text;
 }
 
 function labelOf(path: string, parentPath: string | undefined): string {

@@ -74,7 +74,7 @@ function Warning({ warning }: { warning: WireWarning }): ReactElement {
 
 /** What to keep in mind when reading the numbers. */
 export function DataQuality({ report }: { report: WireReport }): ReactElement {
-  const { warnings } = report.trace;
+  const { warnings, recording } = report.trace;
   const { kernels_omitted: omitted, recorder } = report;
   const quiet = warnings.length === 0 && omitted === null;
   return (
@@ -88,6 +88,13 @@ export function DataQuality({ report }: { report: WireReport }): ReactElement {
           <li>
             The table of kernels leaves out {count(omitted.names)} names,{" "}
             {duration(omitted.total_us)} of device events.
+          </li>
+        )}
+        {recording?.slowdown != null && (
+          <li title={T.recording.text}>
+            A step took {duration(recording.recorded_step_us)} recorded and{" "}
+            {duration(recording.unrecorded_step_us)} not recorded ({recording.slowdown.toFixed(2)}x;
+            medians of {count(recording.recorded_steps)} and {count(recording.unrecorded_steps)}).
           </li>
         )}
         {recorder?.own_share != null && (

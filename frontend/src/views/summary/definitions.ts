@@ -77,6 +77,11 @@ export const SUMMARY_TABLE_DEFINITIONS = {
     "us",
   ),
   kindShare: define("share", "The same as a share of the time of all device events.", "fraction"),
+  recording: define(
+    "recorded steps",
+    "Lengths of steps by the host's clock, recorded and not. A recorded step is longer because of time on the host: host times and idle times are overstated by it, durations of device events hardly.",
+    "us",
+  ),
   recorder: define(
     "recorder's share",
     "Estimated share of the steps that the recorder's own marks took.",

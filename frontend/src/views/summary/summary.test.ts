@@ -72,6 +72,14 @@ test("bars of a step sum to it, on the host and on each of several devices", () 
   }
 });
 
+test("a forward that the trace does not show has no part of a bar", () => {
+  const unknown = step("a", { duration_us: 9, forward_us: null, backward_us: 4, other_us: 5 });
+  const bars = stepBars(report({ steps: [unknown, unknown] }));
+  for (const bar of bars) {
+    expect(bar.host.map(({ key }) => key)).toEqual(["backward", "optimizer", "data", "other"]);
+  }
+});
+
 test("one step needs no mean, none has no bar, and without a device there is no device's", () => {
   expect(stepBars(report()).map(({ name }) => name)).toEqual(["ProfilerStep#1"]);
   expect(stepBars(report({ steps: [] }))).toEqual([]);

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { WireWhatIf } from "../../api/types";
-import { finding, module, report, step, work } from "../../testing/report";
+import { finding } from "../../testing/findings";
+import { module, report, step, work } from "../../testing/report";
 import {
   NO_WHATIF,
   parseFactor,

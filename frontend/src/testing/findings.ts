@@ -1,0 +1,27 @@
+import type { WireFinding } from "../api/types";
+
+export function finding(rest: Partial<WireFinding> = {}): WireFinding {
+  return {
+    id: "",
+    rule: "scalar-read",
+    severity: "medium",
+    title: "a number is read",
+    where: "head",
+    module: "head",
+    module_id: null,
+    cost_us_per_step: 10,
+    gain_us_per_step: 5,
+    gain_bound_us_per_step: 5,
+    gain_unknown: null,
+    evidence: "",
+    fix: "",
+    confidence: "high",
+    reference: "",
+    advice: [],
+    count: 1,
+    examples: [],
+    sync_ids: [],
+    caveats: [],
+    ...rest,
+  };
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+
+import type { WireFinding } from "../../api/types";
+import { finding } from "../../testing/findings";
+import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
+
+test("Markdown holds all of a finding, and names stay text", () => {
+  const hostile: WireFinding = finding({
+    title: "A <img src=x> *title*",
+    where: "a`b\n# c",
+    evidence: "5 syncs",
+    fix: "Do [this](x).",
+    caveats: ["Perhaps."],
+    advice: [{ id: "x", title: "Cores", fix: "Bind them." }],
+  });
+  const text = findingMarkdown(hostile, 100);
+  expect(text).toContain("### A \\<img src=x\\> \\*title\\*");
+  expect(text).toContain("``a`b # c``");
+  expect(text).toContain("**Evidence**: 5 syncs.");
+  expect(text).toContain("\\[this\\](x)");
+  expect(text).toContain("- Perhaps.");
+  expect(text).toContain("- Cores: Bind them.");
+  expect(findingsMarkdown([hostile, hostile], 100, "runs/a").match(/^### /gm)).toHaveLength(2);
+  expect(sentence("it idled. Then")).toBe("It idled. Then.");
+  expect(sentence("for 7.5 us a step, 3 users")).toBe("For 7.5 µs a step, 3 users.");
+  expect(sentence("")).toBe("");
+});

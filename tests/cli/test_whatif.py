@@ -1,0 +1,91 @@
+"""`hookview whatif`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grid
+import pytest
+from simulation import drawn
+
+if TYPE_CHECKING:
+    from conftest import Hookview
+
+TRACE = """
+    main notes [ProfilerStep#1                                                  ]
+    main notes [loader             ]
+    main calls                      [launch corr=1][launch corr=2]
+    gpu kernel                      [k corr=1     ][j corr=2                 ]
+"""
+"""2,100 us of loading, then kernels of 1,500 and 2,700 us; the step is 6,600 us on the host."""
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    return str(grid.write(tmp_path / "t.json", drawn.events(TRACE)))
+
+
+def test_the_answer_as_json(hookview: Hookview, trace: str) -> None:
+    answer = json.loads(hookview("whatif", trace, "--scale", "data=0", "--json").stdout)
+    assert answer["refused"] is None
+    assert (answer["step_us"], answer["replayed_us"], answer["predicted_us"]) == (6600, 6600, 4500)
+    assert (answer["low_us"], answer["high_us"], answer["unexplained_us"]) == (4500, 4500, 0)
+    assert sum(answer["critical_path"].values()) == answer["predicted_us"]
+    assert answer["replayed_path"]["data"] == 2100
+    assert answer["launches_known"] == 1
+
+
+def test_a_finding_is_taken_out_by_its_rule_and_by_its_id(hookview: Hookview, trace: str) -> None:
+    answers = [
+        json.loads(hookview("whatif", trace, "--without", name, "--json").stdout)
+        for name in (
+            "loader-single-process",
+            "loader-single-process:enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+        )
+    ]
+    assert [answer["predicted_us"] for answer in answers] == [4500, 4500]
+
+
+def test_several_changes_are_one_replay(hookview: Hookview, trace: str) -> None:
+    questions = ["--scale", "data=0", "--scale", "host=0.5", "--scale", "kernel:j=0.5"]
+    answer = json.loads(hookview("whatif", trace, *questions, "--json").stdout)
+    assert answer["predicted_us"] == 1500 + 1350
+
+
+def test_it_is_told_to_people(hookview: Hookview, trace: str) -> None:
+    text = hookview("whatif", trace, "--scale", "data=0").stdout
+    assert "with the change 4.50 ms" in text
+    assert "bounds, not promises" in text
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (("--scale", "kernels=-1"), "a factor is a number from 0 on"),
+        (("--scale", "kernels=nan"), "a factor is a number from 0 on"),
+        (("--scale", "kernels"), "give WHAT=FACTOR"),
+        (("--scale", "speed=2"), "cannot be scaled; there are kernels, "),
+        (("--scale", "kind:fast=2"), "no kind 'fast'; there are matrix, "),
+        (("--scale", "kernel:none=2"), "no kernel 'none'; there are k, j"),
+        (("--scale", "module:fc=0"), "no module 'fc'"),
+        (("--scale", "syncs=0.5"), "syncs=0 takes them out"),
+        (("--without", "sync-scalar-item"), "no finding 'sync-scalar-item' in this trace"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_one_line(
+    hookview: Hookview, trace: str, question: tuple[str, str], said: str
+) -> None:
+    done = hookview("whatif", trace, *question)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_refused_replay_says_why(hookview: Hookview, tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", drawn.events(TRACE.replace("j corr=2", "j corr=9")))
+    answer = json.loads(hookview("whatif", str(path), "--json").stdout)
+    assert "launches of 36% of the device's time" in answer["refused"]
+    assert answer["predicted_us"] is answer["critical_path"] is None
+    assert "not replayed" in hookview("whatif", str(path)).stdout

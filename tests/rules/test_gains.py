@@ -1,0 +1,75 @@
+"""Gains of findings: by hand what a step takes without their causes. One character is 100 us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+from simulation import drawn
+
+from tb_hookview.loading import analyze
+from tb_hookview.schema import Finding
+
+SYNC = """
+    main notes [ProfilerStep#1                                                     ]
+    main ops                  [aten::item           ]
+    main calls [launch corr=1][wait                 ][launch corr=2]
+    gpu kernel [k corr=1                           ] [k corr=2                     ]
+"""
+"""1,500 us of launches, then the host waits for 2,200 us; the second kernel takes 3,000."""
+LOADER = """
+    main notes [ProfilerStep#1                                                  ]
+    main notes [loader             ]
+    main calls                      [launch corr=1][launch corr=2]
+    gpu kernel                      [k corr=1     ][k corr=2                    ]
+"""
+DEVICE_BOUND = """
+    main notes [ProfilerStep#1                                                          ]
+    main ops   [mm           ]
+    main calls [launch corr=1][wait                                             ]
+    gpu kernel [dgemm corr=1                                                    ]
+"""
+HOST_BOUND = """
+    main notes [ProfilerStep#1                                                  ]
+    main ops   [mm           ][work                                             ]
+    main calls [launch corr=1]
+    gpu kernel [dgemm corr=1                   ]
+"""
+
+
+def finding(folder: Path, picture: str, rule: str) -> Finding:
+    path = grid.write(folder / "t.json", drawn.events(picture))
+    (found,) = [each for each in analyze(path).data.findings if each.rule == rule]
+    return found
+
+
+def test_a_sync_that_is_gone_lets_the_host_run_ahead(tmp_path: Path) -> None:
+    """The device had 100 us idle; the second kernel is launched before the first one ends."""
+    found = finding(tmp_path, SYNC, "sync-scalar-item")
+    assert found.cost_us_per_step == found.gain_bound_us_per_step == 100
+    assert found.gain_us_per_step == 100
+
+
+def test_a_loader_that_is_gone_gains_its_time(tmp_path: Path) -> None:
+    found = finding(tmp_path, LOADER, "loader-single-process")
+    assert found.gain_us_per_step == found.gain_bound_us_per_step == 2100
+
+
+def test_what_saves_device_time_gains_it_where_the_device_binds(tmp_path: Path) -> None:
+    found = finding(tmp_path, DEVICE_BOUND, "fp64-kernels")
+    assert found.gain_us_per_step == pytest.approx(found.gain_bound_us_per_step)
+    assert found.severity == "high"
+
+
+def test_it_gains_nothing_where_the_host_binds(tmp_path: Path) -> None:
+    found = finding(tmp_path, HOST_BOUND, "fp64-kernels")
+    assert found.gain_bound_us_per_step
+    assert (found.gain_us_per_step, found.severity) == (0, "low")
+
+
+def test_without_most_launches_a_gain_is_unknown_and_says_why(tmp_path: Path) -> None:
+    found = finding(tmp_path, SYNC.replace("k corr=2 ", "k corr=9 "), "sync-scalar-item")
+    assert found.gain_us_per_step is None
+    assert "launches of 54% of the device's time" in (found.gain_unknown or "")
+    assert found.gain_bound_us_per_step is not None

@@ -1,0 +1,47 @@
+"""What questions change on the host; one character is a microsecond, the answers are by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+from analysis.owners import NAMES
+
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.loading import load
+from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.simulator import Simulator
+
+BACKWARD = """
+    main notes [ProfilerStep#1                                                                     ]
+    main ops    [fc              ] [relu              ]
+    main ops     [aten::mm seq=4]   [aten::relu seq=5]
+    main ops                                              [relu' seq=5 F=1]   [mm' seq=4 F=1]
+"""
+CHECKPOINT = """
+    main notes [ProfilerStep#1                                                                     ]
+    main ops    [fc              ]
+    main ops     [aten::mm seq=4]
+    main ops                         [mm' seq=4 F=1                                       ]
+    main ops                             [fc              ]     [aten::mm] [aten::mm]
+    main ops                              [aten::mm seq=6]
+"""
+
+
+def saved(folder: Path, picture: str, question: dict[str, float]) -> float:
+    """Microseconds by which a step gets shorter."""
+    path = grid.write(folder / "t.json", grid.events(picture, NAMES))
+    simulator = Simulator(Selection(load(path), None))
+    return (simulator.recorded.step - simulator.step(scaled(simulator.analysis, question))) / 1000
+
+
+def test_a_module_takes_what_the_engine_needs_to_leave_its_nodes(tmp_path: Path) -> None:
+    assert saved(tmp_path, BACKWARD, {"module:relu": 0}) == 20 + 17 + 3
+    assert saved(tmp_path, BACKWARD, {"module:fc": 0}) == 18 + 15
+    assert saved(tmp_path, BACKWARD, {"module:relu": 2}) == -40
+
+
+def test_a_forward_that_runs_again_takes_what_the_node_needs_around_it(tmp_path: Path) -> None:
+    assert saved(tmp_path, CHECKPOINT, {"recomputation": 0}) == 4 + 18 + 5
+    assert saved(tmp_path, CHECKPOINT, {"recomputation": 1}) == 0
+    assert saved(tmp_path, BACKWARD, {"recomputation": 0}) == 0
