@@ -33,6 +33,8 @@ const RUNS = {
   bert_h100: "tracelens_h100_bert_small.json.gz",
   bert_mi300: "tracelens_mi300_bert_small.json.gz",
   v100: "hta_v100_training.json.gz",
+  owlv2: "tracelens_h100_owlv2.json.gz",
+  b200: "tracelens_b200_eager.json.gz",
   "resnet50 (no workers)": "kineto_resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
   "resnet50 (4 workers)": "kineto_resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz",
 };
@@ -46,6 +48,9 @@ const PICTURES = [
   ["syncs", "#/syncs?run=v100", firstRow],
   ["timeline", "#/timeline?run=resnet_ddp&from=15000&to=34000"],
   ["findings", "#/findings?run=v100"],
+  ["whatif", "#/whatif?run=v100&without=sync-d2h-copy&scale=communication%3D0.5"],
+  ["whatif-host", "#/whatif?run=b200&without=tiny-kernels-launch-bound"],
+  ["whatif-mixed", "#/whatif?run=owlv2&scale=data%3D0&scale=kind%3Aattention%3D0.5"],
   ["compare", "#/compare?run=resnet50+(4+workers)&base=resnet50+(no+workers)"],
 ];
 

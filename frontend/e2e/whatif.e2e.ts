@@ -1,7 +1,7 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 
-import { page, seriousFaults, server, servingSyncs, visiting } from "./scene";
+import { logdir, page, seriousFaults, server, servingSyncs, visiting } from "./scene";
 
 servingSyncs();
 
@@ -30,7 +30,7 @@ const written = (us: number): string =>
 
 test("nothing is changed at first, and the page says what to do", async () => {
   const { replayed_us: now } = await ask("");
-  expect(await sentence().textContent()).toContain(`${written(now)} a step; `);
+  expect(await sentence().textContent()).toContain(`A step takes ${written(now)} `);
   expect(await bars().count()).toBe(1);
   await answer().getByText("Take out a finding or change a factor below").waitFor();
 });
@@ -47,9 +47,10 @@ test("a finding is taken out: bars, bounds and address follow", async () => {
     expected.low_us,
     expected.high_us,
   ].map(written);
+  const bounds = low === high ? "by both bounds" : `between ${low} and ${high}`;
   await expect
     .poll(() => sentence().textContent())
-    .toContain(`Was ${now} a step, would be ${then} (between ${low} and ${high}); then `);
+    .toBe(`Was ${now} a step, would be ${then} (${bounds}).`);
   await list.getByRole("button", { name: "None" }).click();
   await expect.poll(() => bars().count()).toBe(1);
   await list.getByRole("button", { name: "All" }).click();
@@ -111,6 +112,22 @@ test("what cannot be answered says why, and leads back", async () => {
   expect(await seriousFaults(page)).toEqual([]);
   await page.getByRole("button", { name: "Start over" }).click();
   await sentence().waitFor();
+});
+
+test("steps that cannot be replayed say why, and nothing is asked", async () => {
+  const kernel = { ph: "X", cat: "kernel", name: "k", pid: 0, tid: 7, ts: 20, dur: 50 };
+  const step = { ph: "X", cat: "user_annotation", name: "ProfilerStep#1", pid: 1, tid: 1 };
+  const call = { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1 };
+  const traceEvents = [
+    { ...kernel, args: { correlation: 9, device: 0, stream: 7 } },
+    { ...step, ts: 0, dur: 100 },
+    { ...call, ts: 5, dur: 5, args: { correlation: 1 } },
+  ];
+  logdir.addFile("lost/w.1.pt.trace.json", JSON.stringify({ traceEvents }));
+  await page.goto(`${server.url}#/whatif?run=lost`);
+  await page.reload();
+  await page.getByRole("alert").getByText("The trace has the launches of 0%").waitFor();
+  expect(await page.locator(".whatif-question").count()).toBe(0);
 });
 
 test("a finding leads here", async () => {

@@ -1,12 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { WireReport, WireRule } from "../../api/types";
-import {
-  findingsOfModule,
-  findingsOfSync,
-  findingsOfSyncs,
-  priceText,
-} from "../../report/findings";
+import { findingsOfModule, findingsOfSync, findingsOfSyncs } from "../../report/findings";
 import { meansNote } from "../../report/measures";
 import { finding } from "../../testing/findings";
 import { report, step, sync } from "../../testing/report";
@@ -176,22 +171,6 @@ test("filters narrow together", () => {
   expect(found({ phase: "forward" })).toEqual(["b"]);
   expect(found({ rule: "nothing" })).toEqual([]);
   expect(found({ search: "SCALAR", severity: "high" })).toEqual(["c"]);
-});
-
-test("a price says what is known, and no more", () => {
-  const price = (cost: number | null, gain: number | null): string =>
-    priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), 100);
-  expect(price(null, null)).toBe("The cost is unknown in this trace.");
-  expect(price(0, 0)).toBe("Costs no device time in this trace.");
-  expect(price(5, null)).toContain("what the fix gains is unknown");
-  expect(price(5, 5)).toBe(
-    "Costs 5.0 µs (5.0%) a step; without it a step would be 5.0 µs (5.0%) shorter.",
-  );
-  expect(price(5, 0)).toContain("without it a step would be no shorter");
-  expect(price(0, 2)).toBe("Without it a step would be 2.0 µs (2.0%) shorter.");
-  expect(price(null, 2)).toContain("unknown in this trace; without it a step would be 2.0 µs");
-  expect(price(5, 2)).toContain("would be 2.0 µs (2.0%) shorter");
-  expect(priceText(finding({ cost_us_per_step: 5 }), null)).toContain("Costs 5.0 µs a step");
 });
 
 test("rules are counted and listed by family", () => {

@@ -50,8 +50,10 @@ function TopFinding(props: { finding: WireFinding; step: number | null }): React
         <span className="muted">confidence {finding.confidence}</span>
       </p>
       <p className="top-price">
-        {priceText(finding, step)}{" "}
-        <PlaceLink to={withoutFinding(finding.id)}>What if it were gone</PlaceLink>
+        <span>{priceText(finding, step)}</span>
+        <PlaceLink to={withoutFinding(finding.id)} title="What a step would take without it">
+          What if
+        </PlaceLink>
       </p>
       <p className="top-fix" title={finding.fix}>
         {finding.fix}

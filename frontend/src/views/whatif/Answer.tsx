@@ -45,7 +45,11 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
             </p>
           )}
           <p className="muted whatif-bound">
-            A replay gives bounds and no promise: it knows what the trace shows, and nothing else.
+            Bounds and no promise: a replay knows what the trace shows, and nothing else.
+            <br />
+            <Term text={D.error.text}>{D.error.title}</Term> {percent(prediction.error)} ·{" "}
+            <Term text={D.launches.text}>{D.launches.title}</Term>{" "}
+            {percent(prediction.launchesKnown)}
           </p>
         </div>
         <PathTable prediction={prediction} changed={changed} />
@@ -55,7 +59,7 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
 }
 
 function Figures({ prediction, changed, report }: Omit<AnswerProps, "stale">): ReactElement {
-  const { before, after, decides, error, launchesKnown } = prediction;
+  const { before, after, decides } = prediction;
   const [now, nowUnit] = durationParts(before);
   const [then, thenUnit] = durationParts(changed ? after : null);
   return (
@@ -72,8 +76,6 @@ function Figures({ prediction, changed, report }: Omit<AnswerProps, "stale">): R
         number={PATH_DEFINITIONS[decides.part].title}
         note={`${percent(decides.share)} of the critical path`}
       />
-      <Figure definition={D.error} number={percent(error)} />
-      <Figure definition={D.launches} number={percent(launchesKnown)} />
     </dl>
   );
 }
@@ -85,7 +87,7 @@ interface BarProps {
 }
 
 /** A narrower gap than this share of the bar has no room for words. */
-const WORTH_A_WORD = 0.12;
+const WORTH_A_WORD = 0.25;
 
 /** A step as one bar, that of a prediction with the range between its bounds below. */
 function Bar({ title, prediction, side }: BarProps): ReactElement {
@@ -190,12 +192,17 @@ interface RefusedProps {
   children?: ReactNode;
 }
 
+/** A reason is a phrase: as a sentence it begins large and ends with a full stop. */
+function sentence(phrase: string): string {
+  return `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}${phrase.endsWith(".") ? "" : "."}`;
+}
+
 /** In place of the answer where there is none. */
 export function Refused({ title, why, children }: RefusedProps): ReactElement {
   return (
     <div className="whatif-none" role="alert">
       <h2>{title}</h2>
-      <p className="whatif-why">{why}.</p>
+      <p className="whatif-why">{sentence(why)}</p>
       {children}
     </div>
   );

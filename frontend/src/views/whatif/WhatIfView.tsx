@@ -31,10 +31,12 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
         >
           <AnswerOf loaded={loaded} changed={isChanged(place)} report={report} />
         </section>
-        <div className="whatif-question">
-          <FindingChoice report={report} place={place} />
-          <Factors report={report} place={place} />
-        </div>
+        {loaded.value?.refused == null && (
+          <div className="whatif-question">
+            <FindingChoice report={report} place={place} />
+            <Factors report={report} place={place} />
+          </div>
+        )}
         <Explained />
       </div>
     </div>

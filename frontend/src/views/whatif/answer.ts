@@ -72,25 +72,12 @@ export function wholeOf({ before, after, high }: Prediction): number {
   return Math.max(before, after, high);
 }
 
-/** A part in running text. */
-const PART_WORDS: Readonly<Record<PathPart, string>> = {
-  host: "the host",
-  data: "data loading",
-  device: "the device",
-  communication: "communication",
-  wait: "latencies",
-  unexplained: "unexplained",
-};
-
 /** The answer as a sentence. */
-export function answerText(prediction: Prediction, changed: boolean): string {
-  const { before, after, low, high, decides } = prediction;
-  const decision = `${percent(decides.share)} of the critical path is ${PART_WORDS[decides.part]}`;
-  if (!changed) return `${duration(before)} a step; ${decision}.`;
-  return (
-    `Was ${duration(before)} a step, would be ${duration(after)} ` +
-    `(between ${duration(low)} and ${duration(high)}); then ${decision}.`
-  );
+export function answerText({ before, after, low, high }: Prediction, changed: boolean): string {
+  if (!changed) return `A step takes ${duration(before)} in a replay with nothing changed.`;
+  const [least, most] = [duration(low), duration(high)];
+  const bounds = least === most ? "by both bounds" : `between ${least} and ${most}`;
+  return `Was ${duration(before)} a step, would be ${duration(after)} (${bounds}).`;
 }
 
 /** How much shorter a step is, with its share. */
