@@ -23,6 +23,8 @@ MOST = 1000.0
 
 _LISTED = 8
 """Names that an error lists."""
+_LONGEST = 60
+"""Characters of such a name."""
 _ENGINE = 20_000
 """Nanoseconds between two autograd nodes up to which the engine alone is at work."""
 
@@ -162,7 +164,7 @@ def _host_time(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds, factor
 
 
 def _few(names: Iterable[str]) -> str:
-    listed = [name for name in names if name]
+    listed = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in names if name]
     return ", ".join(listed[:_LISTED]) + (", ..." if len(listed) > _LISTED else "")
 
 
