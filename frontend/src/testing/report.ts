@@ -1,11 +1,4 @@
-import type {
-  WireModule,
-  WireReport,
-  WireRun,
-  WireStep,
-  WireSync,
-  WireWork,
-} from "../api/types";
+import type { WireModule, WireReport, WireRun, WireStep, WireSync, WireWork } from "../api/types";
 import { withIds } from "./ids";
 import { perStep } from "./perStep";
 
