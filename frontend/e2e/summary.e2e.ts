@@ -53,7 +53,7 @@ test("a module and a finding can be opened from here", async () => {
   await page.getByRole("complementary", { name: "Module" }).waitFor();
   await page.goBack();
   const findings = page.getByRole("region", { name: "Top findings" });
-  await findings.getByRole("listitem").first().getByRole("link").click();
+  await findings.getByRole("listitem").first().getByRole("link").first().click();
   await expect.poll(() => page.url()).toContain("#/findings");
   expect(page.url()).toContain("finding=");
 });
