@@ -34,6 +34,7 @@ def by_calls(analysis: Analysis, times: DeviceTimes, nodes: Nodes) -> Iterator[E
     tree = analysis.call_tree
     calls = np.flatnonzero(analysis.calls == Call.DEVICE_WAIT)
     rows = np.flatnonzero(times.timing.first_of_launch[times.rows])
+    rows = rows[np.argsort(times.correlation[rows], kind="stable")]
     if not len(calls) or not len(rows):
         return
     thread, launched = tree.thread[times.launch[rows]], times.launched[rows]
@@ -94,7 +95,7 @@ def by_times(times: DeviceTimes, nodes: Nodes, late: Nanoseconds) -> EdgeSet:
         rows = np.flatnonzero(times.device == device)
         asked = rows[late[rows] > _LATE]
         reach = np.clip(late[asked] // 10, _NEAR, _FAR)
-        order = rows[np.argsort(times.end[rows], kind="stable")]
+        order = rows[np.lexsort((times.correlation[rows], times.end[rows]))]
         ends = times.end[order]
         found = np.full(len(asked), -1, np.int64)
         place = np.searchsorted(ends, times.start[asked] + _EARLY, side="right") - 1

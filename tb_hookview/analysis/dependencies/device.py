@@ -75,9 +75,15 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         return events.kind[self.analysis.device_events.event[self.rows]].astype(np.int64)
 
     @cached_property
+    def correlation(self) -> Int:
+        """Correlation id, which puts events of one moment in order."""
+        events = self.analysis.trace.events
+        return events.correlation[self.analysis.device_events.event[self.rows]].astype(np.int64)
+
+    @cached_property
     def previous(self) -> Int:
         """The one before on the same stream, -1 for none."""
-        order = np.lexsort((self.start, self.stream))
+        order = np.lexsort((self.correlation, self.start, self.stream))
         before = np.full(len(order), -1, np.int64)
         same = np.flatnonzero(np.diff(self.stream[order]) == 0)
         before[order[same + 1]] = order[same]

@@ -39,7 +39,9 @@ def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
     host = len(points.time)
     time = np.concatenate([[window.start], points.time, start])
     rank = np.concatenate([[-1], points.rank, np.full(len(start), LAUNCHES + 1)])
-    order = np.lexsort((rank, time))
+    mine = analysis.trace.events.correlation[events.event[window.events]]
+    tie = np.concatenate([np.zeros(host + 1, np.int64), mine])
+    order = np.lexsort((tie, rank, time))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     none = np.zeros(host + 1, np.int64)

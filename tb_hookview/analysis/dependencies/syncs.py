@@ -48,7 +48,9 @@ def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTi
         chosen = np.flatnonzero(known & wide)
         source.append(event[chosen])
         which.append(chosen)
-        later = known & (ended > lookup(times.end, latest))
+        best = lookup(times.end, latest)
+        first = lookup(times.correlation, event) < lookup(times.correlation, latest)
+        later = known & ((ended > best) | ((ended == best) & first))
         latest[later] = event[later]
     single = np.flatnonzero(~wide & (latest >= 0))
     event = np.concatenate([*source, latest[single]])

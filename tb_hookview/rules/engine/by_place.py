@@ -96,7 +96,8 @@ def under(context: Context, group: SyncIndex, module: int) -> str:
         return ""
     if len(chains) == 1 and chains.total() == len(group):
         return f"under {next(iter(chains))}"
-    return "under " + ", ".join(f"{name} ({n})" for name, n in chains.most_common(_CHAINS))
+    most = sorted(chains.items(), key=lambda chain: (-chain[1], chain[0]))[:_CHAINS]
+    return "under " + ", ".join(f"{name} ({number})" for name, number in most)
 
 
 def _operators(context: Context, found: SyncIndex) -> TreeRow:
