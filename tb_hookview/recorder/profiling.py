@@ -170,7 +170,11 @@ class Profile(torch.profiler.profile):
 
     def stop(self) -> None:
         """Stop as torch does; warn if nothing was recorded."""
-        super().stop()
+        try:
+            super().stop()
+        except BaseException:
+            self._ends_as_meant()  # a finalizer would swallow a further exception of the script's
+            raise
         if self._unrecorded is not None:
             self._unrecorded()
 
