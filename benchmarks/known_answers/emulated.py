@@ -22,7 +22,7 @@ _STEPS = 6
 
 
 def answers(rounds: int) -> Iterator[Answer]:
-    """Yield the answers to all questions, medians of so many rounds.
+    """Yield the answers to all questions, medians of `rounds` runs.
 
     Each round records a program, and runs it with each of its changes.
     """

@@ -71,7 +71,7 @@ def _measure(pair: Pair, question: Asked, rounds: int) -> Pairing:
 
 
 def _recorded(training: Training, count: int) -> Analysis:
-    """Record so many blocks of steps, each step with a mark."""
+    """Record `count` blocks of steps, each step with a mark."""
     warm_up(training.step)
     hookview.wrap(training.model)
     activities = [torch.profiler.ProfilerActivity.CPU]

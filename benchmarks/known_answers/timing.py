@@ -25,7 +25,7 @@ def warm_up(step: Callable[[], object]) -> None:
 
 
 def quickest(blocks: Sequence[T], length: int = 1) -> Sequence[T]:
-    """Those that count, of blocks of so many steps, the quickest first."""
+    """Return the blocks that count, of `length` steps each: of single steps the quickest."""
     return blocks[: max(int(len(blocks) * _COUNTS), 1)] if length == 1 else blocks
 
 
@@ -35,7 +35,7 @@ def quick(times: Sequence[float], length: int = 1) -> float:
 
 
 def timed(step: Callable[[], object], count: int, length: int = 1) -> list[float]:
-    """Milliseconds a step of so many blocks of so many steps, after some that warm up."""
+    """Milliseconds a step of `count` blocks of `length` steps, after some that warm up."""
     warm_up(step)
     times = []
     for _ in range(count):

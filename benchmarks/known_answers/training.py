@@ -85,7 +85,7 @@ def network(*parts: nn.Module, loop: bool = False) -> nn.Module:
 
 
 def blocks(count: int = 2, *, norm: bool = True, act: type[nn.Module] = nn.GELU) -> list[nn.Module]:
-    """So many alike."""
+    """`count` equal layers."""
     return [Block(norm=norm, act=act) for _ in range(count)]
 
 

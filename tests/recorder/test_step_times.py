@@ -18,7 +18,7 @@ ACTIONS = {
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Advances when told to, in microseconds."""
+    """Advances by calls, in microseconds."""
 
     class Clock:
         now = 0

@@ -126,3 +126,14 @@ def _span(event: dict[str, Any]) -> Span:
         start + round(event.get("dur", 0) * 1000),
         event.get("args", {}),
     )
+
+
+def model_and_step() -> tuple[nn.Module, Callable[[], None]]:
+    """A small wrapped model, and a step of its training."""
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+    return model, lambda: model(torch.ones(1, 4)).sum().backward()
+
+
+def traces(folder: Path) -> list[Path]:
+    """Recorded traces of a folder, by name."""
+    return sorted(folder.glob("*.pt.trace.json.gz"))

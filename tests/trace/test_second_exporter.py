@@ -62,7 +62,7 @@ def report_of(folder: Path, events: list[Event]) -> ReportData:
 
 
 @pytest.mark.parametrize(
-    ("name", "told", "api"),
+    ("name", "given", "api"),
     [
         ("DtoH (Device -> Pageable)", kinds("DtoH", "device", "pageable"), "cudaMemcpyAsync"),
         ("HtoD (Pageable -> Device)", kinds("HtoD", "pageable", "device"), "cudaMemcpyAsync"),
@@ -71,11 +71,11 @@ def report_of(folder: Path, events: list[Event]) -> ReportData:
     ],
 )
 def test_a_copy_in_either_form_gives_the_same_report(
-    tmp_path: Path, name: str, told: dict[str, str], api: str
+    tmp_path: Path, name: str, given: dict[str, str], api: str
 ) -> None:
     times = {"start": 40.0, "length": 15.0, "correlation": 2, "bytes": 4}
     kineto = device("gpu_memcpy", f"Memcpy {name}", **times)
-    cuspy = device("gpu_memcpy", "Memcpy", **times, **told)
+    cuspy = device("gpu_memcpy", "Memcpy", **times, **given)
     reports = [report_of(tmp_path, item(copy)) for copy in (kineto, cuspy)]
     assert reports[0] == reports[1]
     assert [sync.api for sync in reports[1].syncs] == [api]

@@ -76,9 +76,9 @@ def test_small_buckets_are_the_same_problem(tmp_path: Path) -> None:
     some = reduces(MANY)
     for each in some:
         if each["name"] == REDUCE[0]:
-            told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
+            given = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
             each["name"] = "record_param_comms"
-            each["args"] |= {**told, "In msg nelems": 100, "Out msg nelems": 100}
+            each["args"] |= {**given, "In msg nelems": 100, "Out msg nelems": 100}
     around = [row("cpu_op", REDUCE[0], 999.5 + 20 * i, 19.4) for i in range(MANY)]
     found = findings(tmp_path, backward(MANY), around, some)
     assert RULE in found

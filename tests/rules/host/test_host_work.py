@@ -88,7 +88,7 @@ def test_what_else_names_it(tmp_path: Path, category: str, name: str, where: str
         ("user_annotation", "Optimizer.step#SGD.step", "fused=True"),
         ("cpu_op", "aten::unflatten_dense_tensors", "broadcast_buffers=False"),
         ("cpu_op", "DistributedDataParallel.forward", "broadcast_buffers=False"),
-        ("python_function", f"/tmp/c{'ov' * 25}3.py(2533): call", "reduce-overhead"),
+        ("python_function", f"/cache/c{'ov' * 25}3.py(2533): call", "reduce-overhead"),
         ("cpu_op", "aten::cumsum", "computes on the host"),
         ("cuda_runtime", "cudaEventRecord", "with_stack=True"),
     ],

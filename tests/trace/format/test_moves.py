@@ -10,7 +10,7 @@ from tb_hookview.trace.format.moves import move_name
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("given", "expected"),
     [
         (("HtoD", "pageable", "device", None), "Memcpy HtoD (Pageable -> Device)"),
         (("DtoH", "device", "pinned", None), "Memcpy DtoH (Device -> Pinned)"),
@@ -20,13 +20,13 @@ from tb_hookview.trace.format.moves import move_name
         ((77, 99, [], None), "Memcpy Unknown (Unknown -> Unknown)"),
     ],
 )
-def test_a_copy_is_named_by_its_arguments(told: Any, expected: str | None) -> None:
+def test_a_copy_is_named_by_its_arguments(given: Any, expected: str | None) -> None:
     expected = expected or "Memcpy DtoD (Managed Static -> Device Static)"
-    assert move_name("Memcpy", *told) == expected
+    assert move_name("Memcpy", *given) == expected
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "given"),
     [
         ("Memcpy HtoD (Pinned -> Device)", ("DtoH", "device", "pageable", None)),
         ("Memcpy", ("HtoD", None, "device", None)),
@@ -34,8 +34,8 @@ def test_a_copy_is_named_by_its_arguments(told: Any, expected: str | None) -> No
         ("gemm", ("HtoD", "pinned", "device", 3)),
     ],
 )
-def test_a_name_stays_where_it_says_so_itself_or_an_argument_lacks(name: str, told: Any) -> None:
-    assert move_name(name, *told) == name
+def test_a_name_stays_where_it_says_so_itself_or_an_argument_lacks(name: str, given: Any) -> None:
+    assert move_name(name, *given) == name
 
 
 def test_a_set_is_named_by_its_memory() -> None:
