@@ -8,7 +8,6 @@ import click
 
 from tb_hookview.cli.analyze import read, step_option, worker_option
 from tb_hookview.cli.terminal import output
-from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,7 +42,9 @@ def whatif(
     steps: tuple[str, ...],
 ) -> None:
     """Replay the steps of the trace PATH with something changed: bounds, not promises."""
-    factors = dict(_factor(question) for question in scale)
+    from tb_hookview.simulation.questions import parse_factors
+
+    factors = parse_factors(scale)
     answer = read(path, worker=worker, steps=steps).whatif(without=without, scale=factors)
     if as_json:
         import msgspec
@@ -51,18 +52,6 @@ def whatif(
         click.echo(msgspec.json.encode(answer).decode())
         return
     output().print(_render(answer, changed=bool(without or scale)))
-
-
-def _factor(question: str) -> tuple[str, float]:
-    """Split `WHAT=FACTOR`; a name may hold `=`, too."""
-    what, sign, text = question.rpartition("=")
-    try:
-        factor = float(text)
-    except ValueError:
-        sign = ""
-    if not sign or not what:
-        raise UsageError(f"--scale {question!r}: give WHAT=FACTOR, for example kernels=0.5")
-    return what, factor
 
 
 def _render(answer: WhatIf, *, changed: bool) -> RenderableType:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from threading import Lock
 
 from cachetools import LRUCache
@@ -10,11 +9,11 @@ from flask import Flask, Response, request
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
-from tb_hookview.errors import UsageError
 from tb_hookview.report.whatif import what_if
 from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
+from tb_hookview.simulation.questions import parse_factors
 from tb_hookview.simulation.simulator import Simulator
 
 SIMULATORS = 4
@@ -27,7 +26,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     @app.get("/api/whatif")
     def replayed() -> Response:
         query = request.args
-        scale = _factors(query.getlist("scale"))
+        scale = parse_factors(query.getlist("scale"))
         simulators = store.derived(listed.choose(query).file, _Simulators)
         simulator = simulators.of(query.getlist("step"))
         return answers.json(
@@ -50,19 +49,3 @@ class _Simulators:
             return self._cached.setdefault(
                 (selection.chosen, selection.by_name), Simulator(selection)
             )
-
-
-def _factors(texts: Iterable[str]) -> dict[str, float]:
-    """Parse WHAT=FACTOR; a kernel's name may have an equals sign, too."""
-    factors: dict[str, float] = {}
-    for text in texts:
-        what, equals, factor = text.rpartition("=")
-        if not equals:
-            raise UsageError(f"{text[:200]!r} is not WHAT=FACTOR, as in host=0.5")
-        if what in factors:
-            raise UsageError(f"{what[:200]!r} is scaled twice; give it one factor")
-        try:
-            factors[what] = float(factor)
-        except ValueError:
-            raise UsageError(f"{text[:200]!r}: the factor is not a number") from None
-    return factors

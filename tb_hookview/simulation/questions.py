@@ -10,6 +10,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
@@ -27,6 +28,27 @@ _LONGEST = 60
 """Characters of such a name."""
 _ENGINE = 20_000
 """Nanoseconds between two autograd nodes up to which the engine alone is at work."""
+
+
+def parse_factors(texts: Iterable[str]) -> dict[str, float]:
+    """Parse texts of the form WHAT=FACTOR; a kernel's name may have an equals sign, too.
+
+    Raises:
+        UsageError: a text has another form, or there are two factors for one thing.
+    """
+    factors: dict[str, float] = {}
+    for text in texts:
+        what, _, factor = text.rpartition("=")
+        shown = repr(text[:_LONGEST])
+        if not what:
+            raise UsageError(f"{shown} is not WHAT=FACTOR, as in host=0.5")
+        if what in factors:
+            raise UsageError(f"{what[:_LONGEST]!r} is scaled twice; give it one factor")
+        try:
+            factors[what] = float(factor)
+        except ValueError:
+            raise UsageError(f"{shown}: the factor is not a number") from None
+    return factors
 
 
 def scaled(analysis: Analysis, factors: Mapping[str, float]) -> Change:
@@ -73,7 +95,7 @@ def _launches(analysis: Analysis, factor: float) -> Change:
     launch = analysis.device_events.launch
     launches = unique(launch[launch >= 0])
     # A copy that waits is a sync; its time is not that of a launch.
-    return host_rows(analysis, launches[analysis.calls[launches] == 0], factor)
+    return host_rows(analysis, launches[analysis.calls[launches] == Call.NONE], factor)
 
 
 def _data(analysis: Analysis, factor: float) -> Change:

@@ -65,7 +65,9 @@ def test_it_is_told_to_people(hookview: Hookview, trace: str) -> None:
     [
         (("--scale", "kernels=-1"), "a factor is a number from 0 on"),
         (("--scale", "kernels=nan"), "a factor is a number from 0 on"),
-        (("--scale", "kernels"), "give WHAT=FACTOR"),
+        (("--scale", "kernels"), "is not WHAT=FACTOR"),
+        (("--scale", "kernels=fast"), "the factor is not a number"),
+        (("--scale", "host=1", "--scale", "host=2"), "scaled twice"),
         (("--scale", "speed=2"), "cannot be scaled; there are kernels, "),
         (("--scale", "kind:fast=2"), "no kind 'fast'; there are matrix, "),
         (("--scale", "kernel:none=2"), "no kernel 'none'; there are k, j"),

@@ -17,6 +17,11 @@ from tb_hookview.simulation.questions import host_rows
 _ROWS = [int(cause) for cause in (Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR)]
 """Causes of which the whole call is gone, whether the device was idle all the time or not."""
 
+_UNNAMED = [
+    int(cause) for cause in (Cause.COMMUNICATION, Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)
+]
+"""Causes without a call of the host that could be gone."""
+
 
 def removed(analysis: Analysis, found: Found) -> Change:
     """What is gone without the cause of a finding, of what it was charged for.
@@ -31,7 +36,7 @@ def removed(analysis: Analysis, found: Found) -> Change:
     causes = analysis.gaps.cause[gaps]
     rows = analysis.gaps.row[gaps[isin(causes, _ROWS)]]
     late = gaps[(causes == Cause.LAUNCH) | (causes == Cause.KERNEL_LOADING)]
-    others = gaps[causes > Cause.LAUNCH]
+    others = gaps[isin(causes, _UNNAMED)]
     sync = analysis.gaps.sync[gaps]
     return together(
         [
