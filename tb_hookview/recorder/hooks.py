@@ -58,6 +58,13 @@ class Hook:
         )
 
 
+MAY_PREPEND = not torch.__version__.startswith("2.10.")
+"""Whether hooks may be put in front of others.
+
+The compiler of torch 2.10 raises on a module one of whose hooks is not where it was added.
+"""
+
+
 def is_inert(hook: object) -> bool:
     """Return whether a hook is what copying left in the place of one of ours."""
     return (

@@ -16,6 +16,7 @@ import torch
 from torch.profiler import ProfilerAction
 
 from tb_hookview.errors import UsageError
+from tb_hookview.markers import COMPILED_KEY
 from tb_hookview.recorder import faults, manifest, session
 from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
 from tb_hookview.recorder.ranges import ThreadCalls
@@ -236,6 +237,7 @@ class Profile(torch.profiler.profile):
             _quietly("looking for compiled models", session.warn_compiled)
             # The profiler takes metadata only while it records.
             _quietly("describing the model", self._add_manifest)
+            _quietly("describing compiled graphs", self._add_compiled)
             self._finished = session.finished_calls()
             _quietly("removing hooks", session.end)
         finally:  # also where an interrupt came in between
@@ -283,6 +285,11 @@ class Profile(torch.profiler.profile):
         text = session.current_manifest(steps=self._times.as_manifest())
         if text:
             self.add_metadata_json(manifest.KEY, text)
+
+    def _add_compiled(self) -> None:
+        text = session.current_compiled()
+        if text:
+            self.add_metadata_json(COMPILED_KEY, text)
 
     def _save(self, profiler: torch.profiler.profile) -> None:
         self._ends_as_meant()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from dataclasses import dataclass
 from itertools import chain, count
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from torch import nn
 
 from tb_hookview.errors import UsageError
+from tb_hookview.recorder.compiled.regions import optimized_module
 from tb_hookview.recorder.module_filter import ModuleFilter
 from tb_hookview.recorder.tree import Node, walk
 
@@ -28,6 +30,13 @@ class Root:
 
     To hook anything in there now would have the region compiled again.
     """
+    caller: weakref.ref[nn.Module] | None = None
+    """What `torch.compile` returned for it after it was wrapped, where that is one module."""
+
+    def called(self, module: nn.Module) -> nn.Module:
+        """Return what is called in the place of the root's module, or the module itself."""
+        caller = None if self.caller is None else self.caller()
+        return module if caller is None else caller
 
 
 class Assigned(NamedTuple):
@@ -88,7 +97,7 @@ def assign() -> list[Assigned]:
     """
     chosen: dict[int, Assigned] = {}
     for root, module in alive():
-        for node in walk(module, root.path):
+        for node in walk(root.called(module), root.path):
             marked = _within_reach(root, node) and root.module_filter.admits(node)
             present = chosen.get(id(node.module))
             if present is None or (marked and not present.marked):
@@ -98,8 +107,26 @@ def assign() -> list[Assigned]:
 
 def _within_reach(root: Root, node: Node) -> bool:
     if root.compiled:
-        return node.reach == "call" and node.depth == 0
+        is_called = root.caller is not None and root.caller() is node.module
+        return node.depth == 0 and (node.reach == "call" or is_called)
     return node.reach != "none"
+
+
+def find_callers() -> None:
+    """Find what `torch.compile` returned for roots that were compiled after they were wrapped.
+
+    Nothing but the garbage collector knows; asking it takes tens of milliseconds.
+    """
+    wrapper = optimized_module()
+    by_module = {id(module): root for root, module in alive() if root.compiled}
+    if wrapper is None or not by_module:
+        return
+    callers: dict[int, list[nn.Module]] = {key: [] for key in by_module}
+    for thing in gc.get_objects():
+        if type(thing) is wrapper:
+            callers.get(id(thing._modules.get("_orig_mod")), []).append(thing)
+    for key, found in callers.items():
+        by_module[key].caller = weakref.ref(found[0]) if len(found) == 1 else None
 
 
 def compiled() -> list[Root]:
@@ -110,7 +137,9 @@ def compiled() -> list[Root]:
     return [
         root
         for root, module in alive()
-        if root.compiled and next(walk(module, root.path)).reach != "call"
+        if root.compiled
+        and root.called(module) is module
+        and next(walk(module, root.path)).reach != "call"
     ]
 
 

@@ -14,10 +14,11 @@ from torch import nn
 from torch.autograd import profiler as autograd_profiler
 from torch.nn.parameter import is_lazy
 
-from tb_hookview.markers import encode, encode_manifest
-from tb_hookview.recorder import faults, functions, manifest, roots
+from tb_hookview.markers import COMPILED_KEY, encode, encode_manifest
+from tb_hookview.recorder import compiled, faults, functions, manifest, roots
 from tb_hookview.recorder.costs import Costs, timed
 from tb_hookview.recorder.hooks import (
+    MAY_PREPEND,
     SLOT,
     CallMarks,
     EnterForward,
@@ -68,6 +69,7 @@ class Session:
             raise
 
     def _attach(self) -> None:
+        roots.find_callers()
         assigned = roots.assign()
         marked = [each for each in assigned if each.marked]
         for number, each in enumerate(marked):
@@ -140,9 +142,9 @@ class Session:
             self._handles.append(_CallHandle(node.module, marks))
             return
         enter, leave = EnterForward(marks), LeaveForward(marks)
-        # The compiler of torch 2.10 raises where hooks are in another order than they were added.
         theirs = any(not isinstance(hook, Hook) for hook in node.module._forward_pre_hooks.values())
-        self._handles.append(node.module.register_forward_pre_hook(enter, prepend=theirs))
+        first = theirs and MAY_PREPEND
+        self._handles.append(node.module.register_forward_pre_hook(enter, prepend=first))
         self._handles.append(node.module.register_forward_hook(leave, always_call=True))
 
     def _mark_gradient(
@@ -281,6 +283,16 @@ def current_manifest(**more: Any) -> str:
     return "" if session is None else session.manifest(**more)
 
 
+def current_compiled() -> str:
+    """Return which modules the kernels of compiled graphs serve as JSON, "" for nothing."""
+    if _session is None:
+        return ""
+    nodes = [each.node for each in roots.assign()]
+    paths = [(module, node.path) for node in nodes for module in (node.module, node.holder)]
+    found = compiled.describe(paths)
+    return "" if found is None else encode_manifest(found)
+
+
 def warn_compiled() -> None:
     """Warn of wrapped models that were compiled afterwards, whose modules leave no marks."""
     for root in roots.compiled():
@@ -320,6 +332,8 @@ def _attach_during_call(module: nn.Module) -> None:
     _session = Session(by_profile=False)
     if text := _session.manifest():
         torch.autograd._add_metadata_json(manifest.KEY, text)  # type: ignore[attr-defined]
+    if text := current_compiled():
+        torch.autograd._add_metadata_json(COMPILED_KEY, text)  # type: ignore[attr-defined]
     # torch gathered this call's pre-hooks before ours was there.
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, EnterForward):

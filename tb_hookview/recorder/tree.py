@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import torch
 from torch import nn
 
+from tb_hookview.recorder.compiled.regions import optimized_module
 from tb_hookview.recorder.hooks import SLOT
 
 Reach = Literal["hooks", "call", "none"]
@@ -60,8 +60,7 @@ def walk(root: nn.Module, path: str) -> Iterator[Node]:
 
 def _holder(module: nn.Module) -> nn.Module:
     """Return what `torch.compile(module)` compiled; any other module is its own holder."""
-    # Asking for the class would import the compiler; where that is not loaded there are none.
-    wrapper = getattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizedModule", None)
+    wrapper = optimized_module()
     if wrapper is None or not isinstance(module, wrapper):
         return module
     compiled: nn.Module | None = module._modules["_orig_mod"]

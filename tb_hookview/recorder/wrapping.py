@@ -6,11 +6,11 @@ from typing import TypeVar
 
 import torch
 from torch import nn
-from torch.compiler import is_compiling
+from torch.compiler import is_compiling, is_dynamo_compiling
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, roots, session
-from tb_hookview.recorder.hooks import Hook, is_inert
+from tb_hookview.recorder.hooks import MAY_PREPEND, Hook, is_inert
 from tb_hookview.recorder.module_filter import Patterns, parse_filter
 from tb_hookview.recorder.roots import Root
 from tb_hookview.recorder.tree import walk
@@ -52,7 +52,7 @@ def wrap(
     module_filter.require_matches(list(walk(module, path)))
     _drop_hooks(module)
     root = roots.register(module, path, named=name is not None, module_filter=module_filter)
-    module.register_forward_pre_hook(RootHook(root), prepend=True)
+    module.register_forward_pre_hook(RootHook(root), prepend=MAY_PREPEND)
     session.renew()
     return module
 
@@ -90,7 +90,8 @@ class RootHook(Hook):
     def __call__(self, module: nn.Module, _args: object) -> None:
         """Attach or remove hooks as the profiler does; usually there is nothing to do."""
         if is_compiling():
-            self._root.compiled = True
+            if is_dynamo_compiling():  # not export's own tracing, after which this one runs as ever
+                self._root.compiled = True
             return
         try:
             session.follow(module)

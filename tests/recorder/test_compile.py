@@ -14,6 +14,7 @@ from support.recording import hooks_below, record
 from torch import nn
 
 import tb_hookview as hookview
+from tb_hookview.recorder import roots
 
 
 class Head(nn.Module):
@@ -153,8 +154,34 @@ def test_compiling_a_wrapped_model_costs_no_second_compilation(compile_it):
         assert compilations.since() == (1, 0)
 
 
-@pytest.mark.parametrize("warm", [True, False], ids=["compiled before", "compiled meanwhile"])
-@pytest.mark.parametrize("compile_it", [compile_model, compile_function])
+def test_a_model_compiled_after_it_was_wrapped_is_marked_as_a_whole():
+    net = Net()
+    compilations = Compilations()
+    with wrapped(net):
+        call = compile_model(net)
+        step(call)
+        trace = record(lambda: step(call))
+        step(call)
+        assert trace.paths("forward") == {"": 1}
+        assert "compiled" not in trace.manifest
+        assert compilations.since() == (1, 0)
+    assert hooks_below(call) == []
+
+
+def test_a_model_compiled_twice_after_it_was_wrapped_is_not_marked():
+    net = Net()
+    with wrapped(net):
+        calls = [compile_model(net), compile_model(net)]
+        step(calls[0])
+        with pytest.warns(UserWarning, match="compiled after"):
+            trace = record(lambda: step(calls[1]))
+        assert trace.paths("forward") == {}
+
+
+@pytest.mark.parametrize(
+    ("compile_it", "warm"),
+    [(compile_model, False), (compile_function, False), (compile_function, True)],
+)
 def test_compiling_a_wrapped_model_is_warned_of_and_in_the_manifest(compile_it, warm):
     net = Net()
     with wrapped(net):
@@ -284,3 +311,31 @@ def test_compiled_autograd_changes_nothing_and_compiles_once_more_to_record():
         assert compilations.since() == (1, 0)
     for results in found:
         assert all(map(same, expected, results))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_exported_model_is_not_taken_for_a_compiled_one(strict):
+    """It runs as before, and leaves marks."""
+    model = hookview.wrap(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+    torch.export.export(model, (torch.randn(2, 4),), strict=strict)
+    assert roots.compiled() == []
+
+
+@pytest.mark.parametrize("first", ["hook", "wrap"])
+def test_a_pre_hook_of_the_users_on_a_compiled_root(first):
+    """torch 2.10 raised where one of ours was put in front of it."""
+    model, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.randn(2, 4)
+
+    def doubled(_, args):
+        return (args[0] * 2,)
+
+    if first == "hook":
+        model.register_forward_pre_hook(doubled)
+    hookview.wrap(model)
+    if first == "wrap":
+        model.register_forward_pre_hook(doubled)
+    expected = model(x)
+    compiled = torch.compile(model, backend="eager")
+    assert torch.equal(compiled(x), expected)
+    with torch.profiler.profile():
+        assert torch.equal(compiled(x), expected)

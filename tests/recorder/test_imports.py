@@ -26,7 +26,7 @@ def imported(source: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("source", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("source", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
 def test_nothing_but_torch_and_the_standard_library(source):
     foreign = {
         name

@@ -1,0 +1,8 @@
+"""Notes which modules the kernels of a compiled graph serve, while torch.compile compiles it."""
+
+from __future__ import annotations
+
+from tb_hookview.recorder.compiled.installation import install
+from tb_hookview.recorder.compiled.registry import describe
+
+__all__ = ["describe", "install"]

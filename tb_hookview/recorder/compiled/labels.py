@@ -1,0 +1,111 @@
+"""Modules of the nodes of an FX graph, also of those that Inductor has replaced."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tb_hookview.recorder.compiled.stacks import Module, innermost, operator_name
+
+EXACT, NEAR = 0, 1
+
+
+class Label(NamedTuple):
+    """The module of a node."""
+
+    module: Module | None
+    """None for the region's own code."""
+    how: int
+    """EXACT where torch noted it, NEAR where it is a neighbour's."""
+
+
+_PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm"])
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a graph said of its nodes before Inductor changed it."""
+
+    nodes: frozenset[Any]
+    own: frozenset[Any]
+    """Nodes of code outside of all modules."""
+    products: Mapping[Any, set[Module | None]]
+    """Modules of matrix products: by each factor, and by both."""
+
+
+def remember(graph: Any) -> Before:
+    """Return what is to be known later about a graph that Inductor is about to change."""
+    operators = [node for node in graph.nodes if node.op == "call_function"]
+    own = frozenset(
+        node
+        for node in operators
+        if innermost(node) is None
+        and node.meta.get("stack_trace")
+        and not node.meta.get("is_gradient_acc")
+    )
+    products: defaultdict[Any, set[Module | None]] = defaultdict(set)
+    for node in operators:
+        if operator_name(node) in _PRODUCTS and len(node.args) > 1:
+            factors = tuple(node.args[-2:])
+            for each in (*factors, factors):
+                products[each].add(innermost(node))
+    return Before(frozenset(graph.nodes), own, products)
+
+
+def label(graph: Any, before: Before) -> dict[Any, Label]:
+    """Return the label of every operator of a graph.
+
+    Inductor's replacements of patterns drop the metadata. A matrix product is known by its
+    factors again; any other such node gets its neighbours' module.
+
+    Args:
+        graph: the FX graph that the kernels were made from.
+        before: what it said before Inductor changed it.
+    """
+    labels: dict[Any, Label] = {}
+    unknown = []
+    for node in graph.nodes:
+        if node.op not in ("call_function", "call_method", "call_module"):
+            continue
+        module = innermost(node)
+        if module is not None or node in before.own:
+            labels[node] = Label(module, EXACT)
+        elif operator_name(node) in _PRODUCTS:
+            labels[node] = _product(node, before)
+        else:
+            unknown.append(node)
+    # In order of the graph a chain of them is filled from what feeds it, else from what it feeds.
+    for node in unknown:
+        _take(labels, node, node.all_input_nodes)
+    for node in reversed(unknown):
+        if node not in labels:
+            _take(labels, node, node.users)
+    return labels
+
+
+def _product(node: Any, before: Before) -> Label:
+    """Return the label of a product that replaced another one; a guess would cost too much."""
+    factors = tuple(_unpadded(factor, before) for factor in node.args[-2:])
+    if len(both := before.products.get(factors, set())) == 1:
+        return Label(next(iter(both)), EXACT)
+    each = [before.products.get(factor, set()) for factor in factors]
+    found = set[Module | None]().union(*(modules for modules in each if len(modules) == 1))
+    return Label(found.pop(), EXACT) if len(found) == 1 else Label(None, NEAR)
+
+
+def _unpadded(factor: Any, before: Before) -> Any:
+    """Return the factor that was there before Inductor padded it."""
+    while factor not in before.nodes and len(factor.all_input_nodes) == 1:
+        factor = factor.all_input_nodes[0]
+    return factor
+
+
+def _take(labels: dict[Any, Label], node: Any, neighbours: Iterable[Any]) -> None:
+    known = [labels[n] for n in neighbours if n in labels]
+    chosen = next((each for each in known if each.module is not None), None)
+    if chosen is None and known:
+        chosen = known[0]
+    if chosen is not None:
+        labels[node] = Label(chosen.module, NEAR)
