@@ -11,6 +11,7 @@ from tb_hookview.errors import TraceError
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.trace.columns.trace import DeviceProperties, StringTable, Trace
+from tb_hookview.trace.format.compiled_graphs import read_compiled_graphs
 from tb_hookview.trace.format.decode import Head
 from tb_hookview.trace.format.manifest import read_manifest
 from tb_hookview.trace.shares import Decoded, Plan, share_out
@@ -64,7 +65,7 @@ def read_trace(
         reason = "JSON, but no PyTorch trace: its events have no phase (`ph`)"
         raise TraceError(file.address, reason, "name a file that torch.profiler wrote")
     report("columns", None)
-    return _trace(file.address, builder, root, damages)
+    return _trace(file, builder, root, damages)
 
 
 def _read(
@@ -148,11 +149,11 @@ def _add(
     return None
 
 
-def _trace(path: str, builder: Builder, root: Root, damages: Damages) -> Trace:
+def _trace(file: TraceFile, builder: Builder, root: Root, damages: Damages) -> Trace:
     columns = builder.finish()
     columns["notices"] = (*damages.notices(), *columns["notices"])
     return Trace(
-        path=path,
+        file=file,
         format=root.format,
         event_count=builder.event_count,
         **_head(root.head, columns["strings"]),
@@ -170,6 +171,7 @@ def _head(head: Head | None, strings: StringTable) -> dict[str, Any]:
         "rank": _first_integer(place.get("rank"), manifest and manifest.rank),
         "world_size": _first_integer(place.get("world_size"), manifest and manifest.world_size),
         "manifest": manifest,
+        "compiled": read_compiled_graphs(head.compiled if head else None),
     }
 
 

@@ -231,6 +231,9 @@ def _check_arguments(trace: Trace, listed: list[Any], complete: list[Any]) -> No
     assert trace.memory.amount.tolist() == [e["args"]["Bytes"] for e in memory]
     reserved = [e["args"].get("Total Reserved", -1) for e in memory]
     assert trace.memory.reserved.tolist() == reserved
+    assert trace.memory.address.tolist() == [e["args"].get("Addr", -1) for e in memory]
+    threads = [trace.threads[number].tid for number in trace.memory.thread.tolist()]
+    assert threads == [str(e["tid"]) for e in memory]
     calls = [i for i, e in enumerate(complete) if e["name"] == "record_param_comms"]
     calls = calls if any("Group size" in args[i] for i in calls) else []
     table = trace.collectives
@@ -267,19 +270,24 @@ def test_a_measure_that_is_no_number_costs_only_itself(tmp_path: Path, odd: Any)
 
 
 def test_few_events_hold_memory_and_collectives(tmp_path: Path) -> None:
-    told = {"Device Type": 1, "Device Id": 0, "Bytes": -8, "Total Allocated": 5}
+    told = {"Device Type": 1, "Device Id": 0, "Bytes": -8, "Total Allocated": 5, "Addr": 2**53 + 1}
     instant = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 7, "pid": 1}
     message = {"Collective name": "allreduce", "In msg nelems": 4, "Group size": 2, "dtype": 5}
     trace = read(
         tmp_path,
         event(),
         {**instant, "tid": 2, "args": told},
+        {**instant, "name": "[OutOfMemory]", "tid": 2, "ts": 8, "args": {"Bytes": 9}},
         event(name="record_param_comms", args=message),
     )
     memory, calls = trace.memory, trace.collectives
     columns = (memory.time, memory.device_type, memory.device_index, memory.amount)
     assert [column.tolist() for column in columns] == [[7000], [1], [0], [-8]]
     assert (memory.allocated.tolist(), memory.reserved.tolist()) == ([5], [-1])
+    assert (memory.address.tolist(), memory.event_index.tolist()) == ([2**53 + 1], [-1])
+    assert [trace.threads[number].tid for number in memory.thread.tolist()] == ["2"]
+    lacking = trace.out_of_memory
+    assert (lacking.time.tolist(), lacking.amount.tolist()) == ([8000], [9])
     assert (calls.event.tolist(), calls.collective, calls.dtype) == ([1], ("allreduce",), ("",))
     assert (calls.sent.tolist(), calls.received.tolist()) == ([4], [-1])
 

@@ -11,7 +11,7 @@ import pytest
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData
-from tb_hookview.trace import EventCategory, Trace, read_trace
+from tb_hookview.trace import EventCategory, Trace, read_trace, trace_file
 from tb_hookview.trace.columns.event_args import EventArguments
 
 Event = dict[str, Any]
@@ -85,10 +85,10 @@ def test_arguments_of_a_renamed_copy_are_found(tmp_path: Path) -> None:
     copy = device("gpu_memcpy", "Memcpy", 1, 2, bytes=4, **kinds("HtoD", "pinned", "device"))
     path = written(tmp_path, [copy])
     assert names_of(read_trace(path)) == ["Memcpy HtoD (Pinned -> Device)"]
-    found = EventArguments(path).of(0, "Memcpy HtoD (Pinned -> Device)")
+    found = EventArguments(trace_file(path)).of(0, "Memcpy HtoD (Pinned -> Device)")
     assert found is not None
     assert found["copy kind"] == "HtoD"
-    assert EventArguments(path).of(0, "Memcpy DtoH (Pinned -> Device)") is None
+    assert EventArguments(trace_file(path)).of(0, "Memcpy DtoH (Pinned -> Device)") is None
 
 
 def test_counters_are_counted_and_leave_no_row(tmp_path: Path) -> None:

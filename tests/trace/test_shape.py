@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import fields
 from support.inflated import write_training_trace
 
-from tb_hookview.trace import Trace, read_trace
+from tb_hookview.trace import Trace, read_trace, trace_file
 from tb_hookview.trace.source import inflate as inflating
 
 STEPS = 30
@@ -51,7 +51,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_the_traces_are_of_several_pieces(pair: Pair) -> None:
     """Otherwise nothing below says anything of how pieces add up."""
-    assert sum(map(len, inflating.blocks(pair.short))) > 2 * inflating.BLOCK
+    assert sum(map(len, inflating.blocks(trace_file(pair.short)))) > 2 * inflating.BLOCK
     assert read_trace(pair.long).event_count - read_trace(pair.short).event_count == pair.added
 
 

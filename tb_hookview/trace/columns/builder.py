@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
-from tb_hookview.trace.columns.rare_rows import RareRows, integer
+from tb_hookview.trace.columns.memory_rows import TABLES, MemoryRows
+from tb_hookview.trace.columns.rare_rows import RareRows
 from tb_hookview.trace.columns.times import (
     LONGEST_NS,
     are_starts,
@@ -23,8 +24,8 @@ from tb_hookview.trace.columns.times import (
     from_doubles,
     from_texts,
 )
-from tb_hookview.trace.columns.trace import Events, Flows, Memory, StringTable, Thread
-from tb_hookview.trace.format.arguments import ARGUMENTS, MEMORY, MOVED, Argument, Form
+from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
+from tb_hookview.trace.format.arguments import ARGUMENTS, MOVED, Argument, Form
 from tb_hookview.trace.format.decode import KEY_FIELDS, NO_TIME, Event
 from tb_hookview.trace.format.moves import UNNAMED, move_name
 from tb_hookview.trace.format.vocabulary import (
@@ -69,7 +70,7 @@ class Builder:
             interner.number(b"")
         self._complete: list[dict[str, Any]] = []
         self._arrows: dict[str, list[_Arrow]] = {"s": [], "f": []}
-        self._memory: list[tuple[int, ...]] = []
+        self._memory = MemoryRows()
         self._rare = RareRows()
         self._thread_names: dict[tuple[str, str], str] = {}
 
@@ -92,7 +93,7 @@ class Builder:
         linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
         for phase, arrows in self._arrows.items():
             self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
-        named = [event for event in events if event.name in (_THREAD_NAME, _MEMORY_CHANGE)]
+        named = [event for event in events if event.name in _READ_NAMES]
         self._add_names([event for event in named if event.ph == "M"])
         self._add_memory([event for event in named if event.ph == "i"], piece)
 
@@ -113,7 +114,7 @@ class Builder:
             "events": Events(kind=kind, **columns),
             "threads": threads,
             "flows": self._flows(renumbered),
-            "memory": Memory(*np.array(self._memory, np.int64).reshape(-1, 1 + len(MEMORY)).T),
+            **self._memory.tables(renumbered),
             "collectives": self._rare.collective_table(),
             "cuda_syncs": self._rare.cuda_sync_table(),
             "notices": (*self._unknown(category), *self._counted()),
@@ -137,7 +138,7 @@ class Builder:
         self._complete.append(columns)
         for phase, arrows in later._arrows.items():
             self._arrows[phase] += [(number, int(place[p]), time) for number, p, time in arrows]
-        self._memory += later._memory
+        self._memory.absorb(later._memory, place)
         self._rare.absorb(later._rare, self._complete_count)
         self._thread_names.update(later._thread_names)
         self._counts.update(later._counts)
@@ -270,14 +271,14 @@ class Builder:
         times = self._times(events, starts, piece)[0].tolist()
         arrows += zip([e.id for e in events], self._place(events).tolist(), times, strict=True)
 
-    def _add_memory(self, events: list[Event], piece: Piece) -> None:
-        events = [event for event in events if event.name == _MEMORY_CHANGE]
-        details = piece.details(events) if events else []
-        if details:
-            starts = np.array([event.ts for event in events], np.float64)
-            times = self._times(events, starts, piece)[0].tolist()
-            for time, args in zip(times, details, strict=True):
-                self._memory.append((time, *map(integer, _MEMORY_OF(args))))
+    def _add_memory(self, instants: list[Event], piece: Piece) -> None:
+        for name in TABLES:
+            events = [event for event in instants if event.name == name]
+            details = piece.details(events) if events else []
+            if details:
+                starts = np.array([event.ts for event in events], np.float64)
+                time = self._times(events, starts, piece)[0]
+                self._memory.add(name, time, self._place(events), details)
 
     def _add_rare(self, complete: list[Event], name: Index, category: Index, piece: Piece) -> None:
         """Take the rare arguments of a piece, and complete the names of copies and sets."""
@@ -387,9 +388,10 @@ def _none(argument: Argument) -> float:
 _TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.TEXT: np.int32}
 _NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
 
-_THREAD_NAME, _MEMORY_CHANGE = "thread_name", "[memory]"
+_THREAD_NAME = "thread_name"
+_READ_NAMES = frozenset({_THREAD_NAME, *TABLES})
 _COLLECTIVE, _DETAILED = "record_param_comms", b'"Group size"'
-_MEMORY_OF, _MOVED_OF = attrgetter(*MEMORY), attrgetter(*MOVED)
+_MOVED_OF = attrgetter(*MOVED)
 
 
 _EVERYWHERE: dict[str, Any] = {

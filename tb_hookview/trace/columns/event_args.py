@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import msgspec
 from isal import igzip
 
+from tb_hookview.cache import FileState
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.columns.times import EARLIEST_NS, LATEST_NS
 from tb_hookview.trace.format.arguments import MOVED
 from tb_hookview.trace.format.decode import decode_events
 from tb_hookview.trace.format.moves import move_name
+from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.text.pieces import texts
 
 _EARLIEST_US, _LATEST_US = EARLIEST_NS / 1000, LATEST_NS / 1000
@@ -43,15 +44,15 @@ class EventArguments:
     """Arguments by row of `Events`. Safe to use from many threads.
 
     Args:
-        path: the file that the rows were read from.
+        file: the file that the rows were read from, in the state in which they were.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
+    def __init__(self, file: TraceFile) -> None:
+        self._file, self._state = file, _state(file)
         self._pieces: list[bytes] = []
-        self._ends: list[int] = []
-        """Row after the last one of each piece."""
-        self._rest = texts(self._path)
+        self._ends: list[int] = [0]
+        """Row after the last one of each piece, and 0 before them."""
+        self._rest = texts(file)
         self._lock = Lock()
 
     def of(self, row: int, name: str) -> dict[str, Any] | None:
@@ -62,13 +63,13 @@ class EventArguments:
             name: the row's name, to check that the file is still the one that was read.
 
         Returns:
-            The arguments; None where they are no text, or the file is gone or was replaced.
+            The arguments; None where they are no text, or the file is gone or was written to.
         """
         with self._lock:
             if not self._reaches(row):
                 return None
-            place = bisect_right(self._ends, row)
-            piece, first = self._pieces[place], self._ends[place - 1] if place else 0
+            place = bisect_right(self._ends, row) - 1
+            piece, first = self._pieces[place], self._ends[place]
         text: bytes = igzip.decompress(piece)  # type: ignore[no-untyped-call]
         number = row - first
         try:
@@ -84,26 +85,36 @@ class EventArguments:
         return arguments
 
     def _reaches(self, row: int) -> bool:
-        """Read on up to a row; False if the file lacks it or is unreadable."""
-        try:
-            return self._read_on(row)
-        except (TraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._pieces, self._ends, self._rest = [], [], iter([])
-            return False
-
-    def _read_on(self, row: int) -> bool:
-        count, size = self._ends[-1] if self._ends else 0, 0
-        if row < count:
+        """Read on up to a row; False if the file lacks it, is unreadable or is another by now."""
+        if row < self._ends[-1]:
             return True
-        while count <= row or size < SMALL:
-            text = next(self._rest, None)
-            if text is None:
-                break
-            count += len(_complete(text))
-            size += len(text)
-            self._pieces.append(igzip.compress(text, 0))
-            self._ends.append(count)
-        return row < count
+        try:
+            found = self._read_on(row)
+        except (TraceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = None
+        if found is None or self._state is None or _state(self._file) != self._state:
+            found, self._rest = [], iter([])
+        for piece, end in found:
+            self._pieces.append(piece)
+            self._ends.append(end)
+        return row < self._ends[-1]
+
+    def _read_on(self, row: int) -> list[tuple[bytes, int]]:
+        """Further pieces of the file, each with the row after its last one."""
+        found: list[tuple[bytes, int]] = []
+        count, size = self._ends[-1], 0
+        while (count <= row or size < SMALL) and (text := next(self._rest, None)) is not None:
+            count, size = count + len(_complete(text)), size + len(text)
+            found.append((igzip.compress(text, 0), count))
+        return found
+
+
+def _state(file: TraceFile) -> FileState | None:
+    """State of a file; None where it is gone, or can be read only once."""
+    try:
+        return file.state()
+    except OSError:
+        return None
 
 
 def _complete(text: bytes) -> list[int]:

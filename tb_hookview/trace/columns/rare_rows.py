@@ -14,6 +14,14 @@ RareRow = tuple[Any, ...]
 """Row of the event among the complete ones, then the values of its arguments."""
 
 _COLLECTIVE_OF, _SYNC_OF = attrgetter(*COLLECTIVE), attrgetter(*CUDA_SYNC)
+_COLLECTIVE_NUMBERS = (
+    "sent",
+    "received",
+    "group_size",
+    "collective_number",
+    "source_rank",
+    "target_rank",
+)
 _NO_STREAM = 0xFFFFFFFF
 """CUPTI's number for no stream; Kineto wrote it down until 2023."""
 
@@ -40,10 +48,13 @@ class RareRows:
 
     def collective_table(self) -> Collectives:
         """The collective calls as columns."""
-        event, *numbers_and_texts = _columns(self.collectives, len(COLLECTIVE))
-        sent, received, group_size = map(_integers, numbers_and_texts[:3])
-        collective, dtype = (tuple(map(_text, column)) for column in numbers_and_texts[3:])
-        return Collectives(_integers(event), sent, received, group_size, collective, dtype)
+        event, *values = _columns(self.collectives, len(COLLECTIVE))
+        columns = dict(zip(COLLECTIVE, values, strict=True))
+        decoded: dict[str, Any] = {
+            name: _integers(column) if name in _COLLECTIVE_NUMBERS else tuple(map(_text, column))
+            for name, column in columns.items()
+        }
+        return Collectives(event=_integers(event), **decoded)
 
     def cuda_sync_table(self) -> CudaSyncs:
         """The `cuda_sync` rows as columns."""

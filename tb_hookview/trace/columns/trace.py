@@ -7,8 +7,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from tb_hookview.arrays.types import Code, DeviceNumber, EventRow, Float, Index, Int, Nanoseconds
+from tb_hookview.trace.format.compiled_graphs import CompiledGraphs
 from tb_hookview.trace.format.manifest import Manifest
 from tb_hookview.trace.source.damage import Notice
+from tb_hookview.trace.source.file import TraceFile
 
 
 class Thread(NamedTuple):
@@ -71,6 +73,16 @@ class Events(Struct, frozen=True):
     """Shapes of an operator's inputs, as an index into `Trace.texts`; 0 for none."""
     types: Index
     """Types of an operator's inputs, in the same way."""
+    concrete: Index
+    """Values of an operator's inputs that are no tensors, in the same way."""
+    grid: Index
+    """Blocks of a kernel in each dimension, in the same way."""
+    block: Index
+    """Threads of its blocks in each dimension, in the same way."""
+    registers: Int
+    """Registers of each of its threads."""
+    shared_memory: Int
+    """Bytes of shared memory that each of its blocks has."""
 
     def __len__(self) -> int:
         return len(self.name)
@@ -94,9 +106,11 @@ class Flows(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True):
-    """`[memory]` events in file order; every array has shape (m,), -1 for unknown."""
+    """Events of torch's allocators in file order; every array has shape (m,), -1 for unknown."""
 
     time: Nanoseconds
+    thread: Index
+    """Index into `Trace.threads`: the host thread that called the allocator."""
     device_type: Int
     """`DeviceType` of torch: 0 the host, 1 CUDA, 6 HIP, 12 XPU, 20 another."""
     device_index: DeviceNumber
@@ -107,6 +121,10 @@ class Memory(Struct, frozen=True):
     """Bytes in use after it, on this device."""
     reserved: Int
     """Bytes that torch's allocator holds after it, on this device."""
+    address: Int
+    """Of the block. torch 1.9 and before wrote none."""
+    event_index: Int
+    """Number of the event in the order in which the profiler took it."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -121,10 +139,20 @@ class Collectives(Struct, frozen=True):
     """Elements of the message of this rank, -1 for unknown."""
     group_size: Int
     """Ranks that take part, -1 for unknown."""
+    collective_number: Int
+    """Number of the collective in its process group, equal on all its ranks; -1 for unknown."""
+    source_rank: Int
+    target_rank: Int
+    """Ranks in the group between which a message goes from point to point, -1 for none."""
     collective: tuple[str, ...]
     """Its name, such as `allreduce`; "" for unknown."""
     dtype: tuple[str, ...]
     """Type of its elements, such as `Float`; "" for unknown."""
+    group: tuple[str, ...]
+    """Name of the process group; "" for unknown, as of the next two."""
+    group_description: tuple[str, ...]
+    group_ranks: tuple[str, ...]
+    """Ranks of the group as the file has them, `[0, 1]`; a long list is cut."""
 
     def __len__(self) -> int:
         return len(self.event)
@@ -168,10 +196,9 @@ class DeviceProperties(NamedTuple):
     multiprocessors: int | None = None
 
 
-class Trace(Struct, frozen=True):
-    """A whole trace file. Nothing in it is changed after reading."""
+class Content(Struct, frozen=True):
+    """What a trace file holds. Nothing in it is changed after reading."""
 
-    path: str
     format: str
     """ "chrome-object" or "chrome-list"."""
     event_count: int
@@ -183,6 +210,9 @@ class Trace(Struct, frozen=True):
     threads: tuple[Thread, ...]
     flows: Flows
     memory: Memory
+    """`[memory]` events: blocks allocated and freed, if recorded with `profile_memory`."""
+    out_of_memory: Memory
+    """`[OutOfMemory]` events; `amount` is what could not be allocated."""
     collectives: Collectives
     cuda_syncs: CudaSyncs
     devices: tuple[DeviceProperties, ...]
@@ -193,3 +223,16 @@ class Trace(Struct, frozen=True):
     world_size: int | None
     manifest: Manifest | None
     notices: tuple[Notice, ...]
+    compiled: CompiledGraphs | None
+    """The recorder's map from compiled kernels to modules."""
+
+
+class Trace(Content, frozen=True):
+    """A whole trace file."""
+
+    file: TraceFile
+
+    @property
+    def path(self) -> str:
+        """Address of the file."""
+        return self.file.address

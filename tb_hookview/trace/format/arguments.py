@@ -52,13 +52,18 @@ ARGUMENTS: tuple[Argument, ...] = (
     ),
     Argument("sequence", ("Sequence number",), _OPERATOR),
     Argument("forward_thread", ("Fwd thread id",), _OPERATOR, missing=0),
-    Argument("shapes", ("Input Dims",), _OPERATOR, form=Form.TEXT),
+    Argument("concrete", ("Concrete Inputs",), _OPERATOR, form=Form.TEXT),
     Argument("types", ("Input type",), _OPERATOR, form=Form.TEXT),
+    Argument("shapes", ("Input Dims",), _OPERATOR, form=Form.TEXT),
     Argument("device", ("device",), _DEVICE),
     Argument("correlation", ("correlation",), frozenset({EventCategory.RUNTIME}) | _DEVICE),
     Argument("bytes", ("bytes",), _MOVES),
     Argument("graph", ("graph id",), _DEVICE, missing=0),
+    Argument("registers", ("registers per thread",), _DEVICE),
+    Argument("shared_memory", ("shared memory",), _DEVICE),
     Argument("blocks_per_sm", ("blocks per SM",), _DEVICE, form=Form.MEASURED),
+    Argument("grid", ("grid",), _DEVICE, form=Form.TEXT),
+    Argument("block", ("block",), _DEVICE, form=Form.TEXT),
     Argument("occupancy", ("est. achieved occupancy %",), _DEVICE, form=Form.MEASURED),
 )
 """Arguments in the order of torch's writer.
@@ -71,6 +76,8 @@ MEMORY: dict[str, str] = {
     "amount": "Bytes",
     "allocated": "Total Allocated",
     "reserved": "Total Reserved",
+    "address": "Addr",
+    "event_index": "Ev Idx",
 }
 """Columns of `Memory`, and the arguments of a `[memory]` event that they are made of.
 
@@ -82,8 +89,14 @@ COLLECTIVE: dict[str, str] = {
     "sent": "In msg nelems",
     "received": "Out msg nelems",
     "group_size": "Group size",
+    "collective_number": "Seq",
+    "source_rank": "Src Rank",
+    "target_rank": "Dst Rank",
     "collective": "Collective name",
     "dtype": "dtype",
+    "group": "Process Group Name",
+    "group_description": "Process Group Description",
+    "group_ranks": "Process Group Ranks",
 }
 """Columns of `Collectives`, and the arguments of a `record_param_comms` they are made of."""
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tb_hookview.markers import MANIFEST_KEY
+from tb_hookview.markers import COMPILED_KEY, MANIFEST_KEY
 from tb_hookview.trace.format.arguments import (
     ARGUMENTS,
     COLLECTIVE,
@@ -79,6 +79,7 @@ class Head(msgspec.Struct):
     hip_runtime_version: Any = None
     roctracer_version: Any = None
     manifest: Any = msgspec.field(default=None, name=MANIFEST_KEY)
+    compiled: Any = msgspec.field(default=None, name=COMPILED_KEY)
 
 
 NO_TIME = b"nan"

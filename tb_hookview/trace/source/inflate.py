@@ -9,7 +9,6 @@ which bytes are right, so it is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import IO, Any
 
 from isal import igzip_lib
@@ -17,7 +16,7 @@ from isal import igzip_lib
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.source import limits as bounds
 from tb_hookview.trace.source.damage import Damages
-from tb_hookview.trace.source.file import TraceFile, trace_file
+from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import DEFAULT, Limits
 from tb_hookview.trace.source.size import BLOCK
 
@@ -32,7 +31,7 @@ _DAMAGE: tuple[type[Exception], ...] = (
 
 
 def blocks(
-    file: Path | TraceFile,
+    file: TraceFile,
     size: int = BLOCK,
     advanced: Callable[[float], None] | None = None,
     damages: Damages | None = None,
@@ -53,10 +52,9 @@ def blocks(
     """
     found = Damages() if damages is None else damages
     given = 0
-    opened = trace_file(file)
-    path = opened.address
-    with opened.open() as raw:
-        total = opened.size
+    path = file.address
+    with file.open() as raw:
+        total = file.size
         try:
             for block in _unpacked(path, raw, size, found):
                 given += len(block)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import compress
-from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -32,7 +31,7 @@ from tb_hookview.trace.format.decode import (
     decode_time_texts,
 )
 from tb_hookview.trace.source.damage import Damages
-from tb_hookview.trace.source.file import TraceFile, trace_file
+from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.inflate import blocks
 from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
 from tb_hookview.trace.source.perfetto import is_perfetto, perfetto_error
@@ -118,7 +117,7 @@ EVERYTHING = Share()
 
 
 def cut(
-    file: Path | TraceFile,
+    file: TraceFile,
     progress: Progress = silent,
     size: int = BLOCK,
     share: Share = EVERYTHING,
@@ -129,11 +128,11 @@ def cut(
     Raises:
         TraceError: the file cannot be read, is no trace, or is larger than `limits` allow.
     """
-    count, opened = 0, trace_file(file)
-    for part in _Reading(opened, progress, size, decode_events, limits).parts(share):
+    count = 0
+    for part in _Reading(file, progress, size, decode_events, limits).parts(share):
         piece = part if isinstance(part, Root) else _piece(*part)
         count += 0 if isinstance(piece, Root) else len(piece.events)
-        limits.events.check(opened.address, count)
+        limits.events.check(file.address, count)
         del part
         yield piece
         del piece  # before the next is decoded, which then takes its memory
@@ -143,13 +142,13 @@ def _piece(text: bytes, decoded: tuple[list[Event], int], damages: Damages) -> P
     return Piece(*decoded, text, damages)
 
 
-def texts(path: Path) -> Iterator[bytes]:
+def texts(file: TraceFile) -> Iterator[bytes]:
     """Yield the events of a file as JSON arrays, in the order of `cut`.
 
     Raises:
         TraceError: as `cut`.
     """
-    file, limits = trace_file(path), limits_from_environment()
+    limits = limits_from_environment()
     for part in _Reading(file, silent, BLOCK, _raw.decode, limits).parts():
         if not isinstance(part, Root):
             yield part[0]

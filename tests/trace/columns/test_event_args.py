@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import pytest
 import shared_traces
 
-from tb_hookview.trace import read_trace
+from tb_hookview.cache import FileState
+from tb_hookview.trace import read_trace, trace_file
+from tb_hookview.trace.columns import event_args
 from tb_hookview.trace.columns.event_args import EventArguments
+
+MANY = 1000
+"""Events of more than a block of text."""
 
 
 def written(path: Path, events: list[Any]) -> Path:
@@ -43,7 +50,7 @@ def test_rows_are_those_of_the_reader(tmp_path: Path, odd: list[Any]) -> None:
     for number in range(20):
         events += [event(number), *(OTHERS if number % 3 else odd)]
     path = written(tmp_path / "t.json", events)
-    trace, arguments = read_trace(path), EventArguments(path)
+    trace, arguments = read_trace(path), EventArguments(trace_file(path))
     names = [trace.strings[name] for name in trace.events.name.tolist()]
     assert len(names) == 20 + names.count("")
     for row, name in enumerate(names):
@@ -53,7 +60,7 @@ def test_rows_are_those_of_the_reader(tmp_path: Path, odd: list[Any]) -> None:
 
 def test_arguments_of_a_real_trace_are_those_of_its_rows() -> None:
     path = shared_traces.shared_trace("tracelens_b200_eager")
-    trace, arguments = read_trace(path), EventArguments(path)
+    trace, arguments = read_trace(path), EventArguments(trace_file(path))
     for row in range(0, len(trace.events), 997):
         found = arguments.of(row, trace.strings[int(trace.events.name[row])])
         assert found is not None
@@ -65,23 +72,74 @@ def test_arguments_of_a_real_trace_are_those_of_its_rows() -> None:
 @pytest.mark.parametrize("args", [[1, 2], "text", None])
 def test_arguments_that_are_no_object_are_returned_in_one(tmp_path: Path, args: Any) -> None:
     path = written(tmp_path / "t.json", [event(0, args=args), event(1)])
-    assert EventArguments(path).of(0, "op0") == {"args": args}
-    assert EventArguments(path).of(1, "op1") == {"number": 1, "stack": "a;b"}
+    assert EventArguments(trace_file(path)).of(0, "op0") == {"args": args}
+    assert EventArguments(trace_file(path)).of(1, "op1") == {"number": 1, "stack": "a;b"}
 
 
 def test_arguments_that_are_no_text_are_none(tmp_path: Path) -> None:
     path = written(tmp_path / "t.json", [event(0, args={"k": "bytes"}), event(1)])
     path.write_bytes(path.read_bytes().replace(b"bytes", b"\xff\xfe"))
     assert len(read_trace(path).events) == 2
-    assert EventArguments(path).of(0, "op0") is None
-    assert EventArguments(path).of(1, "op1") == {"number": 1, "stack": "a;b"}
+    assert EventArguments(trace_file(path)).of(0, "op0") is None
+    assert EventArguments(trace_file(path)).of(1, "op1") == {"number": 1, "stack": "a;b"}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_that_is_written_to_keeps_what_was_read_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, packed: bool
+) -> None:
+    """Rows of the same names, and of other arguments: nothing of them is shown."""
+    monkeypatch.setattr(event_args, "SMALL", 1)
+
+    def write(note: str) -> None:
+        events = [event(number, args={"note": note * 500}) for number in range(2 * MANY)]
+        text = json.dumps({"traceEvents": events}).encode()
+        path.write_bytes(gzip.compress(text, 1) if packed else text)
+
+    path = tmp_path / ("t.json.gz" if packed else "t.json")
+    write("old")
+    arguments = EventArguments(trace_file(path))
+    assert arguments.of(0, "op0") == {"note": "old" * 500}
+    write("new")
+    assert arguments.of(2 * MANY - 1, f"op{2 * MANY - 1}") is None
+    assert arguments.of(0, "op0") == {"note": "old" * 500}
+    again = EventArguments(trace_file(path))
+    assert again.of(2 * MANY - 1, f"op{2 * MANY - 1}") == {"note": "new" * 500}
+
+
+class InMemory(NamedTuple):
+    """A trace that is no file of this machine."""
+
+    address: str
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        return self.address
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.content)
+
+    def state(self) -> FileState:
+        return FileState(len(self.content), 0, 0, 0)
+
+
+def test_arguments_are_read_from_where_the_trace_was() -> None:
+    text = json.dumps({"traceEvents": [event(0), event(1)]}).encode()
+    trace = read_trace(InMemory("memory://run/t.json.gz", gzip.compress(text)))
+    assert trace.path == "memory://run/t.json.gz"
+    assert EventArguments(trace.file).of(1, "op1") == {"number": 1, "stack": "a;b"}
 
 
 def test_a_file_that_is_gone_or_another_has_none(tmp_path: Path) -> None:
     path = written(tmp_path / "t.json", [event(0)])
-    assert EventArguments(path).of(0, "another") is None
-    assert EventArguments(path).of(1, "op1") is None
+    assert EventArguments(trace_file(path)).of(0, "another") is None
+    assert EventArguments(trace_file(path)).of(1, "op1") is None
     path.write_text("{")
-    assert EventArguments(path).of(0, "op0") is None
+    assert EventArguments(trace_file(path)).of(0, "op0") is None
     path.unlink()
-    assert EventArguments(path).of(0, "op0") is None
+    assert EventArguments(trace_file(path)).of(0, "op0") is None

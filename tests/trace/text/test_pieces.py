@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 
-from tb_hookview.trace import read_trace
+from tb_hookview.trace import read_trace, trace_file
 from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.trace.format.decode import decode_events, decode_head
 from tb_hookview.trace.source.inflate import BLOCK, blocks
@@ -52,7 +52,7 @@ events = st.lists(
 
 def whole(path: Path) -> Iterator[Piece | Root]:
     """The events as one piece, then the root."""
-    text = b"".join(blocks(path))
+    text = b"".join(blocks(trace_file(path)))
     head = None if text.startswith(b"[") else decode_head(text)
     array = bytes(head.traceEvents) if head else text
     yield Piece(*decode_events(array), array)
@@ -85,7 +85,7 @@ def test_cut_anywhere(
     path.write_text(json.dumps(content, indent=indent))
     expected, root = names(whole(path))
     assert expected == [event["name"] for event in traced]
-    found, cut_root = names(cut(path, size=size))
+    found, cut_root = names(cut(trace_file(path), size=size))
     assert found == expected
     assert not cut_root.damages
     assert cut_root.format == root.format
@@ -105,7 +105,7 @@ def test_columns_do_not_depend_on_the_cuts(name: str, size: int) -> None:
     for part in whole(path):
         if isinstance(part, Piece):
             one.add(part)
-    for part in cut(path, size=size):
+    for part in cut(trace_file(path), size=size):
         if isinstance(part, Piece):
             many.add(part)
             found_pieces += 1
@@ -124,7 +124,7 @@ def test_a_large_trace_is_held_a_piece_at_a_time(tmp_path: Path) -> None:
     one = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"traceEvents": [one] * 30_000}))
-    sizes = [len(part.events) for part in cut(path) if isinstance(part, Piece)]
+    sizes = [len(part.events) for part in cut(trace_file(path)) if isinstance(part, Piece)]
     assert sum(sizes) == 30_000
     assert max(sizes) * len(json.dumps(one)) <= 2 * BLOCK + 1000
 
@@ -135,7 +135,7 @@ def test_another_order_of_keys_is_read_a_piece_at_a_time(tmp_path: Path) -> None
     odd = {"other": 1, "ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
     odd["name"] = "x" * 60
     path.write_text(json.dumps({"traceEvents": [odd] * 100_000}))
-    sizes = [len(part.events) for part in cut(path) if isinstance(part, Piece)]
+    sizes = [len(part.events) for part in cut(trace_file(path)) if isinstance(part, Piece)]
     assert sum(sizes) == 100_000
     assert max(sizes) < 60_000
     assert read_trace(path).notices == ()

@@ -1,0 +1,48 @@
+"""Sums over groups of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.types import Float, Int
+
+
+def weighted_mean(group: Int, size: int, weight: Int, values: Float) -> Float:
+    """Mean of each group's known values by weight, NaN without any.
+
+    Where no known value of a group has any weight, all count alike.
+    """
+    known = ~np.isnan(values)
+    group, values = group[known], values[known]
+    weights = weight[known].astype(np.float64)
+    weightless = np.bincount(group, weights, minlength=size) == 0
+    weights[weightless[group]] = 1.0
+    whole = np.bincount(group, weights, minlength=size)
+    part = np.bincount(group, weights * values, minlength=size)
+    return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1.0), np.nan))
+
+
+def heaviest(group: Int, size: int, of: Int, weight: Int) -> tuple[Int, Int]:
+    """Value of each group with the most weight, and the number of distinct values.
+
+    Args:
+        group: group of each row.
+        size: number of groups.
+        of: value of each row, below 0 for none.
+        weight: weight of each row; among equal ones the least value counts.
+
+    Returns:
+        The value, -1 for a group without any; how many distinct ones there are.
+    """
+    held = of >= 0
+    width = int(of.max(initial=0)) + 1
+    pairs, place = unique_inverse(group[held] * width + of[held])
+    total = np.bincount(place, weight[held], minlength=len(pairs))
+    order = np.lexsort((pairs, -total, pairs // width))
+    owner = (pairs // width)[order]
+    first = np.ones(len(order), bool)
+    first[1:] = owner[1:] != owner[:-1]
+    most = np.full(size, -1, np.int64)
+    most[owner[first]] = (pairs % width)[order][first]
+    return most, np.bincount(owner, minlength=size)
