@@ -8,10 +8,20 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
+from tb_hookview.analysis.collectives.host_waits import find_host_waits
+from tb_hookview.analysis.compiled.attribution import (
+    Compiled,
+    node_parts,
+    place_compiled,
+    place_device_events,
+    with_compiled_rows,
+)
 from tb_hookview.analysis.consistency.checks import find_faults
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.device.events import DeviceEvents, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
+from tb_hookview.analysis.flops.calls import CallWork, DeviceWork, call_work, device_work
+from tb_hookview.analysis.flops.peaks import flops_per_ns
 from tb_hookview.analysis.host.equal_extent import rank_equals
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
@@ -22,6 +32,7 @@ from tb_hookview.analysis.idle.full_queue import launches_onto_full_queue
 from tb_hookview.analysis.idle.gaps import Gaps
 from tb_hookview.analysis.idle.kernel_loading import KernelLoads, find_kernel_loads
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
+from tb_hookview.analysis.memory_use import MemoryUse, has_memory
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
     DeviceAttribution,
@@ -29,6 +40,7 @@ from tb_hookview.analysis.modules.attribution import (
     attribute_device_events,
 )
 from tb_hookview.analysis.modules.compiled import compiled_modules
+from tb_hookview.analysis.modules.parts import Parts
 from tb_hookview.analysis.modules.sources import module_sources
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
 from tb_hookview.analysis.phases import Phases, find_phases
@@ -47,14 +59,19 @@ from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
+    Float,
     Int,
     Nanoseconds,
     NodeIndex,
     StepIndex,
+    TimeSet,
     TreeRow,
 )
 from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
+
+_PARTS_OF_NS = 1024.0
+"""A power of two: float64 adds such parts up exactly for hours."""
 
 
 class Analysis(Struct, frozen=True, dict=True):
@@ -71,7 +88,11 @@ class Analysis(Struct, frozen=True, dict=True):
     attribution: Attribution
     device_events: DeviceEvents
     kinds: DeviceEventKinds
+    compiled: Compiled | None
+    """What our recorder's map places; None without one."""
     device_attribution: DeviceAttribution
+    device_parts: Parts
+    """Time of device events by module."""
     phases: Phases
     steps: Steps
     syncs: Syncs
@@ -101,6 +122,11 @@ class Analysis(Struct, frozen=True, dict=True):
         """The nested host rows."""
         return self.host.call_tree
 
+    @cached_property
+    def node_parts(self) -> Parts:
+        """Host time of nodes by module."""
+        return node_parts(self.nodes, self.attribution, self.compiled)
+
     def forward_op_or_self(self, row: TreeRow) -> TreeRow:
         """Forward operator of the node around each row of the call tree, else the row.
 
@@ -121,8 +147,20 @@ class Analysis(Struct, frozen=True, dict=True):
         rows = self.blocked_launches
         queue_full = intervals.of(self.call_tree.start[rows], self.call_tree.end[rows])
         return step_times(
-            self.steps, self.phases, self.syncs, self.device_events, self.gaps, queue_full
+            self.steps,
+            self.phases,
+            self.syncs,
+            self.device_events,
+            self.gaps,
+            queue_full,
+            self.communication_waits,
         )
+
+    @cached_property
+    def communication_waits(self) -> TimeSet:
+        """Time in which the training thread waits for collectives of the host."""
+        threads = unique(self.steps.thread)
+        return find_host_waits(self.host, threads[threads >= 0])
 
     @cached_property
     def step_device_events(self) -> StepDeviceEvents:
@@ -170,9 +208,58 @@ class Analysis(Struct, frozen=True, dict=True):
         return np.where(self.launched_before, -1, step)
 
     @cached_property
+    def memory(self) -> MemoryUse | None:
+        """Blocks of torch's allocators; None for a trace recorded without `profile_memory`."""
+        if not has_memory(self.host):
+            return None
+        return MemoryUse(self.host, self.phases, self.attribution, self.steps)
+
+    @cached_property
     def operators(self) -> OperatorRows:
         """Host rows that are calls of operators."""
         return operator_rows(self.host)
+
+    @cached_property
+    def call_work(self) -> CallWork:
+        """FLOPs and bytes of calls of operators, by the shapes of their inputs."""
+        return call_work(self.host)
+
+    @cached_property
+    def device_work(self) -> DeviceWork:
+        """FLOPs and bytes of device events, by the calls that launched them."""
+        return device_work(self.host, self.device_events, self.kinds, self.call_work)
+
+    @cached_property
+    def ran(self) -> Bool:
+        """Whether each host row launched device events, shape (n,); all rows without a device.
+
+        What is captured into a graph does not run.
+        """
+        launch = self.device_events.launch
+        if not len(launch):
+            return np.ones(len(self.call_tree), bool)
+        launched = np.zeros(len(self.call_tree) + 1, np.int64)
+        launched[launch[launch >= 0] + 1] = 1
+        upto = np.cumsum(launched)
+        return np.asarray(upto[self.call_tree.subtree_end] > upto[:-1])
+
+    @cached_property
+    def counted_calls(self) -> Bool:
+        """Calls of known FLOPs that ran, in no other such call; shape (n,)."""
+        return np.asarray(self.call_work.outermost & self.ran)
+
+    @cached_property
+    def time_at_peak(self) -> Float:
+        """Nanoseconds that each device event's FLOPs take at its device's peak, shape (d,).
+
+        0 for events without FLOPs, NaN where the peak is unknown. In whole parts of a nanosecond,
+        so that sums are exact and the same in any order.
+        """
+        work, events = self.device_work, self.device_events
+        dtype = lookup(self.call_work.dtype, work.call)
+        peak = flops_per_ns(self.trace.devices, events.device, dtype, self.kinds.tensor_core)
+        time = np.where(work.flops > 0, work.flops / peak, 0.0)
+        return np.asarray(np.rint(time * _PARTS_OF_NS) / _PARTS_OF_NS)
 
     @cached_property
     def compiled_modules(self) -> Bool:
@@ -192,8 +279,9 @@ def analyze_trace(trace: Trace) -> Analysis:
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     modules, module_calls = find_modules(host, nodes.forward_op)
-    attribution = attribute(host, nodes, modules, module_calls)
+    attribution, compiled = _attributed(host, nodes, modules, module_calls)
     device_events = find_device_events(trace, call_tree)
+    placed = _device_attribution(host, nodes, device_events, attribution, compiled)
     calls = call_rows(host)
     syncs = find_syncs(host, device_events, calls)
     kinds = device_event_kinds(host, device_events)
@@ -201,8 +289,8 @@ def analyze_trace(trace: Trace) -> Analysis:
     blocked_launches = launches_onto_full_queue(timing)
     loads = find_kernel_loads(timing, blocked_launches)
     bounds = _bounds(trace)
-    phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)
     launches_known = _launches_known(host, module_calls, device_events)
+    activity = _activity(call_tree, device_events, known=launches_known)
     return Analysis(
         host=host,
         bounds=bounds,
@@ -213,11 +301,11 @@ def analyze_trace(trace: Trace) -> Analysis:
         attribution=attribution,
         device_events=device_events,
         kinds=kinds,
-        device_attribution=attribute_device_events(device_events, nodes.of_row, attribution),
-        phases=phases,
-        steps=find_steps(
-            trace, event_role, bounds, _activity(call_tree, device_events, known=launches_known)
-        ),
+        compiled=compiled,
+        device_attribution=placed[0],
+        device_parts=placed[1],
+        phases=find_phases(host, nodes.of_row, module_calls, nodes.forward_op),
+        steps=find_steps(trace, event_role, bounds, activity),
         syncs=syncs,
         calls=calls,
         gaps=find_gaps(timing, loads, bounds),
@@ -226,6 +314,26 @@ def analyze_trace(trace: Trace) -> Analysis:
         launches_known=launches_known,
         faults=find_faults(host, nodes, modules, device_events, calls, bounds),
     )
+
+
+def _attributed(
+    host: HostRows, nodes: Nodes, modules: Modules, module_calls: ModuleCalls
+) -> tuple[Attribution, Compiled | None]:
+    """The attribution, with compiled graphs placed where the recorder left their map."""
+    base = attribute(host, nodes, modules, module_calls)
+    compiled = place_compiled(host, nodes, modules, module_calls, base)
+    return (with_compiled_rows(compiled) if compiled else base), compiled
+
+
+def _device_attribution(
+    host: HostRows,
+    nodes: Nodes,
+    device_events: DeviceEvents,
+    attribution: Attribution,
+    compiled: Compiled | None,
+) -> tuple[DeviceAttribution, Parts]:
+    launched = attribute_device_events(device_events, nodes.of_row, attribution)
+    return place_device_events(host, device_events, launched, compiled)
 
 
 def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: DeviceEvents) -> bool:

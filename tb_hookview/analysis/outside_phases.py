@@ -1,4 +1,4 @@
-"""Device events in no phase, though their launches are in the trace: counted, with the reason."""
+"""Device events and host rows in no known phase: counted, with the reason."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
 
+_SHOWN = {"no-host", "no-forward"}
+
 
 def outside_phases(analysis: Analysis) -> Iterator[Fault]:
-    """Count the device events that are in no phase, by reason."""
+    """Count what is in no phase, by reason; host rows where no device event shows it already."""
+    found = list(_of_device(analysis))
+    yield from found
+    if not analysis.phases.forward_known and _SHOWN.isdisjoint(fault.code for fault in found):
+        other = analysis.phases.row == Phase.OTHER
+        yield from counted("no-forward-host", int(np.count_nonzero(other)))
+
+
+def _of_device(analysis: Analysis) -> Iterator[Fault]:
     if not analysis.launches_known:
         yield from counted("no-host", len(analysis.device_events))
         return

@@ -49,6 +49,12 @@ class Steps(Struct, frozen=True):
         """Whether the trace marks steps; else its one step is the whole trace."""
         return bool((self.thread >= 0).any())
 
+    @property
+    def worked(self) -> Intervals:
+        """Windows of the steps in which the host launched; of all steps where it did in none."""
+        launched = self.counted | (np.arange(len(self.name)) == self.warm_up)
+        return self.window[launched] if launched.any() else self.window
+
     def at(self, time: Nanoseconds) -> StepIndex:
         """Step in which each moment lies, -1 outside all."""
         return _at(self.window, time)
@@ -114,6 +120,8 @@ class StepTimes(Struct, frozen=True):
     """The host was in the backward pass and a device did nothing."""
     queue_full: Nanoseconds | None
     """A launch waited for room in a full queue; None without a known launch."""
+    communication_wait: Nanoseconds
+    """The training thread waited for a collective of the host."""
 
 
 class StepDeviceEvents(Struct, frozen=True):
@@ -156,6 +164,7 @@ def step_times(
     device_events: DeviceEvents,
     gaps: Gaps,
     queue_full: TimeSet,
+    communication_waits: TimeSet,
 ) -> StepTimes:
     """Measure every step."""
     window = steps.window
@@ -172,6 +181,7 @@ def step_times(
         idle=gaps.within(window) if any_event else None,
         backward_idle=backward_idle if any_event else None,
         queue_full=intervals.lengths_within(queue_full, window) if any_launch else None,
+        communication_wait=intervals.lengths_within(communication_waits, window),
     )
 
 

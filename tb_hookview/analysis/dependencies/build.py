@@ -20,11 +20,12 @@ from tb_hookview.analysis.dependencies.graph import (
     joined,
     lateness,
 )
-from tb_hookview.analysis.dependencies.host import handover_edges, host_edges
+from tb_hookview.analysis.dependencies.host import collective_edges, handover_edges, host_edges
 from tb_hookview.analysis.dependencies.nodes import Nodes, number_nodes
 from tb_hookview.analysis.dependencies.points import Points, find_points
 from tb_hookview.analysis.dependencies.syncs import sync_edges
 from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool
@@ -42,6 +43,7 @@ def build(analysis: Analysis, window: Window) -> Graph:
     sets: list[EdgeSet] = [
         *host_edges(analysis, window, points, nodes, waits),
         *handover_edges(points, nodes),
+        collective_edges(points, nodes),
         *launch_edges(analysis, window, points, nodes, times),
         *stream_edges(times, nodes),
         *queue_edges(analysis, window, points, nodes, times),
@@ -59,6 +61,7 @@ def build(analysis: Analysis, window: Window) -> Graph:
         nodes=nodes,
         edges=edges,
         pause=np.where(late >= PAUSE, late, 0),
+        peers=np.append(analysis.kinds.kind == COMMUNICATION, False)[nodes.event],
         loading=_loading(analysis, window, points, nodes, edges),
         step_end=nodes.of_point[points.step_end],
         base=int(before.max(initial=0)) if marked else 0,

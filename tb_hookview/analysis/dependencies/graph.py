@@ -39,6 +39,8 @@ class EdgeKind(IntEnum):
     """A device event that waits for one of another stream."""
     ORIGIN = 7
     """What began before the replayed window."""
+    COLLECTIVE = 8
+    """A host thread that waits for a collective of other threads, from its call on."""
 
 
 class Evidence(IntEnum):
@@ -95,6 +97,8 @@ class Graph(Struct, frozen=True):
     edges: Edges
     pause: Nanoseconds
     """Time by which each node was later than its edges explain, where that is long; shape (n,)."""
+    peers: Bool
+    """Nodes that are collectives: they are late for what other ranks do, shape (n,)."""
     loading: Bool
     """Edges of a host thread that is in a data loader, shape (e,)."""
     step_end: Int

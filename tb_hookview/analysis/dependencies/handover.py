@@ -4,7 +4,8 @@
     engine              B1[node][node] ... [node]B2
 
 The burst begins because main stopped, and main goes on because the burst ended. What either waited
-for the other is no work of its own.
+for the other is no work of its own. One of the two may be missing: a thread that main wakes and
+works beside, or one that main waits for which has long been at work.
 """
 
 from __future__ import annotations
@@ -14,27 +15,39 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, ThreadIndex
 from tb_hookview.trace import EventCategory
 
-_FILLED = 0.3
+FILLED = 0.3
 """Share of the time in which main does nothing that a burst has to fill."""
 _AWAKE = 0.1
 """Share of that time for which both threads may seem to be awake where one hands over."""
+_SLEEP = 100_000
+"""Nanoseconds without a row from which on a thread sleeps, if main works meanwhile."""
+_WORKED = 0.5
+"""Share of that time in which main has to work."""
 
 
 class Bursts(NamedTuple):
     """Bursts in order of thread and time, shape (b,)."""
 
     main: int
-    """The thread that sleeps meanwhile."""
+    """The thread that sleeps meanwhile, or works beside."""
     thread: ThreadIndex
+    asleep_since: Nanoseconds
+    """End of what the thread did before."""
     main_stops: Nanoseconds
+    """Last moment of main before the burst."""
     start: Nanoseconds
     end: Nanoseconds
     main_goes_on: Nanoseconds
+    woken: Bool
+    """Whether the burst begins because main came to `main_stops`."""
+    awaited: Bool
+    """Whether main goes on because the burst ended."""
 
 
 def main_thread(analysis: Analysis, launches: Int) -> int:
@@ -50,29 +63,66 @@ def main_thread(analysis: Analysis, launches: Int) -> int:
 
 def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, end: int) -> Bursts:
     """Find the bursts of other threads between two moments."""
-    own, tree = _bounds(analysis, main, start, end), analysis.call_tree
-    found = [np.zeros((0, 5), np.int64)]
+    own = moments_of(analysis, main, start, end)
+    found = [np.zeros((0, 8), np.int64)]
     for thread in others.tolist() if len(own) else ():
-        rows = np.flatnonzero((tree.thread == thread) & (tree.parent < 0))
-        place = np.searchsorted(own, tree.start[rows], side="right") - 1
-        opens = np.flatnonzero(np.diff(place, prepend=-2))
-        closes = np.append(opens[1:], len(rows)) - 1
-        inside = (place[opens] >= 0) & (place[opens] < len(own) - 1)
-        opens, closes = opens[inside], closes[inside]
-        stops, goes_on = own[place[opens]], own[place[opens] + 1]
-        began, ended = tree.start[rows[opens]], tree.end[rows[closes]]
-        before = np.where(opens > 0, tree.end[rows[np.maximum(opens - 1, 0)]], start)
-        awake = _AWAKE * (goes_on - stops)
-        asleep = (before <= stops + awake) & (ended <= goes_on + awake)
+        spans = _spans(analysis, thread, own, start)
+        _, since, stops, began, ended, goes_on, until = spans.T
+        gap = goes_on - stops
+        awake = _AWAKE * gap
+        handed = ~busy(analysis, main, stops) & (ended <= goes_on + awake)
         ended = np.minimum(ended, goes_on)
-        asleep &= ended - began >= _FILLED * (goes_on - stops)
-        asleep &= ~_busy(analysis, main, stops)
-        columns = [np.full(len(began), thread), stops, began, ended, goes_on]
-        found.append(np.stack(columns, axis=1)[asleep])
-    return Bursts(main, *np.concatenate(found).T)
+        handed &= ended - began >= FILLED * gap
+        slept = since <= stops + awake
+        woken = (handed & slept) | _sleeps(analysis, main, since, began)
+        awaited = handed & (slept | _sleeps(analysis, main, ended, until))
+        spans[:, 4] = ended
+        columns = [*spans[:, :6].T, woken, awaited]
+        found.append(np.stack(columns, axis=1)[woken | awaited])
+    thread, since, stops, began, ended, goes_on, woken, awaited = np.concatenate(found).T
+    return Bursts(
+        main, thread, since, stops, began, ended, goes_on, woken=woken > 0, awaited=awaited > 0
+    )
 
 
-def _bounds(analysis: Analysis, thread: int, start: int, end: int) -> Nanoseconds:
+def _spans(analysis: Analysis, thread: int, own: Nanoseconds, start: int) -> Nanoseconds:
+    """What a thread does between each two moments of main, shape (s, 7).
+
+    Columns: the thread, the end of its row before, the moment of main before, its start and end,
+    the moment of main after, the start of its next row.
+    """
+    tree = analysis.call_tree
+    rows = np.flatnonzero((tree.thread == thread) & (tree.parent < 0))
+    place = np.searchsorted(own, tree.start[rows], side="right") - 1
+    opens = np.flatnonzero(np.diff(place, prepend=-2))
+    closes = np.append(opens[1:], len(rows)) - 1
+    inside = (place[opens] >= 0) & (place[opens] < len(own) - 1)
+    opens, closes = opens[inside], closes[inside]
+    last = closes + 1 == len(rows)
+    columns = [
+        np.full(len(opens), thread),
+        np.where(opens > 0, tree.end[rows[np.maximum(opens - 1, 0)]], start),
+        own[place[opens]],
+        tree.start[rows[opens]],
+        tree.end[rows[closes]],
+        own[place[opens] + 1],
+        np.where(last, own[-1], tree.start[rows[np.where(last, closes, closes + 1)]]),
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _sleeps(analysis: Analysis, main: int, since: Nanoseconds, until: Nanoseconds) -> Bool:
+    """Whether a thread without rows sleeps from some moments to others: main works meanwhile."""
+    tree = analysis.call_tree
+    rows = np.flatnonzero((tree.thread == main) & _at_work(analysis))
+    until = np.maximum(until, since)
+    worked = intervals.lengths_within(
+        intervals.of(tree.start[rows], tree.end[rows]), np.stack([since, until], axis=1)
+    )
+    return np.asarray((until - since >= _SLEEP) & (worked >= _WORKED * (until - since)))
+
+
+def moments_of(analysis: Analysis, thread: int, start: int, end: int) -> Nanoseconds:
     """Starts and ends of the rows of a thread between two moments, ascending."""
     tree = analysis.call_tree
     rows = np.flatnonzero(tree.thread == thread)
@@ -80,12 +130,15 @@ def _bounds(analysis: Analysis, thread: int, start: int, end: int) -> Nanosecond
     return bounds[(bounds >= start) & (bounds <= end)]
 
 
-def _busy(analysis: Analysis, thread: int, moment: Nanoseconds) -> Bool:
+def busy(analysis: Analysis, thread: int, moment: Nanoseconds) -> Bool:
     """Whether a thread is inside an operator or a call of the runtime at each moment."""
     row = innermost_at(analysis.call_tree, np.full(len(moment), thread), moment)
-    kinds = [int(EventCategory.OPERATOR), int(EventCategory.RUNTIME)]
-    busy = isin(analysis.host.kind, kinds)
-    return np.asarray((row >= 0) & busy[row])
+    return np.asarray((row >= 0) & _at_work(analysis)[row])
+
+
+def _at_work(analysis: Analysis) -> Bool:
+    """Rows that are operators or calls of the runtime."""
+    return isin(analysis.host.kind, [int(EventCategory.OPERATOR), int(EventCategory.RUNTIME)])
 
 
 def threads_of(analysis: Analysis, *rows: Int) -> ThreadIndex:

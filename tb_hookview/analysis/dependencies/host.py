@@ -24,7 +24,7 @@ def host_edges(
     before = np.concatenate([[window.start], points.time[:-1]])
     first = np.diff(points.thread, prepend=-2) != 0
     before[first] = window.start
-    lag = points.time - before - _asleep(points, before, window)
+    lag = points.time - before - _asleep(points, before)
     lag[waits.end] = np.minimum(lag[waits.end], waits.cost)
     lag -= _blocked(analysis, points, before)
     lag = np.maximum(lag, 0)
@@ -39,25 +39,26 @@ def host_edges(
     )
 
 
-def _asleep(points: Points, before: Nanoseconds, window: Window) -> Nanoseconds:
-    """Time before each point in which its thread slept while another one worked."""
+def _asleep(points: Points, before: Nanoseconds) -> Nanoseconds:
+    """Time before each point in which its thread slept while another one worked for it."""
     asleep = np.zeros(len(points.time), np.int64)
-    for thread in unique(
-        np.append(points.events.bursts.thread, points.events.bursts.main)
-    ).tolist():
+    bursts = points.events.bursts
+    for thread in unique(np.append(bursts.thread, bursts.main)).tolist():
         rows = np.flatnonzero(points.thread == thread)
         windows = np.stack([before[rows], points.time[rows]], axis=1)
-        asleep[rows] = intervals.lengths_within(_sleep(points, thread, window), windows)
+        asleep[rows] = intervals.lengths_within(_sleep(points, thread), windows)
     return asleep
 
 
-def _sleep(points: Points, thread: int, window: Window) -> TimeSet:
+def _sleep(points: Points, thread: int) -> TimeSet:
     bursts = points.events.bursts
     if thread == bursts.main:
-        return intervals.of(bursts.main_stops, bursts.main_goes_on)
-    mine = bursts.thread == thread
-    start = np.append(window.start, bursts.end[mine])
-    return intervals.of(start, np.append(bursts.start[mine], bursts.end[mine][-1:]))
+        waits = points.events.collectives
+        stops = np.append(bursts.main_stops[bursts.awaited], waits.main_stops)
+        goes_on = np.append(bursts.main_goes_on[bursts.awaited], waits.main_goes_on)
+        return intervals.of(stops, goes_on)
+    mine = bursts.woken & (bursts.thread == thread)
+    return intervals.of(bursts.asleep_since[mine], bursts.start[mine])
 
 
 def _blocked(analysis: Analysis, points: Points, before: Nanoseconds) -> Nanoseconds:
@@ -76,10 +77,27 @@ def _blocked(analysis: Analysis, points: Points, before: Nanoseconds) -> Nanosec
 
 
 def handover_edges(points: Points, nodes: Nodes) -> Iterator[EdgeSet]:
-    """Yield edges from where main stops to a burst, and from its end to where main goes on."""
+    """Yield edges from main to the bursts that it wakes, and from those that it waits for to it."""
     bursts = points.events.bursts
     stops, begins, ends, goes_on = (nodes.of_point[each] for each in points.bursts)
     there, back = bursts.start - bursts.main_stops, bursts.main_goes_on - bursts.end
-    kind, shown = EdgeKind.HANDOVER, Evidence.TIMES
-    yield EdgeSet(kind, shown, stops, begins, there, from_end=False)
-    yield EdgeSet(kind, shown, ends, goes_on, back, from_end=False)
+    for chosen, source, target, lag in (
+        (bursts.woken, stops, begins, there),
+        (bursts.awaited, ends, goes_on, back),
+    ):
+        yield EdgeSet(
+            EdgeKind.HANDOVER,
+            Evidence.TIMES,
+            source[chosen],
+            target[chosen],
+            lag[chosen],
+            from_end=False,
+        )
+
+
+def collective_edges(points: Points, nodes: Nodes) -> EdgeSet:
+    """Edges from the calls of collectives to where main, which waited for them, goes on."""
+    waits = points.events.collectives
+    called, goes_on = (nodes.of_point[each] for each in points.collectives)
+    lag = waits.main_goes_on - waits.called
+    return EdgeSet(EdgeKind.COLLECTIVE, Evidence.TIMES, called, goes_on, lag, from_end=False)

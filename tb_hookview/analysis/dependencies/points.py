@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.dependencies.collectives import CollectiveWaits, find_collective_waits
 from tb_hookview.analysis.dependencies.handover import (
     Bursts,
     find_bursts,
@@ -51,6 +52,7 @@ class HostEvents(Struct, frozen=True):
     step_end: Nanoseconds
     """End of each replayed step on the host."""
     bursts: Bursts
+    collectives: CollectiveWaits
 
 
 class Points(Struct, frozen=True):
@@ -72,6 +74,8 @@ class Points(Struct, frozen=True):
     """Point of each replayed step's end."""
     bursts: tuple[Int, Int, Int, Int]
     """Points of each burst: main stops, the burst begins, ends, main goes on."""
+    collectives: tuple[Int, Int]
+    """Points of each wait for a collective: its call, main goes on."""
 
 
 class _Wanted(NamedTuple):
@@ -97,6 +101,7 @@ def find_points(analysis: Analysis, window: Window) -> Points:
         sync_end=sync_end,
         step_end=step_end,
         bursts=(stops, begins, ends, goes_on),
+        collectives=(numbers[-3], numbers[-1]),
     )
 
 
@@ -118,6 +123,7 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
         loader=_loaders(analysis, window, np.append(threads, main)),
         step_end=_step_ends(analysis, window),
         bursts=find_bursts(analysis, main, others, window.start, window.host_end),
+        collectives=find_collective_waits(analysis, main, window.start, window.host_end),
     )
 
 
@@ -127,7 +133,8 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
     syncs, launch, loader = analysis.syncs, events.launch, events.loader
     waiting = tree.thread[syncs.row[events.sync]]
     slow = launch[events.slow]
-    main = np.full(len(bursts.start), bursts.main)
+    main, waits = np.full(len(bursts.start), bursts.main), events.collectives
+    waiter = np.full(len(waits.called), waits.main)
     return [
         _Wanted(tree.thread[launch], tree.start[launch], LAUNCHES),
         _Wanted(waiting, syncs.start[events.sync], BEGINS),
@@ -140,6 +147,9 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(tree.thread[slow], tree.end[slow], ENDS),
         _Wanted(tree.thread[loader], tree.start[loader], BEGINS),
         _Wanted(tree.thread[loader], tree.end[loader], ENDS),
+        _Wanted(waits.caller, waits.called, BEGINS),
+        _Wanted(waiter, waits.main_stops, ENDS),
+        _Wanted(waiter, waits.main_goes_on, BEGINS),
     ]
 
 

@@ -9,7 +9,7 @@ from tb_hookview.analysis.device.kinds import DeviceEventKinds
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.trace import EventCategory
 
 _OF_TORCH_TB_PROFILER = (
@@ -41,25 +41,36 @@ OPERATORS = frozenset(f"{_OF_TORCH_TB_PROFILER} {_SINCE}".split())
 """Operators that tensor cores can serve: torch_tb_profiler's, and those that torch has since."""
 
 
-def tensor_core_eligible(
+def eligible_operators(
     host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
 ) -> Bool:
-    """Device events that an innermost eligible operator launched itself, shape (d,).
+    """Operators that tensor cores can serve, shape (n,).
 
     An operator is also eligible if it launched a kernel on tensor cores, whatever its name.
     """
-    call_tree = host.call_tree
     operator = host.kind == EventCategory.OPERATOR
     listed = np.array([text in OPERATORS for text in host.trace.strings.texts] or [False])
     eligible = operator & listed[host.string]
-    launcher = lookup(call_tree.nearest_above(operator), device_events.launch)
-    on_cores = (kinds.tensor_core == 1) & (launcher >= 0)
-    eligible[launcher[on_cores]] = True
+    launcher = _launchers(host, device_events)
+    eligible[launcher[(kinds.tensor_core == 1) & (launcher >= 0)]] = True
+    return np.asarray(eligible)
+
+
+def _launchers(host: HostRows, device_events: DeviceEvents) -> TreeRow:
+    operator = host.kind == EventCategory.OPERATOR
+    return lookup(host.call_tree.nearest_above(operator), device_events.launch)
+
+
+def tensor_core_eligible(
+    host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
+) -> Bool:
+    """Device events that an innermost eligible operator launched itself, shape (d,)."""
+    eligible = eligible_operators(host, device_events, kinds)
     outer = np.zeros(len(host), bool)
     row = np.flatnonzero(eligible)
     while len(row):
-        row = unique(call_tree.parent[row])
+        row = unique(host.call_tree.parent[row])
         row = row[(row >= 0) & ~lookup(outer, row).astype(bool)]
         outer[row] = True
-    innermost = eligible & ~outer
-    return np.asarray(lookup(innermost.astype(np.int64), launcher) > 0)
+    innermost = (eligible & ~outer).astype(np.int64)
+    return np.asarray(lookup(innermost, _launchers(host, device_events)) > 0)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from msgspec import Struct
 
+from tb_hookview.arrays.joins import isin, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import build, innermost_at, lookup
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
+    Int,
     Intervals,
     Nanoseconds,
     StringIndex,
@@ -33,6 +36,70 @@ def stacks_at(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> list[list
     innermost = innermost_at(call_tree, thread, time)
     strings = events.name[call_tree.event].astype(np.int64)
     return [_frames(trace, call_tree.parent, strings, int(row)) for row in innermost]
+
+
+class StackNumbers(Struct, frozen=True):
+    """Distinct stacks as a tree of frames: number 0 is the empty one, its caller none."""
+
+    trace: Trace
+    of: Int
+    """Number of the stack at each moment asked for."""
+    caller: Int
+    """The stack without its innermost frame, by number."""
+    frame: StringIndex
+    """The innermost frame, by number; -1 for the empty stack."""
+
+    def frames(self, number: int) -> list[str]:
+        """Frames of a stack, innermost first."""
+        found = []
+        while number > 0:
+            found.append(self.trace.strings[int(self.frame[number])])
+            number = int(self.caller[number])
+        return found
+
+
+def number_stacks(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> StackNumbers:
+    """Number the distinct stacks open on a thread at each moment; frames as in `stacks_at`."""
+    events = trace.events
+    rows = np.flatnonzero(events.kind == EventCategory.PYTHON)
+    names = events.name[rows].astype(np.int64)
+    frames = [name for name in unique(names).tolist() if is_frame(trace.strings[name])]
+    rows = rows[isin(names, frames)]
+    tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
+    string, number = events.name[tree.event].astype(np.int64), np.zeros(len(rows), np.int64)
+    callers, strings, count = [np.full(1, -1)], [np.full(1, -1)], 1
+    level = np.flatnonzero(tree.parent < 0)
+    child, parent = _children(tree.parent)
+    while len(level):
+        caller = np.where(tree.parent[level] >= 0, number[tree.parent[level]], 0)
+        pairs, place = unique_inverse(pair_key(caller, string[level]))
+        number[level] = count + place
+        callers.append(pairs >> 32)
+        strings.append(pairs & 0xFFFFFFFF)
+        count += len(pairs)
+        level = _below(level, child, parent)
+    found = innermost_at(tree, thread, time)
+    return StackNumbers(
+        trace,
+        np.where(found >= 0, number[found] if len(number) else 0, 0),
+        np.concatenate(callers),
+        np.concatenate(strings),
+    )
+
+
+def _children(parent: TreeRow) -> tuple[TreeRow, TreeRow]:
+    """Rows with a parent by that, and these parents."""
+    child = np.flatnonzero(parent >= 0)
+    child = child[np.argsort(parent[child], kind="stable")]
+    return child, parent[child]
+
+
+def _below(rows: TreeRow, child: TreeRow, parent: TreeRow) -> TreeRow:
+    """All direct children of some rows."""
+    first, last = np.searchsorted(parent, rows), np.searchsorted(parent, rows, side="right")
+    count = last - first
+    begin = np.repeat(first - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
+    return child[begin + np.arange(count.sum())] if len(rows) else rows
 
 
 def rows_holding(

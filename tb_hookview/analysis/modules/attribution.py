@@ -19,6 +19,9 @@ A device event launched inside a module's forward range *within* a node is recom
 checkpointing) and belongs to the module recomputed (`recompute`), whoever owns the node. Forward
 operators within a node, outside every such range, are recomputation of the node's own module, and
 so are the nodes that they make (`recompute`, in traces of our recorder).
+
+What a compiled graph ran is placed by our recorder's map, before all of these (`compiled`,
+`compiled_split`, `compiled_near`; see `analysis/compiled/`).
 """
 
 from __future__ import annotations
@@ -48,6 +51,9 @@ EVIDENCE = (
     "annotation",
     "follows",
     "recompute",
+    "compiled",
+    "compiled_split",
+    "compiled_near",
 )
 REASONS = (
     "gradient accumulation, parameter unknown",

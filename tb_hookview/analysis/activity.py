@@ -1,0 +1,144 @@
+"""What the training thread, and the devices, were doing at each moment, module by module.
+
+    main      [ a.forward [ b.forward ]  ]                       [optimizer]
+    autograd                                 [node b] [node a]
+    host      |--- a -----|---- b ----|a-|....|--- b --|-- a --|..|optimizer|
+
+A moment has the innermost module whose forward is open, or the module whose nodes the autograd
+engine evaluates; Python between operators counts for the module that it runs in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.backward_spans import spans_of_nodes
+from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.arrays import intervals, nesting
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.types import Int, Nanoseconds, TimeSet
+from tb_hookview.schema.terms import Phase
+
+if TYPE_CHECKING:
+    from tb_hookview.analysis.analysis import Analysis
+
+OTHER, DATA, OPTIMIZER, WAIT, PEERS = -1, -2, -3, -4, -5
+"""Codes of what is no module: other host work, the loader, the optimizer, waits for the device, and
+for other ranks."""
+
+
+class Activity(Struct, frozen=True):
+    """Spans of time by what ran, shape (k,); nanoseconds."""
+
+    start: Nanoseconds
+    end: Nanoseconds
+    code: Int
+    """`ModuleIndex`, or one of the codes above."""
+
+
+def host_activity(analysis: Analysis) -> Activity:
+    """What the host was doing: disjoint spans in order of time."""
+    layers = [
+        _of_sets(analysis.communication_waits, PEERS),
+        _of_sets(analysis.phases.time[Phase.DATA], DATA),
+        _of_sets(analysis.phases.time[Phase.OPTIMIZER], OPTIMIZER),
+        _of_sets(_syncs(analysis), WAIT),
+        _backward(analysis),
+        _forward(analysis),
+    ]
+    return _painted(layers, analysis.bounds)
+
+
+def device_activity(analysis: Analysis) -> Activity:
+    """What ran on the devices, collectives left out; spans of several streams overlap."""
+    events = analysis.device_events
+    wanted = analysis.kinds.kind != COMMUNICATION
+    module = analysis.device_attribution.module[wanted]
+    return Activity(events.start[wanted], events.end[wanted], module)
+
+
+def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanoseconds]:
+    """Time of each code in each window between consecutive edges.
+
+    Args:
+        activity: spans.
+        edges: ascending moments, shape (e,).
+
+    Returns:
+        Window (its index among e - 1), code and time of each pair that occurs.
+    """
+    first = np.maximum(np.searchsorted(edges, activity.start, side="right") - 1, 0)
+    last = np.minimum(np.searchsorted(edges, activity.end, side="left"), len(edges) - 1)
+    count = np.maximum(last - first, 0)
+    span = np.repeat(np.arange(len(count)), count)
+    window = np.arange(len(span)) - np.repeat(np.cumsum(count) - count, count) + first[span]
+    time = np.minimum(activity.end[span], edges[window + 1])
+    time -= np.maximum(activity.start[span], edges[window])
+    pair, place = np.unique(np.stack([window, activity.code[span]]), axis=1, return_inverse=True)
+    total = np.zeros(pair.shape[1], np.int64)
+    np.add.at(total, place.ravel(), np.maximum(time, 0))
+    return pair[0], pair[1], total
+
+
+def _syncs(analysis: Analysis) -> TimeSet:
+    syncs = analysis.syncs
+    return intervals.of(syncs.start, syncs.start + syncs.duration)
+
+
+def _of_sets(time: TimeSet, code: int) -> Activity:
+    return Activity(time[:, 0], time[:, 1], np.full(len(time), code, np.int64))
+
+
+def _forward(analysis: Analysis) -> Activity:
+    """Calls of modules outside of the backward pass; inner ones come after those around them."""
+    rows = np.flatnonzero((analysis.module_calls.module >= 0) & (analysis.row_node < 0))
+    tree = analysis.call_tree
+    return Activity(tree.start[rows], tree.end[rows], analysis.module_calls.module[rows])
+
+
+def _backward(analysis: Analysis) -> Activity:
+    """Spans of modules in the backward pass; inner modules come after outer ones."""
+    thread = analysis.call_tree.thread[analysis.nodes.row]
+    found = [
+        spans_of_nodes(analysis, np.flatnonzero(thread == each)) for each in unique(thread).tolist()
+    ]
+    if not found:
+        nothing = np.zeros(0, np.int64)
+        return Activity(nothing, nothing, nothing)
+    columns = [
+        np.concatenate([getattr(spans, name) for spans in found])
+        for name in ("start", "end", "module")
+    ]
+    return Activity(*columns)
+
+
+def _painted(layers: list[Activity], bounds: tuple[int, int]) -> Activity:
+    """Disjoint spans: a moment has the first layer that holds it, in it the last begun span."""
+    edges = [np.array(bounds, np.int64)]
+    edges += [column for layer in layers for column in (layer.start, layer.end)]
+    edge = unique(np.concatenate(edges))
+    start, end = edge[:-1], edge[1:]
+    code = np.full(len(start), OTHER, np.int64)
+    for layer in reversed(layers):
+        inner = _innermost(layer, start)
+        code[inner >= 0] = layer.code[inner[inner >= 0]]
+    return _joined(start, end, code)
+
+
+def _innermost(layer: Activity, time: Nanoseconds) -> Int:
+    """Innermost span open at each moment, -1 for none."""
+    spans, thread = np.arange(len(layer.start)), np.zeros(len(layer.start), np.int64)
+    tree = nesting.build(spans, thread, layer.start, layer.end - layer.start)
+    found = nesting.innermost_at(tree, np.zeros(len(time), np.int64), time)
+    return nesting.lookup(tree.event, found)
+
+
+def _joined(start: Nanoseconds, end: Nanoseconds, code: Int) -> Activity:
+    if not len(start):
+        return Activity(start, end, code)
+    opens = np.concatenate([[True], code[1:] != code[:-1]])
+    closes = np.concatenate([code[1:] != code[:-1], [True]])
+    return Activity(start[opens], end[closes], code[opens])

@@ -1,0 +1,201 @@
+"""Collectives of one rank, one row for each call.
+
+On a device a collective is the kernels that one call launched; the call is the innermost of
+`record_param_comms`, a process group's annotation (`nccl:all_reduce`) and the launch itself. On the
+host (gloo, MPI, UCC) it is the annotation on the thread that does the work: it begins when this
+rank takes part (the call, where that is on the same thread) and ends when all have.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.collectives.names import kind_of_collective, message_bytes
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds
+from tb_hookview.analysis.host.dtypes import width
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
+from tb_hookview.trace import EventCategory
+
+ANNOTATED = re.compile(r"(?:nccl|rccl|gloo|mpi|ucc|hccl|xccl):(?P<name>\w+)")
+"""Names that a process group puts around a collective."""
+ON_HOST = ("gloo:", "mpi:", "ucc:")
+"""How names of collectives begin that host threads run."""
+CALLS = ("c10d::", "_c10d_functional::")
+"""How names of operators begin that call a collective, and may wait for it."""
+_PARAMETERS = "record_param_comms"
+
+
+class CollectiveCalls(Struct, frozen=True):
+    """Collectives of one rank in order of their start; columns of shape (c,)."""
+
+    start: Nanoseconds
+    end: Nanoseconds
+    """Time in which this rank took part, waiting for the others included."""
+    row: TreeRow
+    """Row of the call tree that names it; that of the launch where none does, -1 without one."""
+    first: DeviceEventIndex
+    """Its first device event, -1 for one of the host."""
+    kind: tuple[str, ...]
+    """`all_reduce`, `send`, ...; "" for unknown."""
+    bytes: Int
+    """Bytes of the whole operation: the larger of the messages in and out; -1 for unknown."""
+    ranks: Int
+    """Number of ranks that take part, -1 for unknown."""
+    group: tuple[str, ...]
+    """Process group by name and ranks; "" where the trace does not name it."""
+    number: Int
+    """Number in the group, equal on all its ranks; -1 for unknown."""
+    source: Int
+    target: Int
+    """Ranks of a message from point to point, -1 for others."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def on_device(self) -> Bool:
+        """Whether each ran on a device."""
+        return np.asarray(self.first >= 0)
+
+
+def find_collectives(
+    host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
+) -> CollectiveCalls:
+    """Find the collectives of a trace."""
+    called = host.named(lambda name: name == _PARAMETERS or ANNOTATED.match(name))
+    row, start, end, first = _on_devices(host, device_events, kinds, called)
+    on_host = host.named(lambda name: name.startswith(ON_HOST))
+    tree = host.call_tree
+    start = np.concatenate([start, _called_at(host, on_host)])
+    end = np.concatenate([end, tree.end[on_host]])
+    order = np.lexsort((end, start))
+    row = np.concatenate([row, on_host])[order]
+    first = np.concatenate([first, np.full(len(on_host), -1, np.int64)])[order]
+    return _described(host, device_events, row, first, start[order], end[order])
+
+
+def _called_at(host: HostRows, runs: TreeRow) -> Nanoseconds:
+    """Start of each collective of the host: that of the call that it begins in, where one does.
+
+    A message from point to point may block in its call, on the thread that then waits for it.
+    """
+    tree, call = host.call_tree, host.named(lambda name: name.startswith(CALLS))
+    if not len(call):
+        return tree.start[runs]
+    span = int(tree.end.max()) + 1
+    key = tree.thread[call].astype(np.int64) * span + tree.start[call]
+    order = np.argsort(key, kind="stable")
+    call, key = call[order], key[order]
+    mine = tree.thread[runs].astype(np.int64) * span + tree.start[runs]
+    last = call[np.maximum(np.searchsorted(key, mine, side="right") - 1, 0)]
+    inside = (tree.thread[last] == tree.thread[runs]) & (tree.start[last] <= tree.start[runs])
+    inside &= tree.end[last] >= tree.start[runs]
+    return np.where(inside, tree.start[last], tree.start[runs])
+
+
+def _on_devices(
+    host: HostRows, events: DeviceEvents, kinds: DeviceEventKinds, called: TreeRow
+) -> tuple[TreeRow, Nanoseconds, Nanoseconds, DeviceEventIndex]:
+    """Row, start, end and first event of each call that launched kernels of communication."""
+    kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
+    mine = np.flatnonzero((kinds.kind == COMMUNICATION) & kernel)
+    launch = events.launch[mine]
+    wanted = np.zeros(len(host), bool)
+    wanted[called] = True
+    named = _with_parameters(host, wanted, lookup(host.call_tree.nearest(wanted), launch))
+    owner = np.where(named >= 0, named, launch)
+    # Kernels without a launch are calls of their own.
+    key = np.where(owner >= 0, owner, -2 - mine)
+    calls, of_event = unique_inverse(key)
+    start = np.full(len(calls), np.iinfo(np.int64).max)
+    end = np.full(len(calls), np.iinfo(np.int64).min)
+    np.minimum.at(start, of_event, events.start[mine])
+    np.maximum.at(end, of_event, events.end[mine])
+    first = np.full(len(calls), len(events))
+    np.minimum.at(first, of_event, mine)
+    return np.maximum(calls, -1), start, end, first
+
+
+def _with_parameters(host: HostRows, called: Bool, row: TreeRow) -> TreeRow:
+    """The row with the call's parameters, where one is directly around its annotation."""
+    above = lookup(host.call_tree.nearest_above(called), row)
+    entry, dtype = _entry(host, above), host.trace.collectives.dtype
+    described = np.array([bool(text) for text in dtype] or [False])
+    return np.where((entry >= 0) & described[np.maximum(entry, 0)], above, row)
+
+
+def _described(
+    host: HostRows,
+    events: DeviceEvents,
+    row: TreeRow,
+    first: DeviceEventIndex,
+    start: Nanoseconds,
+    end: Nanoseconds,
+) -> CollectiveCalls:
+    table, trace = host.trace.collectives, host.trace
+    entry = _entry(host, row)
+    names = [
+        _name(host, int(r), table.collective[e] if e >= 0 else "", events, int(f))
+        for r, e, f in zip(row.tolist(), entry.tolist(), first.tolist(), strict=True)
+    ]
+    sizes = np.array([_bytes_of(host, int(r), int(e)) for r, e in zip(row, entry, strict=True)])
+    group = tuple(_group(host, e) for e in entry.tolist())
+    ranks = lookup(table.group_size, entry)
+    if trace.world_size:
+        ranks = np.where((ranks < 0) & np.array([not g for g in group]), trace.world_size, ranks)
+    return CollectiveCalls(
+        start=start,
+        end=end,
+        row=row,
+        first=first,
+        kind=tuple(names),
+        bytes=sizes.astype(np.int64),
+        ranks=ranks,
+        group=group,
+        number=lookup(table.collective_number, entry),
+        source=lookup(table.source_rank, entry),
+        target=lookup(table.target_rank, entry),
+    )
+
+
+def _entry(host: HostRows, row: TreeRow) -> Int:
+    """Index into `Trace.collectives` of each row, -1 for none."""
+    table = host.trace.collectives
+    of_event = np.full(len(host.trace.events), -1, np.int64)
+    of_event[table.event] = np.arange(len(table))
+    return lookup(of_event, lookup(host.call_tree.event, row))
+
+
+def _name(host: HostRows, row: int, called: str, events: DeviceEvents, first: int) -> str:
+    """Kind of a call by its parameters, its annotation, or its kernel."""
+    kernel = (
+        host.trace.strings[int(host.trace.events.name[events.event[first]])] if first >= 0 else ""
+    )
+    annotation = host.name(row) if row >= 0 else ""
+    return next((k for text in (called, annotation, kernel) if (k := kind_of_collective(text))), "")
+
+
+def _bytes_of(host: HostRows, row: int, entry: int) -> int:
+    table, events = host.trace.collectives, host.trace.events
+    if entry >= 0 and (size := width(table.dtype[entry])):
+        elements = max(int(table.sent[entry]), int(table.received[entry]))
+        if elements >= 0:
+            return elements * size
+    if row < 0:
+        return -1
+    event, texts = int(host.call_tree.event[row]), host.trace.texts
+    return message_bytes(texts[int(events.shapes[event])], texts[int(events.types[event])])
+
+
+def _group(host: HostRows, entry: int) -> str:
+    table = host.trace.collectives
+    if entry < 0:
+        return ""
+    return " ".join(filter(None, (table.group[entry], table.group_ranks[entry])))

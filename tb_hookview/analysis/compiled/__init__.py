@@ -1,0 +1,1 @@
+"""Calls of compiled graphs: the modules that their kernels serve, by the recorder's map."""

@@ -1,0 +1,1 @@
+"""FLOPs and bytes of operators by their shapes, and the peaks of devices."""

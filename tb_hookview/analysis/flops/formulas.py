@@ -1,0 +1,261 @@
+"""FLOPs of operators by the shapes of their inputs: a multiplication and an addition are two.
+
+Each formula is that of `torch.utils.flop_counter` (torch 2.13) unless its docstring says otherwise.
+A causal mask halves no count, there and here: kernels differ in what they skip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import NamedTuple
+
+from tb_hookview.analysis.host.inputs import Input
+
+Shape = list[int]
+
+
+class Work(NamedTuple):
+    """What one call computes."""
+
+    flops: int
+    written: int
+    """Elements of its results."""
+
+
+Formula = Callable[[list[Input]], Work]
+"""Raises LookupError, TypeError or ValueError where the inputs do not fit the operator."""
+
+
+def _product(first: int, inputs: list[Input]) -> Work:
+    """2·M·K·N for (M, K) by (K, N), the matrices at `first` and after it.
+
+    Source: `mm_flop`, `addmm_flop`, `_scaled_mm_flop`.
+    """
+    (rows, inner), (same, columns) = _sizes(inputs, first, 2), _sizes(inputs, first + 1, 2)
+    _equal(inner, same)
+    return Work(2 * rows * inner * columns, rows * columns)
+
+
+def _batched_product(first: int, inputs: list[Input]) -> Work:
+    """2·B·M·K·N for (B, M, K) by (B, K, N).
+
+    Source: `bmm_flop`, `baddbmm_flop`.
+    """
+    left, right = _sizes(inputs, first, 3), _sizes(inputs, first + 1, 3)
+    _equal([left[0], left[2]], right[:2])
+    batch, rows, inner = left
+    return Work(2 * batch * rows * inner * right[2], batch * rows * right[2])
+
+
+def _summed_products(inputs: list[Input]) -> Work:
+    """As a batched product, whose batch is summed: 2·B·M·K·N for `addbmm`.
+
+    Source: the definition of `torch.addbmm`; `flop_counter` has none.
+    """
+    work = _batched_product(1, inputs)
+    return Work(work.flops, work.written // inputs[1].shape[0])
+
+
+def _linear(inputs: list[Input]) -> Work:
+    """2·prod(input)·columns for an input (..., K) by a weight (columns, K).
+
+    Source: `mm_flop` of the product that it is.
+    """
+    given, (columns, inner) = _sizes(inputs, 0), _sizes(inputs, 1, 2)
+    _equal(given[-1], inner)
+    return Work(2 * prod(given) * columns, prod(given[:-1]) * columns)
+
+
+def _convolution(inputs: list[Input]) -> Work:
+    """2·N·prod(weight)·positions: output positions; of a transposed one, input positions.
+
+    The weight (out, in / groups, kernel...) holds the groups. Source: `conv_flop_count`; Dumoulin
+    and Visin, A guide to convolution arithmetic, for the size of the output.
+    """
+    transposed = _truth(inputs[6])
+    steps = inputs[3], _list(inputs[4]), inputs[5]
+    extra, groups = _list(inputs[7]), int(inputs[8].value)
+    return _convolved(inputs, steps, transposed=transposed, extra=extra, groups=groups)
+
+
+def _backend_convolution(first: int, inputs: list[Input]) -> Work:
+    """A library's own convolution; its padding, stride and dilation are at `first` and after it.
+
+    Source: native_functions.yaml of torch; count as in `_convolution`.
+    """
+    padding, stride, dilation = inputs[first : first + 3]
+    return _convolved(
+        inputs, (stride, _list(padding), dilation), transposed=False, extra=[], groups=1
+    )
+
+
+def _convolved(
+    inputs: list[Input],
+    steps: tuple[Input, Shape, Input],
+    *,
+    transposed: bool,
+    extra: Shape,
+    groups: int,
+) -> Work:
+    (batch, _, *size), (outer, inner, *kernel) = _sizes(inputs, 0), _sizes(inputs, 1)
+    if not size or not kernel:
+        raise ValueError
+    stride, padding, dilation = _list(steps[0]), steps[1], _list(steps[2])
+    sizes = zip(
+        size, kernel, *(_spread(each, len(size)) for each in (stride, padding, dilation)),
+        _spread(extra or [0], len(size)), strict=True,
+    )  # fmt: skip
+    if transposed:
+        result = [(n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in sizes]
+    else:
+        result = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d, _ in sizes]
+    channels = inner * groups if transposed else outer
+    positions = prod(size if transposed else result)
+    return Work(
+        2 * batch * outer * inner * prod(kernel) * positions, batch * channels * prod(result)
+    )
+
+
+def _convolution_backward(inputs: list[Input]) -> Work:
+    """As much as the forward for each of the gradients of input and weight that are asked for.
+
+    Source: `conv_backward_flop`. It counts the gradient of a grouped weight `groups` times too
+    often, as its weight then has all inputs' channels; each weight has in / groups of them here.
+    """
+    result, given, weight = (_sizes(inputs, place) for place in range(3))
+    transposed, asked = _truth(inputs[7]), inputs[10].value.strip("[]").split(", ")
+    if len(asked) != 3 or not set(asked) <= {"True", "False"}:
+        raise ValueError
+    positions = prod((given if transposed else result)[2:])
+    once = 2 * given[0] * prod(weight) * positions
+    wanted = [answer == "True" for answer in asked[:2]]
+    written = sum(
+        prod(s) for s, is_wanted in zip((given, weight), wanted, strict=True) if is_wanted
+    )
+    return Work(once * sum(wanted), written)
+
+
+def _attention(heads: int, inputs: list[Input]) -> Work:
+    """2·B·H·S·T·(D + V): scores of S queries and T keys of size D, then values of size V.
+
+    Heads are the dimension `heads`, positions the other of 1 and 2. Keys may have fewer heads.
+    Source: `sdpa_flop_count`; flash attention: Dao et al. 2022, section 3.
+    """
+    batch, many, queries, size, keys, values = _attended(inputs[:3], heads)
+    return Work(
+        2 * batch * many * queries * keys * (size + values), batch * many * queries * values
+    )
+
+
+def _attention_backward(heads: int, inputs: list[Input]) -> Work:
+    """2·B·H·S·T·(3·D + 2·V): scores again, then gradients of scores, values, queries and keys.
+
+    Source: `sdpa_backward_flop_count`; Dao et al. 2022, appendix B.4.
+    """
+    batch, many, queries, size, keys, values = _attended(inputs[1:4], heads)
+    written = sum(prod(each.shape) for each in inputs[1:4])
+    return Work(2 * batch * many * queries * keys * (3 * size + 2 * values), written)
+
+
+def _attended(inputs: list[Input], heads: int) -> tuple[int, ...]:
+    """Batch, heads, queries, their size, keys, and the size of values."""
+    query, key, value = (_sizes(inputs, place, 4) for place in range(3))
+    others = 3 - heads
+    _equal([query[0], query[3], key[:3]], [key[0], key[3], value[:3]])
+    if not key[heads] or query[heads] % key[heads]:
+        raise ValueError
+    return query[0], query[heads], query[others], query[3], key[others], value[3]
+
+
+def _sizes(inputs: list[Input], place: int, dimensions: int | None = None) -> Shape:
+    shape = inputs[place].shape
+    if dimensions is not None and len(shape) != dimensions:
+        raise ValueError
+    if not shape or not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError
+    return shape
+
+
+def _equal(one: object, other: object) -> None:
+    if one != other:
+        raise ValueError
+
+
+def _truth(given: Input) -> bool:
+    return {"True": True, "False": False}[given.value]
+
+
+def _list(given: Input) -> Shape:
+    return [int(number) for number in given.value.strip("[]").split(", ") if number]
+
+
+def _spread(given: Shape, dimensions: int) -> Shape:
+    """One number for each dimension; torch takes one for all."""
+    return given * dimensions if len(given) == 1 else given
+
+
+_SDPA = "aten::_scaled_dot_product_"
+FORMULAS: Mapping[str, Formula] = {
+    **dict.fromkeys(("aten::mm", "aten::_scaled_mm"), partial(_product, 0)),
+    **dict.fromkeys(
+        ("aten::addmm", "aten::addmm_", "aten::_addmm_activation"), partial(_product, 1)
+    ),
+    "aten::bmm": partial(_batched_product, 0),
+    **dict.fromkeys(("aten::baddbmm", "aten::baddbmm_"), partial(_batched_product, 1)),
+    "aten::addbmm": _summed_products,
+    "aten::linear": _linear,
+    **dict.fromkeys(
+        ("aten::convolution", "aten::_convolution", "aten::convolution_overrideable"), _convolution
+    ),
+    "aten::cudnn_convolution": partial(_backend_convolution, 2),
+    **dict.fromkeys(
+        ("aten::miopen_convolution", "aten::mkldnn_convolution"), partial(_backend_convolution, 3)
+    ),
+    "aten::convolution_backward": _convolution_backward,
+    **dict.fromkeys(
+        (
+            *(f"{_SDPA}{kind}_attention" for kind in ("efficient", "flash", "cudnn")),
+            f"{_SDPA}flash_attention_for_cpu",
+            f"{_SDPA}fused_attention_overrideable",
+        ),
+        partial(_attention, 1),
+    ),
+    **dict.fromkeys(
+        (
+            *(f"{_SDPA}{kind}_attention_backward" for kind in ("efficient", "flash", "cudnn")),
+            f"{_SDPA}flash_attention_for_cpu_backward",
+            f"{_SDPA}fused_attention_overrideable_backward",
+        ),
+        partial(_attention_backward, 1),
+    ),
+    **dict.fromkeys(
+        (
+            "aten::_flash_attention_forward",
+            "aten::_efficient_attention_forward",
+            "flash_attn::_flash_attn_forward",
+        ),
+        partial(_attention, 2),
+    ),
+    **dict.fromkeys(
+        (
+            "aten::_flash_attention_backward",
+            "aten::_efficient_attention_backward",
+            "flash_attn::_flash_attn_backward",
+        ),
+        partial(_attention_backward, 2),
+    ),
+}
+"""Formula by the name of an operator. Operators that call these have the sum of what they call."""
+
+
+def work_of(name: str, inputs: list[Input]) -> Work | None:
+    """Work of a call of an operator; None without a formula, or where the inputs do not fit it."""
+    formula = FORMULAS.get(name)
+    if formula is None:
+        return None
+    try:
+        return formula(inputs)
+    except (LookupError, TypeError, ValueError):
+        return None

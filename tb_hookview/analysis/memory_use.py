@@ -1,0 +1,107 @@
+"""`MemoryUse`: all that a trace shows of its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.analysis.memory.blocks import Blocks, find_blocks
+from tb_hookview.analysis.memory.classes import Lives, MemoryClass, classify, find_lives
+from tb_hookview.analysis.memory.events import AllocatorEvents, allocator_events
+from tb_hookview.analysis.memory.live import LiveBytes, parameters_before
+from tb_hookview.analysis.memory.peaks import Peaks, find_peaks
+from tb_hookview.analysis.modules.attribution import Attribution
+from tb_hookview.analysis.phases import Phases
+from tb_hookview.analysis.steps import Steps
+from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int, ModuleIndex
+from tb_hookview.trace.format.manifest import Manifest
+
+
+class MemoryUse(Struct, frozen=True, dict=True):
+    """Blocks of torch's allocators, what each is, and peaks."""
+
+    host: HostRows
+    phases: Phases
+    attribution: Attribution
+    steps: Steps
+
+    @cached_property
+    def events(self) -> AllocatorEvents:
+        """Allocations and frees in order."""
+        return allocator_events(self.host)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Allocations with their frees."""
+        return find_blocks(self.events)
+
+    @cached_property
+    def lives(self) -> Lives:
+        """Where each block was allocated and freed."""
+        of = self.attribution
+        phase = self.phases.row
+        return find_lives(self.events, self.blocks, phase, of.row_module, of.row_recompute)
+
+    @cached_property
+    def kind(self) -> Int:
+        """`MemoryClass` of each block."""
+        return classify(self.host, self.lives, self.phases.time, self.steps.worked)
+
+    @cached_property
+    def live(self) -> LiveBytes:
+        """Live bytes by class over time."""
+        listed = parameter_bytes(self.host.trace.manifest)
+        parameters = parameters_before(self.events, self.blocks, listed)
+        return LiveBytes(self.events, self.blocks, self.kind, parameters)
+
+    @cached_property
+    def peaks(self) -> Peaks:
+        """Peak of each device, and of each step."""
+        return find_peaks(
+            self.events, self.steps.window[: len(self.steps.name) * self.steps.marked]
+        )
+
+    @cached_property
+    def freed_in(self) -> ModuleIndex:
+        """Module in whose row each block was freed."""
+        return lookup(self.attribution.row_module, self.lives.death_row)
+
+    def peak(self, device: int, steps: Sequence[int] | None) -> int:
+        """Position of a device's peak, in the trace or in some steps; -1 for none known."""
+        peaks = self.peaks
+        wanted = peaks.step < 0 if steps is None else isin(peaks.step, steps)
+        at = peaks.position[wanted & (peaks.device == device)]
+        return int(at[self.events.allocated[at].argmax()]) if len(at) else -1
+
+    def classes_at(self, positions: Int) -> list[dict[MemoryClass, int]]:
+        """Live bytes by class after some events, without those of none; they sum to the totals."""
+        columns = {kind: self.live.of(kind)[positions].tolist() for kind in MemoryClass}
+        return [
+            {kind: sizes[place] for kind, sizes in columns.items() if sizes[place]}
+            for place in range(len(positions))
+        ]
+
+    @property
+    def addresses_known(self) -> bool:
+        """Whether blocks are known; torch 1.9 wrote no addresses."""
+        return bool(len(self.blocks))
+
+
+def parameter_bytes(manifest: Manifest | None) -> dict[str, int]:
+    """Bytes of parameters by device, if the recorder saw all of them on one."""
+    device = manifest.content.get("device") if manifest else None
+    listed = device.get("parameters") if isinstance(device, dict) else None
+    if manifest is None or not isinstance(listed, list) or len(listed) != 1:
+        return {}
+    return {str(listed[0]): sum(module.bytes for module in manifest.modules)}
+
+
+def has_memory(host: HostRows) -> bool:
+    """Whether the trace was recorded with `profile_memory`."""
+    return bool(np.any(host.trace.memory.amount != 0))

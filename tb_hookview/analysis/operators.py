@@ -1,0 +1,205 @@
+"""Time, tensor cores and FLOPs of each call of an operator, and sums of them by any key.
+
+Values are of single calls, the calls inside them included:
+
+    main ops   [aten::linear                ]     device 28, own 0
+    main ops      [aten::addmm          ]         device 28, own 28
+    gpu  kernel        [gemm              ]
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.tensor_cores import eligible_operators
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import dense_rank, first_of_each
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Float, Int, TreeRow
+
+
+class OperatorCalls(Struct, frozen=True, dict=True):
+    """Values of each call over a selection; columns over rows of the call tree."""
+
+    selection: Selection
+
+    @property
+    def _analysis(self) -> Analysis:
+        return self.selection.analysis
+
+    @cached_property
+    def rows(self) -> TreeRow:
+        """Rows that are calls, of the whole trace; what repeats the row above is part of it."""
+        operators = self._analysis.operators
+        return np.flatnonzero(operators.named & ~operators.repeats)
+
+    @cached_property
+    def call(self) -> TreeRow:
+        """The call that each row is part of: that of the rows it repeats, -1 for no operator."""
+        operators = self._analysis.operators
+        call = np.where(operators.named, np.arange(len(operators.named)), -1)
+        part = np.flatnonzero(operators.repeats)
+        while len(part):
+            call[part] = operators.above[call[part]]
+            part = part[operators.repeats[call[part]]]
+        return call
+
+    @cached_property
+    def launcher(self) -> TreeRow:
+        """Innermost call around the launch of each device event, -1 for none, shape (d,)."""
+        above = lookup(self._analysis.operators.above, self._analysis.device_events.launch)
+        return lookup(self.call, above)
+
+    @cached_property
+    def self_host(self) -> Float:
+        """Duration less operators, annotations and runtime calls inside, nanoseconds."""
+        operators, chosen = self._analysis.operators, self.selection.rows
+        mine = np.flatnonzero(operators.named & chosen)
+        return self._sum(self.call[mine], operators.self_host[mine])
+
+    @cached_property
+    def device(self) -> Float:
+        """Device time launched inside, nanoseconds."""
+        return self._inside(self._duration(np.ones(len(self.launcher), bool)))
+
+    @cached_property
+    def self_device(self) -> Float:
+        """The part of it that the call launched itself."""
+        return self._own(np.ones(len(self.launcher), bool))
+
+    @cached_property
+    def tensor_core(self) -> Float:
+        """Device time on tensor cores, of kernels whose names show it."""
+        return self._inside(self._duration(self._analysis.kinds.tensor_core == 1))
+
+    @cached_property
+    def self_tensor_core(self) -> Float:
+        """The part of it that the call launched itself."""
+        return self._own(self._analysis.kinds.tensor_core == 1)
+
+    @cached_property
+    def eligible(self) -> Bool:
+        """Whether tensor cores could serve each row, or one inside it."""
+        analysis = self._analysis
+        found = eligible_operators(analysis.host, analysis.device_events, analysis.kinds)
+        return self._inside(found.astype(np.float64)) > 0
+
+    @cached_property
+    def flops(self) -> Float:
+        """FLOPs of the call, or of the calls inside it of which they are known; 0 for none."""
+        work, counted = self._analysis.call_work, self._counted
+        inside = self._inside(np.where(counted, work.flops, 0.0))
+        own = np.where(self._analysis.ran, work.flops, 0.0)
+        return np.where(np.isnan(work.flops), inside, own)
+
+    @property
+    def _counted(self) -> Bool:
+        """The outermost calls of known FLOPs of the selection."""
+        return np.asarray(self._analysis.counted_calls & self.selection.rows)
+
+    @cached_property
+    def flops_time(self) -> Float:
+        """Time of the calls of known FLOPs, on the device; nanoseconds.
+
+        In a trace without device events the host's.
+        """
+        analysis = self._analysis
+        work, tree = analysis.call_work, analysis.call_tree
+        if len(analysis.device_events):
+            spent = self._inside(self._duration(analysis.device_work.call >= 0))
+        else:
+            spent = self._inside(np.where(self._counted, tree.duration, 0))
+            spent = np.where(np.isnan(work.flops), spent, tree.duration)
+        return np.where(self.flops > 0, spent, 0.0)
+
+    @cached_property
+    def time_at_peak(self) -> Float:
+        """Time that these FLOPs take at the device's peak; NaN where one is not known."""
+        peak = self._analysis.time_at_peak
+        chosen = self.selection.device_events
+        known = self._inside(self._of_launches(np.where(chosen, np.nan_to_num(peak), 0.0)))
+        unknown = self._inside(self._of_launches((chosen & np.isnan(peak)).astype(np.float64)))
+        return np.where((unknown > 0) | (known <= 0), np.nan, known)
+
+    @cached_property
+    def bytes(self) -> Float:
+        """Bytes that the calls of known FLOPs move at least; NaN for unknown."""
+        work = self._analysis.call_work
+        counted = self._counted
+        unknown = self._inside((counted & np.isnan(work.bytes)).astype(np.float64))
+        moved = self._inside(np.where(counted, np.nan_to_num(work.bytes), 0.0))
+        moved = np.where((unknown > 0) | (self.flops <= 0), np.nan, moved)
+        return np.where(np.isnan(work.flops), moved, work.bytes)
+
+    def _duration(self, wanted: Bool) -> Float:
+        """Time of the wanted device events, by the row that launched them."""
+        chosen = wanted & self.selection.device_events
+        return self._of_launches(np.where(chosen, self._analysis.device_events.duration, 0))
+
+    def _of_launches(self, values: Float) -> Float:
+        launch = self._analysis.device_events.launch
+        known = launch >= 0
+        return self._sum(launch[known], values[known])
+
+    def _own(self, wanted: Bool) -> Float:
+        chosen = wanted & self.selection.device_events & (self.launcher >= 0)
+        return self._sum(self.launcher[chosen], self._analysis.device_events.duration[chosen])
+
+    def _inside(self, values: Float) -> Float:
+        """Sum over each row and those below it."""
+        upto = np.concatenate([[0.0], np.cumsum(values)])
+        tree = self._analysis.call_tree
+        return np.asarray(upto[tree.subtree_end] - upto[:-1])
+
+    def _sum(self, row: TreeRow, values: Float | Int) -> Float:
+        return np.bincount(row, values, minlength=len(self._analysis.call_tree)).astype(np.float64)
+
+
+class OperatorGroups(Struct, frozen=True, dict=True):
+    """Sums of calls by a key, shape (g,): those groups of which any call began in the selection."""
+
+    calls: OperatorCalls
+    number: Int
+    """Group of each of `calls.rows`, -1 for those without any call in the selection."""
+    first: TreeRow
+    """The call whose row is the least in the trace, which also gives a group its id."""
+    count: Int
+
+    @property
+    def host(self) -> Float:
+        """Sum of the durations of the calls that began in the selection, nanoseconds."""
+        analysis, rows = self.calls.selection.analysis, self.calls.rows
+        began = self.calls.selection.rows[rows]
+        return self._sums(np.where(began, analysis.call_tree.duration[rows], 0))
+
+    def sum(self, values: Float) -> Float:
+        """Sum of a column of `OperatorCalls`; NaN where one is."""
+        return self._sums(values[self.calls.rows])
+
+    def any(self, values: Bool) -> Bool:
+        """Whether a column holds for any call of each group."""
+        return self._sums(values[self.calls.rows].astype(np.float64)) > 0
+
+    def _sums(self, values: Float | Int) -> Float:
+        mine = self.number >= 0
+        sums = np.bincount(self.number[mine], values[mine], minlength=len(self.count))
+        return sums.astype(np.float64)
+
+
+def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:
+    """Group calls that are equal in each of some columns over `calls.rows`."""
+    rows, selection = calls.rows, calls.selection
+    rank = dense_rank(*key)
+    began = selection.rows[rows]
+    count = np.bincount(rank[began], minlength=int(rank.max(initial=-1)) + 1)
+    kept = np.flatnonzero(count)
+    place = np.full(len(count), -1, np.int64)
+    place[kept] = np.arange(len(kept))
+    event = selection.analysis.call_tree.event[rows]
+    by_event = np.argsort(event, kind="stable")
+    first = rows[by_event[first_of_each(rank[by_event])]]
+    return OperatorGroups(calls, place[rank], first[kept], count[kept])

@@ -1,0 +1,66 @@
+"""When the training thread waits for a collective that the host runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_hookview import analyze
+
+MAIN, GLOO = 1, 2
+
+
+def waits_of(tmp_path: Path, rows: list[tuple[str, str, int, float, float]]) -> float:
+    events: list[dict[str, Any]] = []
+    for name, category, thread, start, end in rows:
+        times = {"ts": start * 1000, "dur": (end - start) * 1000}
+        place = {"pid": 1, "tid": thread}
+        events.append({"ph": "X", "cat": category, "name": name, **place, **times, "args": {}})
+    path = tmp_path / "t.pt.trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (step,) = analyze(path).steps
+    assert step.communication_wait_us is not None
+    assert step.other_us + step.backward_us == pytest.approx(step.duration_us)
+    return step.communication_wait_us / 1000
+
+
+STEP = ("ProfilerStep#1", "user_annotation", MAIN, 0, 100)
+CALL = ("c10d::allreduce_", "cpu_op", MAIN, 10, 12)
+AFTER = ("aten::add", "cpu_op", MAIN, 62, 90)
+RUN = ("gloo:all_reduce", "user_annotation", GLOO, 11, 60)
+
+
+@pytest.mark.parametrize(
+    ("rows", "waits"),
+    [
+        #     main  [call]..............[add]
+        #     gloo   [all_reduce        ]
+        ([CALL, RUN, AFTER], 48),
+        #     main  [call][mul ]........[add]
+        ([CALL, RUN, ("aten::mul", "cpu_op", MAIN, 12, 40), AFTER], 20),
+        #     main  [call][mul            ][add]      never waits
+        ([CALL, RUN, ("aten::mul", "cpu_op", MAIN, 12, 61), AFTER], 0),
+        #     main  [call].......................     goes on 45 after the end: waits for something else
+        ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 30), AFTER], 0),
+        #     main  [recv][gloo:recv     ][add]       on the thread itself
+        ([("c10d::recv_", "cpu_op", MAIN, 10, 11), ("gloo:recv", "user_annotation", MAIN, 11, 60), AFTER], 49),
+        #     main  [call]..............[add]         two at a time count once
+        ([CALL, RUN, ("gloo:all_reduce", "user_annotation", 3, 20, 61), AFTER], 49),
+        ([CALL, AFTER], 0),
+    ],
+    ids=["a hole", "work before", "work meanwhile", "goes on later", "own thread", "two", "none"],
+)  # fmt: skip
+def test_a_thread_waits_in_a_hole_that_ends_with_a_collective(
+    tmp_path: Path, rows: list[tuple[str, str, int, float, float]], waits: float
+) -> None:
+    assert waits_of(tmp_path, [STEP, *rows]) == pytest.approx(waits)
+
+
+def test_the_gradient_buckets_of_a_backward(tmp_path: Path) -> None:
+    node = "autograd::engine::evaluate_function: AddBackward0"
+    rows = [STEP, (node, "cpu_op", MAIN, 5, 20), CALL, RUN, AFTER]
+    #     main  [node [call]   ]............[add]
+    assert waits_of(tmp_path, rows) == pytest.approx(40)

@@ -1,0 +1,256 @@
+"""Compiled graphs placed on modules by the recorder's map, on drawn timelines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis.compiled.drawn import (
+    FC,
+    MODULES,
+    NEAR,
+    NORM,
+    REGION,
+    RELU,
+    analyzed,
+    call,
+    device,
+    graph,
+    host,
+    reported,
+)
+
+from tb_hookview import markers
+from tb_hookview.loading import load
+
+CPU = """
+    main ops   [root                                ]
+    main ops    [region                           ]
+    main ops     [CompiledFunction seq=4         ]
+    main ops      [fw                          ]
+    main ops         [addmm   ]       [addmm ]
+    auto ops                                           [call' seq=4 F=1               ]
+    auto ops                                             [bw                        ]
+    auto ops                                               [mm   ]    [mm   ]
+    """
+FORWARD = graph(
+    call("cpp_fused_norm_0", (NORM, 64)),
+    call("extern_kernels.addmm", (FC, 100)),
+    call("cpp_fused_relu_1", (RELU, 64)),
+    call("extern_kernels.addmm", (NORM, 100)),
+)
+BACKWARD = graph(
+    call("extern_kernels.mm", (NORM, 100)),
+    call("cpp_fused_relu_1", (RELU, 100), (FC, 300)),
+    call("extern_kernels.mm", (FC, 100)),
+    key="fbw",
+    backward=True,
+)
+
+
+def test_rows_are_their_calls_and_gaps_the_silent_ones_between(tmp_path: Path) -> None:
+    data = reported(analyzed(tmp_path, CPU, FORWARD))
+    forward = host(data)
+    assert forward.pop("fc") == 10
+    assert forward.pop("norm") == 3 + 8
+    assert forward.pop("relu") == 7
+    assert forward == {"": 38 - 28}, "the end of the graph has no silent call"
+
+
+def test_backward_by_bytes(tmp_path: Path) -> None:
+    data = reported(analyzed(tmp_path, CPU, FORWARD, BACKWARD))
+    backward = host(data, "backward")
+    assert backward == {"norm": 7, "fc": 7 + 3, "relu": 1, "": 32 - 18}
+    assert data.coverage.by_evidence_host == {
+        "sequence": 14,
+        "compiled": 14,
+        "compiled_split": 4,
+    }
+
+
+def test_modules_have_the_calls_of_the_forward(tmp_path: Path) -> None:
+    data = reported(analyzed(tmp_path, CPU, FORWARD, BACKWARD))
+    assert {row.path: row.calls for row in data.modules} == {"": 1, "fc": 1, "relu": 1, "norm": 1}
+    assert [row.path for row in data.modules if row.compiled] == ["fc", "relu", "norm"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"key": "fother"}, "no map of the graph"),
+        ({"compile_id": "1/0"}, "no map of the graph"),
+        ({"paths": [["", "Net"], ["fc", "Conv2d"], *MODULES[2:]]}, "the map is of other modules"),
+        ({"base": ["Block", None]}, "the map is of other modules"),
+        ({"calls": FORWARD["calls"][:3]}, "rows and map differ"),
+        ({"calls": [call("extern_kernels.bmm", (FC, 1))]}, "rows and map differ"),
+    ],
+    ids=["key", "compile id", "class", "region of another class", "calls", "operators"],
+)
+def test_a_map_of_something_else_places_nothing(
+    tmp_path: Path, changed: dict[str, Any], why: str
+) -> None:
+    analysis = analyzed(tmp_path, CPU, {**FORWARD, **changed})
+    data = reported(analysis)
+    assert host(data) == {"": 38}
+    assert [row.forward.self_host_us for row in data.modules] == [38, None, None, None]
+    assert data.compiled is not None
+    assert why in data.compiled.whole_by_reason
+
+
+def test_two_maps_of_one_graph_place_nothing(tmp_path: Path) -> None:
+    other = {**FORWARD, "calls": [*FORWARD["calls"][1:], FORWARD["calls"][0]]}
+    assert host(reported(analyzed(tmp_path, CPU, FORWARD, other))) == {"": 38}
+    assert "fc" in host(reported(analyzed(tmp_path, CPU, FORWARD, FORWARD)))
+
+
+def test_a_path_of_one_instance_is_believed(tmp_path: Path) -> None:
+    paths = [["", "Net", ""], ["x.fc", "Linear", "fc"], *MODULES[2:]]
+    data = reported(analyzed(tmp_path, CPU, {**FORWARD, "paths": paths}))
+    assert host(data)["fc"] == 10
+
+
+def test_paths_below_another_object_are_those_of_the_one_root_that_has_them(tmp_path: Path) -> None:
+    paths = [[f"L['m'].{path}" if path else "L['m']", name] for path, name in MODULES]
+    changed = {**FORWARD, "paths": paths, "base": None}
+    whole_step = CPU.replace("[root                                ]", " " * 39)
+    data = reported(analyzed(tmp_path, whole_step, changed))
+    assert host(data) == {"fc": 10, "norm": 11, "relu": 7}
+    assert {row.path: row.calls for row in data.modules}[""] == 1
+
+
+def test_code_that_two_instances_share(tmp_path: Path) -> None:
+    picture = """
+        main ops   [a                  ] [b                  ]
+        main ops    [region           ]   [region           ]
+        main ops     [fw             ]     [fw             ]
+        main ops       [addmm      ]         [addmm      ]
+        """
+    modules = [["", "Net"], ["a", "Block"], ["a.fc", "Linear"], ["b", "Block"], ["b.fc", "Linear"]]
+    shared = graph(
+        call("extern_kernels.addmm", (0, 1)), paths=[["fc", "Linear"]], base=["Block", "a"]
+    )
+    data = reported(analyzed(tmp_path, picture, shared, modules=modules))
+    assert (host(data)["a.fc"], host(data)["b.fc"]) == (13, 13)
+
+
+def test_a_row_that_is_in_no_map_is_skipped_if_it_is_short(tmp_path: Path) -> None:
+    near = CPU.replace("[fw                          ]", "[fw                          ]").replace(
+        "[addmm   ]       [addmm ]", "[addmm   ]   [copy][addmm ]"
+    )
+    assert host(reported(analyzed(tmp_path, near, FORWARD))) == {"": 38}, "6 of 30 are not short"
+    tiny = CPU.replace("[addmm   ]       [addmm ]", "[addmm   ]  [copy]")
+    assert host(reported(analyzed(tmp_path, tiny, FORWARD))) == {"": 38}
+
+
+GPU = """
+    main ops   [root                                        ]
+    main ops    [region                                   ]
+    main ops     [CompiledFunction seq=4                 ]
+    main ops      [fw                                  ]
+    main ops         [addmm   ] [add0       ] [sum1    ]
+    main calls         [l corr=1] [l corr=2]    [l corr=3]
+    gpu  kernel                     [k corr=1    ][add0 corr=2  ][sum1 corr=3      ]
+    """
+ON_GPU = graph(
+    call("extern_kernels.addmm", (FC, 100)),
+    call("triton_poi_fused_add_relu_0", (RELU, 1), (NORM, 2)),
+    call("triton_red_fused_sum_1", (REGION, 2), (NORM, 1, NEAR)),
+)
+
+
+def test_kernels_follow_their_rows(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, GPU, ON_GPU, names={"l": "cudaLaunchKernel"})
+    data = reported(analysis)
+    # 14 us of fc; 15 of relu and norm by 1 to 2; 19 of the region and norm by 2 to 1
+    assert device(data) == {
+        "fc": 14,
+        "relu": 5,
+        "norm": pytest.approx(10 + 19 / 3, abs=2e-3),
+        "": pytest.approx(38 / 3, abs=2e-3),
+    }
+    assert sum(device(data).values()) == data.totals.forward_device_us
+    assert {row.path: row.forward.kernels for row in data.modules} == {
+        "": 3,
+        "fc": 1,
+        "relu": 0,
+        "norm": 1,
+    }
+
+
+def test_gaps_of_a_graph_on_a_device_are_the_regions_own(tmp_path: Path) -> None:
+    data = reported(analyzed(tmp_path, GPU, ON_GPU, names={"l": "cudaLaunchKernel"}))
+    rows = 10 + 13 + 10
+    assert host(data)[""] == pytest.approx(46 - rows + 10 * 2 / 3, abs=2e-3)
+
+
+REPLAY = """
+    main ops   [root                           ]
+    main ops    [region                       ]
+    main ops     [fw                         ]
+    main calls      [replay corr=9  ]
+    gpu  kernel        [memset corr=9][gemm corr=9][add0 corr=9][gemm corr=9][split_k corr=9][sum1 corr=9]
+    """
+REPLAYED = graph(
+    call("extern_kernels.addmm", (FC, 100)),
+    call("triton_poi_fused_add_relu_0", (RELU, 1)),
+    call("extern_kernels.mm", (NORM, 100)),
+    call("triton_red_fused_sum_1", (NORM, 1)),
+)
+
+
+def test_a_replayed_graph_is_aligned_by_the_names_of_generated_kernels(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, REPLAY, REPLAYED)
+    data = reported(analysis)
+    assert device(data) == {"fc": 15 + 13, "relu": 13, "norm": 13 + 16 + 13}
+    assert host(data) == {"": 33}, "the time of the launch is the region's own"
+
+
+def test_extern_calls_of_several_modules_between_two_anchors_are_not_placed(tmp_path: Path) -> None:
+    two = graph(
+        *REPLAYED["calls"][:1], call("extern_kernels.mm", (NORM, 5)), *REPLAYED["calls"][1:]
+    )
+    data = reported(analyzed(tmp_path, REPLAY, two))
+    assert device(data) == {"": 15 + 13, "relu": 13, "norm": 13 + 16 + 13}
+
+
+def test_a_replay_on_several_streams_has_unique_names_only(tmp_path: Path) -> None:
+    traced = f"""{REPLAY}
+    gpu  kernel        [side corr=9]
+    """
+    data = reported(analyzed(tmp_path, traced, REPLAYED))
+    assert device(data) == {"relu": 13, "norm": 13, "": 15 + 13 + 13 + 16 + 13}
+
+
+def test_what_could_not_be_placed_is_counted(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, CPU, FORWARD)  # no map of the backward
+    data = reported(analysis)
+    assert {warning.code: warning.count for warning in data.trace.warnings} == {
+        "compiled-without-map": 1
+    }
+    assert data.compiled is not None
+    assert (data.compiled.calls, data.compiled.placed) == (2, 1)
+    assert data.compiled.forward.host_us == 30
+    assert data.compiled.forward.placed_host_us == 28
+
+
+@pytest.mark.parametrize("damage", [7, [], {"version": 2}, {"graphs": [{"key": 1}]}, "x"])
+def test_a_map_of_another_shape_places_nothing(tmp_path: Path, damage: Any) -> None:
+    path = tmp_path / "t.json"
+    analyzed(tmp_path, CPU, FORWARD)
+    content = json.loads(path.read_text())
+    content[markers.COMPILED_KEY] = damage
+    path.write_text(json.dumps(content))
+    assert host(reported(load(path))) == {"": 38}
+
+
+@pytest.mark.parametrize(
+    "part", [[4, 0, 1, 1], [-2, 0, 1, 1], ["0", 0, 1, 1], [0, 0, 1], [0, 0, 1, 1.5]]
+)
+def test_a_graph_with_a_part_of_another_shape_is_dropped(tmp_path: Path, part: list[Any]) -> None:
+    calls = [*FORWARD["calls"][:-1], ["extern_kernels.addmm", 1, [part]]]
+    analysis = analyzed(tmp_path, CPU, {**FORWARD, "calls": calls})
+    assert analysis.trace.compiled is not None
+    assert (analysis.trace.compiled.graphs, analysis.trace.compiled.unreadable) == ((), 1)
+    assert host(reported(analysis)) == {"": 38}

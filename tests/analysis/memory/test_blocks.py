@@ -1,0 +1,135 @@
+"""Blocks, live bytes and peaks, against plain loops over the events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shared_traces
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_hookview.analysis.memory.blocks import find_blocks
+from tb_hookview.analysis.memory.classes import MemoryClass
+from tb_hookview.analysis.memory.events import AllocatorEvents
+from tb_hookview.analysis.memory.live import LiveBytes
+from tb_hookview.analysis.memory.peaks import peaks_within
+from tb_hookview.loading import load
+
+TRACES = (
+    "hta_v100_df_index_resolver",
+    "tracelens_h100_owlv2",
+    "tracelens_h100_qwen",
+    "tracelens_mi300_normalization",
+    "tracelens_mi300_timesformer",
+)
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(1, 4), st.integers(-9, 9).filter(bool)), max_size=40
+)
+
+
+def events_of(changes: list[tuple[int, int, int]], before: int = 100) -> AllocatorEvents:
+    """Events in the order given, with totals as an allocator counts them."""
+    ordered = sorted(changes, key=lambda change: change[0])
+    device, address, amount = np.array(ordered, np.int64).reshape(-1, 3).T
+    total = np.concatenate([np.cumsum(amount[device == d]) + before for d in (0, 1)])
+    m = len(device)
+    return AllocatorEvents(
+        devices=("cuda:0", "cuda:1"),
+        first=np.searchsorted(device, [0, 1, 2]),
+        device=device,
+        source=np.arange(m),
+        time=np.arange(m),
+        amount=amount,
+        allocated=total,
+        reserved=total + 7,
+        address=address,
+        row=np.full(m, -1),
+    )
+
+
+def slow_blocks(events: AllocatorEvents) -> list[tuple[int, int, int]]:
+    """Birth, death and size of each block, by first event."""
+    open_blocks: dict[tuple[int, int], int] = {}
+    found: dict[int, list[int]] = {}
+    for at in range(len(events)):
+        key = int(events.device[at]), int(events.address[at])
+        amount = int(events.amount[at])
+        if amount > 0:
+            open_blocks[key] = at
+            found[at] = [at, -1, amount]
+        elif key in open_blocks:
+            found[open_blocks.pop(key)][1] = at
+        else:
+            found[at] = [-1, at, -amount]
+    return [(b, d, s) for _, (b, d, s) in sorted(found.items())]
+
+
+@given(CHANGES)
+def test_blocks_are_those_of_a_plain_loop(changes: list[tuple[int, int, int]]) -> None:
+    events = events_of(changes)
+    blocks = find_blocks(events)
+    found = zip(*(c.tolist() for c in (blocks.birth, blocks.death, blocks.size)), strict=True)
+    assert list(found) == slow_blocks(events)
+
+
+@given(CHANGES, st.data())
+def test_live_bytes_are_those_of_a_plain_loop_and_sum_to_the_total(
+    changes: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
+    events = events_of(changes)
+    blocks = find_blocks(events)
+    kind = np.array([data.draw(st.integers(1, 6)) for _ in range(len(blocks))], np.int64)
+    live = LiveBytes(events, blocks, kind, (3, 0))
+    assert np.array_equal(sum(live.of(each) for each in MemoryClass), events.allocated)
+    slow = slow_blocks(events)
+    for each in (MemoryClass.GRADIENT, MemoryClass.TEMPORARY):
+        for at in range(len(events)):
+            mine = [
+                size
+                for (birth, death, size), k in zip(slow, kind.tolist(), strict=True)
+                if k == each and 0 <= birth <= at and not 0 <= death <= at
+                and events.device[birth] == events.device[at]
+            ]  # fmt: skip
+            assert live.of(each)[at] == sum(mine)
+
+
+@given(CHANGES, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=4))
+def test_peaks_are_those_of_a_plain_loop(
+    changes: list[tuple[int, int, int]], spans: list[tuple[int, int]]
+) -> None:
+    events = events_of(changes)
+    windows = np.array([sorted(span) for span in spans], np.int64).reshape(-1, 2)
+    for device in (0, 1):
+        mine = [at for at in range(len(events)) if events.device[at] == device]
+        for (begin, end), found in zip(
+            windows.tolist(), peaks_within(events, device, windows), strict=True
+        ):
+            inside = [at for at in mine if begin <= events.time[at] <= end]
+            earlier = [at for at in mine if events.time[at] < begin][-1:]
+            if not inside:
+                assert found == -1
+            else:
+                top = max(events.allocated[at] for at in earlier + inside)
+                assert found in earlier + inside
+                assert events.allocated[found] == top
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_live_bytes_of_real_traces_sum_to_the_total_with_nothing_unexplained(name: str) -> None:
+    memory = load(shared_traces.shared_trace(name)).memory
+    assert memory
+    live = memory.live
+    assert np.array_equal(
+        sum(live.of(kind) for kind in MemoryClass), np.maximum(memory.events.allocated, 0)
+    )
+    unknown = live.born(memory.kind == MemoryClass.UNKNOWN)
+    assert np.array_equal(live.of(MemoryClass.UNKNOWN), unknown)
+    assert all((live.of(kind) >= 0).all() for kind in MemoryClass)
+
+
+def test_a_trace_without_memory_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1}]}')
+    assert load(path).memory is None

@@ -1,0 +1,116 @@
+"""Classes of blocks, drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+import pytest
+from support.allocator_rows import CPU, rows
+
+from tb_hookview import markers
+from tb_hookview.analysis.memory.classes import MemoryClass
+from tb_hookview.analysis.memory_use import MemoryUse
+from tb_hookview.loading import load
+
+NAMES = {
+    "fc": markers.encode("forward", "fc", "Linear"),
+    "mm'": "autograd::engine::evaluate_function: MmBackward0",
+    "adam": "Optimizer.step#Adam.step",
+    "step1": "ProfilerStep#1",
+    "step2": "ProfilerStep#2",
+    "step3": "ProfilerStep#3",
+}
+STEPS = """
+    main notes [step1                             ][step2                             ]
+    main notes                             [adam]                              [adam]
+    main ops   [fc          ]                      [fc          ]
+    main ops    [mm seq=1 ]                         [mm seq=2 ]
+    main ops                 [mm' seq=1 F=1]                     [mm' seq=2 F=1]
+"""
+
+
+BEGIN = 11
+"""Column at which the first step is drawn."""
+
+
+def memory(folder: Path, *changes: tuple[float, int, int], before: int = 0) -> MemoryUse:
+    shifted = [(BEGIN + time, address, amount) for time, address, amount in changes]
+    events = grid.events(STEPS, NAMES) + rows(shifted, before=before)
+    found = load(grid.write(folder / "t.json", events)).memory
+    assert found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ([(3, 8), (5, -8)], "temporary"),
+        ([(3, 8), (20, -8)], "activation"),
+        ([(3, 8), (33, -8)], "activation"),
+        ([(3, 8)], "unknown"),  # lives on after the next step
+        ([(38, 8)], "activation"),  # of the last step
+        ([(16, 8), (20, -8)], "temporary"),
+        ([(16, 8), (35, -8)], "gradient"),
+        ([(16, 8)], "gradient"),
+        ([(29, 8), (31, -8)], "temporary"),
+        ([(29, 8)], "optimizer_state"),
+        ([(29, 8), (66, -8)], "optimizer_state"),
+        ([(25.5, 8), (26, -8)], "temporary"),
+        ([(34, 8), (53, -8)], "input"),
+        ([(20, -8)], "before_recording"),
+    ],
+)
+def test_the_class_is_known_by_where_a_block_begins_and_ends(
+    tmp_path: Path, change: list[tuple[float, int]], kind: str
+) -> None:
+    changes = [(time, 4096, amount) for time, amount in change]
+    found = memory(tmp_path, *changes, before=8 if changes[0][2] < 0 else 0)
+    assert [MemoryClass(k).name.lower() for k in found.kind.tolist()] == [kind]
+
+
+def test_modules_and_rows_of_a_block(tmp_path: Path) -> None:
+    found = memory(tmp_path, (3, 1, 8), (16, 2, 4), (20, 1, -8))
+    paths = [found.host.trace.strings[i] for i in found.host.string[found.lives.birth_row].tolist()]
+    assert paths == ["mm", NAMES["mm'"]]
+    assert found.lives.module.tolist() == [0, 0]  # the node is that of fc's operator
+    assert found.host.name(int(found.lives.death_row[0])) == NAMES["mm'"]
+
+
+def test_what_was_before_the_recording_is_split_by_the_manifest(tmp_path: Path) -> None:
+    events = grid.events(STEPS, NAMES) + rows([(3, 1, 8), (16, 2, -30), (20, 1, -8)], before=100)
+    for size, split in ((20, (20, 80)), (90, (0, 100))):
+        manifest = {
+            "version": 1,
+            "device": {"parameters": ["cuda:0"]},
+            "modules": [{"path": "fc", "parameters": 5, "bytes": size}],
+        }
+        written = grid.write(tmp_path / "t.json", events, **{markers.MANIFEST_KEY: manifest})
+        found = load(written).memory
+        assert found
+        live = [found.live.of(MemoryClass.PARAMETER)[0], found.live.of(MemoryClass(7))[0]]
+        assert tuple(live) == split
+        assert sum(found.live.of(kind)[1] for kind in MemoryClass) == 78
+
+
+def test_the_total_of_the_cpu_holds_no_parameters_from_before(tmp_path: Path) -> None:
+    manifest = {
+        "version": 1,
+        "device": {"parameters": ["cpu"]},
+        "modules": [{"path": "fc", "parameters": 5, "bytes": 20}],
+    }
+    events = grid.events(STEPS, NAMES) + rows([(3, 1, 8), (20, 1, -8)], device=CPU, before=100)
+    found = load(grid.write(tmp_path / "t.json", events, **{markers.MANIFEST_KEY: manifest})).memory
+    assert found
+    assert not found.live.of(MemoryClass.PARAMETER).any()
+    assert found.live.of(MemoryClass.BEFORE_RECORDING).tolist() == [100, 100]
+
+
+def test_a_trace_without_addresses_has_no_blocks(tmp_path: Path) -> None:
+    events = grid.events(STEPS, NAMES) + rows([(3, 1, 8), (20, 1, -8)])
+    for event in events:
+        if event["name"] == "[memory]":
+            event["args"] = {"Device Type": 1, "Device Id": 0, "Bytes": event["args"]["Bytes"]}
+    found = load(grid.write(tmp_path / "t.json", events)).memory
+    assert found
+    assert (len(found.blocks), len(found.peaks.position), found.addresses_known) == (0, 0, False)
