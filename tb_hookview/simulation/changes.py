@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
@@ -15,8 +17,10 @@ from tb_hookview.arrays.types import (
     DeviceEventIndex,
     Float,
     Int,
+    Intervals,
     Nanoseconds,
     SyncIndex,
+    ThreadIndex,
     TimeSet,
 )
 from tb_hookview.simulation.replay import NEVER, Lengths
@@ -112,35 +116,15 @@ class Changer(Struct, frozen=True, dict=True):
 
     def _host(self, changes: Iterable[HostChange]) -> Nanoseconds:
         """Lags of the host's edges."""
-        kept = np.ones(len(self.graph.edges.lag))
-        gone: dict[int, list[TimeSet]] = {}
-        for change in changes:
-            if change.factor == 0 and change.time is not None:
-                gone.setdefault(change.thread, []).append(change.time)
-            else:
-                kept *= 1 - (1 - change.factor) * self._covered(change.thread, change.time)
-        for thread, times in gone.items():
-            kept *= 1 - self._covered(thread, intervals.normal(np.concatenate(times)))
-        return np.where(
-            kept == 1, self.graph.edges.lag, (self.graph.edges.lag * kept).astype(np.int64)
-        )
-
-    def _covered(self, thread: int, time: TimeSet | None) -> Float:
-        """Share of each edge that is a thread's, and lies in some time."""
-        edges, spans, threads = self._host_edges
-        share = np.zeros(len(self.graph.edges.lag))
-        mine = edges if thread < 0 else edges[threads == thread]
-        if time is None:
-            share[mine] = 1
-            return share
-        windows = spans if thread < 0 else spans[threads == thread]
-        length = np.maximum(windows[:, 1] - windows[:, 0], 1)
-        share[mine] = intervals.lengths_within(time, windows) / length
-        return share
+        lag, edges = self.graph.edges.lag.copy(), self.host_edges
+        kept = kept_share(changes, edges.thread, edges.time)
+        less = np.flatnonzero(kept != 1)
+        lag[edges.edge[less]] = np.rint(lag[edges.edge[less]] * kept[less]).astype(np.int64)
+        return lag
 
     @cached_property
-    def _host_edges(self) -> tuple[Int, Int, Int]:
-        """Edges that are the host's work, the time each spans on the trace's clock, its thread."""
+    def host_edges(self) -> HostEdges:
+        """Edges that are the host's work."""
         graph = self.graph
         edges = np.flatnonzero(graph.edges.of(EdgeKind.HOST, EdgeKind.HANDOVER, EdgeKind.QUEUE))
         end = graph.nodes.time[graph.edges.target[edges]] + self.start
@@ -149,4 +133,46 @@ class Changer(Struct, frozen=True, dict=True):
             end - graph.edges.lag[edges],
             graph.nodes.time[graph.edges.source[edges]] + self.start,
         )
-        return edges, np.stack([begin, end], axis=1), graph.nodes.thread[graph.edges.target[edges]]
+        thread = graph.nodes.thread[graph.edges.target[edges]]
+        return HostEdges(edges, thread, np.stack([begin, end], axis=1))
+
+
+class HostEdges(NamedTuple):
+    """Edges that are the host's work, shape (h,)."""
+
+    edge: Int
+    thread: ThreadIndex
+    time: Intervals
+    """That each spans on the trace's clock, shape (h, 2)."""
+
+
+def kept_share(changes: Iterable[HostChange], thread: ThreadIndex, spans: Intervals) -> Float:
+    """Part of each of some times of threads that changes leave.
+
+    Args:
+        changes: of host time; where several apply their factors are multiplied.
+        thread: of each time, shape (k,).
+        spans: these times on the trace's clock, shape (k, 2).
+    """
+    kept, listed = np.ones(len(spans)), list(changes)
+    for each in unique(thread).tolist() if listed else ():
+        mine = np.flatnonzero(thread == each)
+        kept[mine] = _kept([row for row in listed if row.thread in (-1, each)], spans[mine])
+    return kept
+
+
+def _kept(changes: list[HostChange], spans: Intervals) -> Float:
+    """Part of each time of one thread that changes leave."""
+    everywhere = math.prod(change.factor for change in changes if change.time is None)
+    parts = [(row.time, row.factor) for row in changes if row.time is not None and row.factor]
+    gone = [row.time for row in changes if row.time is not None and not row.factor]
+    if gone:
+        parts.append((intervals.normal(np.concatenate(gone)), 0.0))
+    bounds = unique(np.concatenate([[0], *(time.ravel() for time, _ in parts)]))
+    factor = np.ones(len(bounds))
+    for time, by in parts:
+        begun = np.searchsorted(time[:, 0], bounds, side="right")
+        factor[begun > np.searchsorted(time[:, 1], bounds, side="right")] *= by
+    taken = np.append(0, np.cumsum((1 - factor[:-1]) * np.diff(bounds)))
+    begin, end = (np.interp(moment - bounds[-1], bounds - bounds[-1], taken) for moment in spans.T)
+    return np.asarray(everywhere * (1 - (end - begin) / np.maximum(spans[:, 1] - spans[:, 0], 1)))

@@ -25,6 +25,9 @@ class Part(IntEnum):
     a device event to the return of the sync that waited for it."""
     PAUSE = 3
     """What no edge explains."""
+    PEERS = 4
+    """Other ranks had not come to a collective: on the device before it began, on the host from
+    its call to where the thread that waited for it goes on."""
 
 
 class CriticalPath(Struct, frozen=True):
@@ -46,46 +49,43 @@ class CriticalPath(Struct, frozen=True):
 def critical_path(replay: Replay, pace: Pace) -> CriticalPath:
     """Follow the binding edges back from the end of what is measured."""
     graph, lengths = replay.graph, replay.lengths
-    edge = _chain(replay, pace.last)
+    edge = binding_chain(replay, pace.last)
     source, target = graph.edges.source[edge], graph.edges.target[edge]
     begins, left = replay.time[source], replay.leaves_after[edge]
     lag = lengths.lag[edge]
     runs = begins + left + np.minimum(lag, 0)
     arrives = runs + np.maximum(lag, 0)
-    last = np.array([pace.last])
-    host = _by_host(graph.edges.kind[edge])
-    start = np.concatenate([begins, runs, arrives, replay.time[last]])
-    end = np.concatenate([runs, arrives, replay.time[target], replay.end[last]])
-    part = np.concatenate(
-        [
-            np.full(len(edge), Part.DEVICE),
-            np.where(host, Part.HOST, Part.LATENCY),
-            np.full(len(edge), Part.PAUSE),
-            [Part.DEVICE],
-        ]
-    )
-    nothing = np.full(len(edge), -1)
-    event = np.concatenate([graph.nodes.event[source], nothing, nothing, graph.nodes.event[last]])
-    thread = np.concatenate(
-        [nothing, np.where(host, graph.nodes.thread[target], -1), nothing, [-1]]
-    )
+    host, last = _by_host(graph.edges.kind[edge]), pace.last
+
+    def column(device: Int | int, lags: Int | int, pause: Int | int, end: int) -> Int:
+        """Values of each edge's pieces in turn, and of the last node."""
+        three = np.broadcast_arrays(device, lags, pause, edge)[:3]
+        return np.append(np.stack(three, axis=1), end)
+
+    start = column(begins, runs, arrives, int(replay.time[last]))
     start = np.maximum(start, pace.since)
-    order = np.flatnonzero(end > start)
-    order = order[np.argsort(start[order], kind="stable")]
-    edges = np.concatenate([edge, edge, edge, [-1]])
-    return CriticalPath(
-        part[order], edges[order], start[order], end[order], event[order], thread[order]
-    )
+    end = column(runs, arrives, replay.time[target], int(replay.end[last]))
+    passed = np.where(host, Part.HOST, Part.LATENCY)
+    passed[graph.edges.kind[edge] == EdgeKind.COLLECTIVE] = Part.PEERS
+    late = np.where(graph.peers[target], Part.PEERS, Part.PAUSE)
+    part = column(Part.DEVICE, passed, late, Part.DEVICE)
+    event = column(graph.nodes.event[source], -1, -1, int(graph.nodes.event[last]))
+    thread = column(-1, np.where(host, graph.nodes.thread[target], -1), -1, -1)
+    there = np.flatnonzero(end > start)
+    columns = (part, column(edge, edge, edge, -1), start, end, event, thread)
+    return CriticalPath(*(each[there] for each in columns))
 
 
-def _chain(replay: Replay, last: int) -> Int:
+def binding_chain(replay: Replay, last: int) -> Int:
     """Binding edges from the origin to a node, first one first."""
-    binding, source = binding_edges(replay).tolist(), replay.graph.edges.source
-    edges, node = [], last
-    while (edge := binding[node]) >= 0 and node > 0:
-        edges.append(edge)
-        node = int(source[edge])
-    return np.array(edges[::-1], np.int64)
+    binding = binding_edges(replay)
+    before = np.where(binding >= 0, replay.graph.edges.source[binding], 0).tolist()
+    nodes, node = [], last
+    while node > 0:
+        nodes.append(node)
+        node = before[node]
+    edges = binding[np.array(nodes[::-1], np.int64)]
+    return edges[edges >= 0]
 
 
 def _by_host(kind: Int) -> np.ndarray:

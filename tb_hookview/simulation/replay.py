@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from msgspec import Struct
 
@@ -28,7 +30,7 @@ def recorded(graph: Graph) -> Lengths:
     return Lengths(graph.nodes.duration, graph.edges.lag, graph.pause)
 
 
-class Replay(Struct, frozen=True):
+class Replay(Struct, frozen=True, dict=True):
     """A graph with the times that some lengths lead to."""
 
     graph: Graph
@@ -42,6 +44,13 @@ class Replay(Struct, frozen=True):
         return np.where(
             self.graph.edges.from_end, self.lengths.duration[self.graph.edges.source], 0
         )
+
+    @cached_property
+    def arrival(self) -> Nanoseconds:
+        """Time of its target by each edge alone, shape (e,)."""
+        edges = self.graph.edges
+        passed = self.leaves_after + self.lengths.lag + self.lengths.pause[edges.target]
+        return np.asarray(self.time[edges.source] + passed)
 
     @property
     def end(self) -> Nanoseconds:
@@ -58,30 +67,30 @@ class Replayer:
 
     def __init__(self, graph: Graph) -> None:
         edges = graph.edges
-        self._graph = graph
+        self.graph = graph
         count = np.bincount(edges.target, minlength=len(graph.nodes.time))
         single = (count == 1)[edges.target] & (edges.kind == EdgeKind.HOST) & (edges.source > 0)
-        self._chains = _Chains(len(count), edges.source[single], edges.target[single])
-        self._single, self._edge = np.flatnonzero(single), np.flatnonzero(~single)
-        self._source = edges.source[self._edge]
-        self._pairs = self._chains.first[self._source].tolist(), edges.target[self._edge].tolist()
+        self.chains = Chains(len(count), edges.source[single], edges.target[single])
+        self._single, self.edge = np.flatnonzero(single), np.flatnonzero(~single)
+        self._source = edges.source[self.edge]
+        self.pairs = self.chains.first[self._source].tolist(), edges.target[self.edge].tolist()
 
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
-        graph, edges = self._graph, self._graph.edges
+        graph, edges = self.graph, self.graph.edges
         passed = np.where(edges.from_end, lengths.duration[edges.source], 0)
         passed = passed + lengths.lag + lengths.pause[edges.target]
-        offset = self._chains.offsets(passed[self._single])
-        length = passed[self._edge] + offset[self._source]
+        offset = self.chains.offsets(passed[self._single])
+        length = passed[self.edge] + offset[self._source]
         time = [0] * len(graph.nodes.time)
-        for source, target, after in zip(*self._pairs, length.tolist(), strict=True):
+        for source, target, after in zip(*self.pairs, length.tolist(), strict=True):
             arrival = time[source] + after
             if arrival > time[target]:
                 time[target] = arrival
-        return Replay(graph, lengths, np.array(time, np.int64)[self._chains.first] + offset)
+        return Replay(graph, lengths, np.array(time, np.int64)[self.chains.first] + offset)
 
 
-class _Chains:
+class Chains:
     """Nodes whose time is that of the first of their chain and a length."""
 
     def __init__(self, size: int, before: Int, node: Int) -> None:
@@ -117,13 +126,27 @@ class _Chains:
         offset[self._node] = total - before[self._chain]
         return offset
 
+    def least_after(self, value: Nanoseconds) -> Nanoseconds:
+        """Least value of each node and those after it in its chain, shape (n,)."""
+        least, step = value.copy(), 1
+        mine = value[self._node]
+        inner = np.ones(len(mine), bool)
+        while inner.any():
+            inner = np.zeros(len(mine), bool)
+            inner[:-step] = self._chain[step:] == self._chain[:-step]
+            later = np.flatnonzero(inner)
+            mine[later] = np.minimum(mine[later], mine[later + step])
+            step *= 2
+        least[self._node] = mine
+        first = self.first[self._node[self._opens]]
+        least[first] = np.minimum(least[first], mine[self._opens])
+        return least
+
 
 def binding_edges(replay: Replay) -> Int:
     """Edge that decided the time of each node, -1 for none; shape (n,)."""
-    graph, lengths = replay.graph, replay.lengths
-    arrival = replay.time[graph.edges.source] + replay.leaves_after
-    arrival = arrival + lengths.lag + lengths.pause[graph.edges.target]
-    binds = np.flatnonzero(arrival == replay.time[graph.edges.target])
+    graph = replay.graph
+    binds = np.flatnonzero(replay.arrival == replay.time[graph.edges.target])
     edge = np.full(len(graph.nodes.time), -1, np.int64)
     edge[graph.edges.target[binds]] = binds
     return edge

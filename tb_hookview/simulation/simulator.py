@@ -12,21 +12,22 @@ from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.dependencies.graph import Graph
 from tb_hookview.analysis.dependencies.window import Window, find_window
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.types import Int
 from tb_hookview.simulation.changes import Change, Changer
-from tb_hookview.simulation.critical_path import CriticalPath, critical_path
+from tb_hookview.simulation.critical_path import CriticalPath, binding_chain, critical_path
+from tb_hookview.simulation.host_spans import HostSpans, split_by_module
 from tb_hookview.simulation.measure import Measure, Pace
 from tb_hookview.simulation.replay import Lengths, Replay, Replayer, recorded
+from tb_hookview.simulation.slack import Slack, find_slack
 
 
 class Prediction(Struct, frozen=True, dict=True):
     """Length of a step with something changed, nanoseconds."""
 
+    simulator: Simulator
+    change: Change
     replay: Replay
     pace: Pace
-    low: float
-    high: float
-    """Bounds: without the pauses that nothing explains, and with as many as recorded; widened by
-    what the replay of the unchanged steps is off."""
 
     @property
     def step(self) -> float:
@@ -34,9 +35,30 @@ class Prediction(Struct, frozen=True, dict=True):
         return self.pace.step
 
     @cached_property
+    def low(self) -> float:
+        """Lower bound: without the pauses that nothing explains, less `Simulator.error`."""
+        lengths = self.replay.lengths
+        known = np.where(self.simulator.graph.peers, lengths.pause, 0)
+        if (known == lengths.pause).all():
+            return max(self.step - self.simulator.error, 0.0)
+        without = Lengths(lengths.duration, lengths.lag, known)
+        step = min(self.simulator.step_of(without), self.step)
+        return max(step - self.simulator.error, 0.0)
+
+    @property
+    def high(self) -> float:
+        """Upper bound: with as many pauses as recorded, plus `Simulator.error`."""
+        return self.step + self.simulator.error
+
+    @cached_property
     def path(self) -> CriticalPath:
         """What decides the length of a step."""
         return critical_path(self.replay, self.pace)
+
+    @cached_property
+    def slack(self) -> Slack:
+        """By how much longer parts may take with the step as long."""
+        return self.simulator.slack(self)
 
 
 class Simulator(Struct, frozen=True, dict=True):
@@ -77,27 +99,63 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def unchanged(self) -> Prediction:
         """The replay with nothing changed."""
-        return self._predict(recorded(self.graph), None)
+        return self._predict(Change(), recorded(self.graph))
+
+    @cached_property
+    def error(self) -> float:
+        """By how much the replay with nothing changed is off; nanoseconds a step."""
+        return abs(self.unchanged.step - self.recorded.step)
 
     def predict(self, change: Change) -> Prediction:
         """Replay with something changed."""
-        return self._predict(self.lengths(change), self.unchanged)
+        return self._predict(change, self.lengths(change))
+
+    def _predict(self, change: Change, lengths: Lengths) -> Prediction:
+        replay = self._replayer(lengths)
+        return Prediction(self, change, replay, self.measure.pace(replay))
 
     def step(self, change: Change) -> float:
-        """Length of a step with something changed, without its bounds; nanoseconds."""
-        return self.measure.pace(self._replayer(self.lengths(change))).step
+        """Length of a step with something changed, nanoseconds.
+
+        What shortens nothing on the critical path, and lengthens nothing, is not replayed.
+        """
+        lengths = self.lengths(change)
+        return self.unchanged.step if self._keeps_step(lengths) else self.step_of(lengths)
+
+    def step_of(self, lengths: Lengths) -> float:
+        """Length of a step with some lengths, nanoseconds."""
+        return self.measure.pace(self._replayer(lengths)).step
 
     def lengths(self, change: Change) -> Lengths:
         """Lengths of nodes and edges with a change."""
         return self._changer.apply(change)
 
-    def _predict(self, lengths: Lengths, unchanged: Prediction | None) -> Prediction:
-        replay = self._replayer(lengths)
-        pace = self.measure.pace(replay)
-        without = Lengths(lengths.duration, lengths.lag, np.zeros_like(lengths.pause))
-        low = self.measure.pace(self._replayer(without)).step
-        off = abs((unchanged.step if unchanged else pace.step) - self.recorded.step)
-        return Prediction(replay, pace, max(min(low, pace.step) - off, 0.0), pace.step + off)
+    def slack(self, prediction: Prediction) -> Slack:
+        """Slack of all parts of a prediction."""
+        return find_slack(self._replayer, prediction.replay, prediction.pace, self.measure)
+
+    @cached_property
+    def host_spans(self) -> HostSpans:
+        """Time of the host's edges by module."""
+        return split_by_module(self.analysis, self._changer.host_edges)
+
+    def _keeps_step(self, lengths: Lengths) -> bool:
+        """Whether no length is longer than recorded, and those of the critical path are as long."""
+        before, edges = recorded(self.graph), self.graph.edges
+        chain, nodes = self._chain, np.append(edges.source[self._chain], self.unchanged.pace.last)
+        return bool(
+            (lengths.duration[nodes] == before.duration[nodes]).all()
+            and (lengths.lag[chain] == before.lag[chain]).all()
+            and (lengths.pause[edges.target[chain]] == before.pause[edges.target[chain]]).all()
+            and (lengths.duration <= before.duration).all()
+            and (lengths.lag <= before.lag).all()
+            and (lengths.pause <= before.pause).all()
+        )
+
+    @cached_property
+    def _chain(self) -> Int:
+        """Edges of the critical path of the replay with nothing changed."""
+        return binding_chain(self.unchanged.replay, self.unchanged.pace.last)
 
     @cached_property
     def _replayer(self) -> Replayer:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview import schema
-from tb_hookview.analysis.device.kinds import COMMUNICATION
-from tb_hookview.arrays.types import Bool
 from tb_hookview.simulation.changes import Change
-from tb_hookview.simulation.critical_path import Part
+from tb_hookview.simulation.path_pieces import PARTS, path_parts
+from tb_hookview.simulation.path_rows import in_us, path_kinds, path_modules
 from tb_hookview.simulation.simulator import Prediction, Simulator
 
 
-def what_if(simulator: Simulator, change: Change) -> schema.WhatIf:
-    """Predict the length of a step with a change."""
+def what_if(simulator: Simulator, change: Change, *, modules: bool = True) -> schema.WhatIf:
+    """Predict the length of a step with a change.
+
+    Args:
+        simulator: replays the steps.
+        change: what is changed.
+        modules: whether to find the critical path by module, and slack, which takes as long as the
+            rest.
+    """
     window = simulator.window
     if refused := simulator.refused:
         return schema.WhatIf(
@@ -26,11 +32,16 @@ def what_if(simulator: Simulator, change: Change) -> schema.WhatIf:
             launches_known=window.launches_known,
             critical_path=None,
             replayed_path=None,
+            path_modules=None,
+            path_modules_left_out=None,
+            path_modules_rest=None,
+            path_kinds=None,
             steps=len(window.steps),
             refused=refused,
         )
     unchanged, prediction = simulator.unchanged, simulator.predict(change)
-    replayed_path = path_time(simulator, unchanged)
+    replayed_path = path_time(unchanged)
+    by_module = path_modules(prediction) if modules else None
     return schema.WhatIf(
         step_us=simulator.recorded.step / 1000,
         replayed_us=unchanged.step / 1000,
@@ -39,29 +50,19 @@ def what_if(simulator: Simulator, change: Change) -> schema.WhatIf:
         high_us=prediction.high / 1000,
         unexplained_us=replayed_path.unexplained,
         launches_known=window.launches_known,
-        critical_path=path_time(simulator, prediction),
+        critical_path=path_time(prediction),
         replayed_path=replayed_path,
+        path_modules=by_module and by_module.listed,
+        path_modules_left_out=by_module and by_module.left_out,
+        path_modules_rest=by_module and by_module.rest,
+        path_kinds=path_kinds(prediction) if modules else None,
         steps=len(window.steps),
         refused=None,
     )
 
 
-def path_time(simulator: Simulator, prediction: Prediction) -> schema.PathTime:
+def path_time(prediction: Prediction) -> schema.PathTime:
     """Time of the critical path of a prediction, microseconds a step."""
-    path, analysis = prediction.path, simulator.analysis
-    length = path.end - path.start
-    collective = np.append(analysis.kinds.kind == COMMUNICATION, False)[path.event]
-    loading = np.append(simulator.graph.loading, False)[path.edge]
-
-    def us(wanted: Bool) -> float:
-        return float(length[wanted].sum()) / 1000 / len(simulator.window.steps)
-
-    host, device = path.part == Part.HOST, path.part == Part.DEVICE
-    return schema.PathTime(
-        host=us(host & ~loading),
-        device=us(device & ~collective),
-        communication=us(device & collective),
-        wait=us(path.part == Part.LATENCY),
-        data=us(host & loading),
-        unexplained=us(path.part == Part.PAUSE),
-    )
+    path, steps = prediction.path, len(prediction.simulator.window.steps)
+    time = np.bincount(path_parts(prediction), path.end - path.start, minlength=len(PARTS))
+    return in_us(time, steps)

@@ -62,7 +62,8 @@ def graphs(draw: st.DrawFn) -> Graph:
     )
     pause = np.array([0, *(draw(length) for _ in range(count))])
     ends = nodes.of_point[-1:] if len(nodes.of_point) else np.array([0])
-    return Graph(nodes, edges, pause, np.zeros(len(sets), bool), ends, 0, NONE, NONE)
+    no_node, no_edge = np.zeros(count + 1, bool), np.zeros(len(sets), bool)
+    return Graph(nodes, edges, pause, no_node, no_edge, ends, 0, NONE, NONE)
 
 
 def lengths_of(graph: Graph) -> Lengths:
