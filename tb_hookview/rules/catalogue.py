@@ -55,7 +55,12 @@ from tb_hookview.rules.kernels import (
 )
 from tb_hookview.rules.memory import (
     allocator_malloc_free_in_step,
+    gradients_kept,
+    memory_fragmentation,
+    memory_growth,
     memory_near_limit_or_idle,
+    memory_peak,
+    out_of_memory,
     recompute_overhead,
 )
 from tb_hookview.rules.optimizer import optimizer_single_tensor, zero_grad_fill
@@ -110,7 +115,12 @@ RULES: tuple[Rule, ...] = (
     # memory
     allocator_malloc_free_in_step.RULE,
     recompute_overhead.RULE,
+    out_of_memory.RULE,
+    memory_growth.RULE,
     memory_near_limit_or_idle.RULE,
+    memory_fragmentation.RULE,
+    memory_peak.RULE,
+    gradients_kept.RULE,
     # host
     kernel_first_use.RULE,
     # kernels, optimizer, precision, compile, distributed

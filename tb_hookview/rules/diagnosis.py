@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.errors import NotFoundError
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.cost_accounting import findings
-from tb_hookview.rules.engine.removal import removed
+from tb_hookview.rules.engine.cost_accounting import Found, findings
 from tb_hookview.rules.gains import with_gains
 from tb_hookview.schema import PROFILER
-from tb_hookview.simulation.changes import Change, together
+
+if TYPE_CHECKING:
+    from tb_hookview.simulation.changes import Change
 
 
 class Diagnosis(NamedTuple):
@@ -32,23 +34,30 @@ def diagnose(selection: Selection, step_rows: list[schema.Step]) -> Diagnosis:
     return Diagnosis(causes, with_gains(context, findings(context)))
 
 
-def without(selection: Selection, step_rows: list[schema.Step], wanted: Iterable[str]) -> Change:
+def find_all(selection: Selection, step_rows: list[schema.Step]) -> list[Found]:
+    """All findings with what they were charged for, without their gains."""
+    return findings(Context(selection, step_rows, RULES))
+
+
+def without_findings(analysis: Analysis, found: Iterable[Found], wanted: Iterable[str]) -> Change:
     """What would be gone without some findings.
 
     Args:
-        selection: the trace.
-        step_rows: rows of the report for the selection's steps.
+        analysis: the trace.
+        found: all of its findings.
         wanted: ids of findings, or of rules for all of theirs.
 
     Raises:
         NotFoundError: there is no such finding.
     """
-    context = Context(selection, step_rows, RULES)
-    found, changes = findings(context), []
+    from tb_hookview.rules.engine.removal import removed
+    from tb_hookview.simulation.changes import together
+
+    changes: list[Change] = []
     for name in wanted:
         meant = [each for each in found if name in (each.finding.id, each.finding.rule)]
         if not meant:
             known = ", ".join(dict.fromkeys(each.finding.rule for each in found)) or "none"
             raise NotFoundError(f"no finding {name!r} in this trace; there are {known}")
-        changes += [removed(context.analysis, each) for each in meant]
+        changes += [removed(analysis, each) for each in meant]
     return together(changes)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tb_hookview import schema
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, severity
-from tb_hookview.rules.engine.removal import removed
-from tb_hookview.simulation.simulator import Simulator
+
+if TYPE_CHECKING:
+    from tb_hookview.simulation.simulator import Simulator
 
 
-def with_gains(context: Context, found: Iterable[Found]) -> list[schema.Finding]:
+def with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]:
     """Findings with their gains, those that gain most first, those that cost nothing last."""
+    if all(each.finding.gain_unknown is not None for each in found):
+        rows = [each.finding for each in found]
+    else:
+        rows = _with_gains(context, found)
+    return sorted(rows, key=lambda row: (weight(row), row.cost_us_per_step or 0.0), reverse=True)
+
+
+def _with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]:
+    from tb_hookview.simulation.simulator import Simulator
+
     simulator = Simulator(context.selection)
     refused = simulator.refused
-    rows = [_replayed(each, simulator, context, refused) for each in found]
-    return sorted(rows, key=lambda row: (weight(row), row.cost_us_per_step or 0.0), reverse=True)
+    return [_replayed(each, simulator, context, refused) for each in found]
 
 
 def weight(finding: schema.Finding) -> float:
@@ -35,6 +46,8 @@ def _replayed(
         return finding
     if refused:
         return msgspec.structs.replace(finding, gain_unknown=f"not replayed: {refused}")
+    from tb_hookview.rules.engine.removal import removed
+
     change = removed(context.analysis, found)
     gain = max(simulator.unchanged.step - simulator.step(change), 0.0) / 1000
     step = context.steps.duration_us

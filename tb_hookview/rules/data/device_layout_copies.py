@@ -58,9 +58,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
             yield Occurrence(
                 place=place,
                 module=module,
-                evidence=f"{format_count(len(members), 'copy', 'copies')} within the device, "
-                f"{format_us(wasted)} a step, {part:.1%} of its busy time; all such copies take "
-                f"{share:.0%}",
+                evidence=f"{format_count(len(members), 'copy', 'copies')} within the device in "
+                f"{context.steps.text}, {format_us(wasted)} a step, {part:.1%} of its busy "
+                f"time; all such copies take {share:.0%}",
                 count=len(members),
                 wasted=mine,
                 saved=_AVOIDABLE,

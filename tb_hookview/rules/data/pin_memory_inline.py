@@ -31,11 +31,12 @@ def _find(context: Context) -> Iterator[Occurrence]:
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
         spans = intervals.of(context.call_tree.start[mine], context.call_tree.end[mine])
+        pinning = context.steps.us_per_step(intervals.length(spans))
         yield Occurrence(
             place=place,
             module=module,
-            evidence=f"memory of the host is pinned in {format_count(len(context.steps), 'step')}, "
-            f"{format_us(context.steps.us_per_step(intervals.length(spans)))} a step of the host",
+            evidence=f"memory of the host is pinned {format_count(len(spans), 'time')} in "
+            f"{context.steps.text}, {format_us(pinning)} a step of the host",
             count=len(spans),
             gaps=union(
                 context.gaps.at(_under(context, mine), Cause.ALLOCATOR, Cause.COPY),

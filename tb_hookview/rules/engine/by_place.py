@@ -108,7 +108,7 @@ def _operators(context: Context, found: SyncIndex) -> TreeRow:
 
 def _evidence(context: Context, group: SyncIndex) -> str:
     blocked = context.steps.us_per_step((context.syncs.end - context.syncs.start)[group].sum())
-    syncs, steps = format_count(len(group), "sync"), format_count(len(context.steps), "step")
+    syncs = format_count(len(group), "sync")
     threads = len(unique(context.call_tree.thread[context.syncs.row[group]]))
     on = f" on {threads} threads" if threads > 1 else ""
-    return f"{syncs} in {steps}, the host blocked for {format_us(blocked)} a step{on}"
+    return f"{syncs} in {context.steps.text}, the host blocked for {format_us(blocked)} a step{on}"

@@ -21,11 +21,11 @@ from tb_hookview.arrays.types import GapIndex, Nanoseconds
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.examples import starts, with_lengths
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""
-_EXAMPLES = 20
 _SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
@@ -67,7 +67,8 @@ def findings(context: Context) -> list[Found]:
                 seen[finding.id] += 1
                 numbered = _numbered(finding, seen[finding.id])
                 found.append(Found(numbered, occurrence, charge))
-    return found
+    measured = with_lengths([(one.finding, one.occurrence) for one in found], context)
+    return [one._replace(finding=finding) for one, finding in zip(found, measured, strict=True)]
 
 
 def _numbered(finding: schema.Finding, number: int) -> schema.Finding:
@@ -138,7 +139,7 @@ def _finding(
         reference=rule.reference,
         advice=[_advice(by_id[advice]) for advice in rule.advice],
         count=occurrence.count,
-        examples=[start / 1000 for start in _starts(occurrence)],
+        examples=[start / 1000 for start in starts(occurrence)],
         sync_ids=_explained(rule, occurrence, context),
         caveats=[*occurrence.caveats, *(_distortion(context) if charge.idle_us else ())],
     )
@@ -177,12 +178,6 @@ def _evidence(occurrence: Occurrence, charge: Charge) -> Iterator[str]:
         )
     elif occurrence.latent and not charge.wasted_us:
         yield occurrence.latent
-
-
-def _starts(occurrence: Occurrence) -> list[int]:
-    if occurrence.examples is None:
-        return []
-    return [int(start) for start in np.sort(occurrence.examples)[:_EXAMPLES]]
 
 
 def _explained(rule: Rule, occurrence: Occurrence, context: Context) -> list[int]:

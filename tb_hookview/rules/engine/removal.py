@@ -12,7 +12,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
-from tb_hookview.simulation.questions import host_rows
+from tb_hookview.simulation.questions import host_rows, scaled
 
 _ROWS = [int(cause) for cause in (Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR)]
 """Causes of which the whole call is gone, whether the device was idle all the time or not."""
@@ -31,8 +31,12 @@ def removed(analysis: Analysis, found: Found) -> Change:
       while the device was idle.
     - Pauses that nothing explains are gone where the occurrence has idle time of no known cause.
     - Of avoidable device events, the part that the fix saves.
+
+    Where the occurrence names what a what-if scales, that is gone instead, on device and host.
     """
     occurrence, gaps = found.occurrence, found.charge.gaps
+    if occurrence.scale:
+        return scaled(analysis, {occurrence.scale: 0.0})
     causes = analysis.gaps.cause[gaps]
     rows = analysis.gaps.row[gaps[isin(causes, _ROWS)]]
     late = gaps[(causes == Cause.LAUNCH) | (causes == Cause.KERNEL_LOADING)]

@@ -40,6 +40,9 @@ class Occurrence(Struct, frozen=True):
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
     """That part of the wasted time which the fix saves."""
+    scale: str = ""
+    """What a what-if scales to 0 without it (`simulation/questions.py`), in place of what it is
+    charged for."""
     claims_gain: bool = True
     """Whether the trace shows what the fix gains. Otherwise the gain is null, and the evidence or a
     caveat says why."""

@@ -11,6 +11,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.types import Bool, Nanoseconds
+from tb_hookview.formats import format_count
 
 
 class StepContext(Struct, frozen=True, dict=True):
@@ -57,6 +58,11 @@ class StepContext(Struct, frozen=True, dict=True):
     def idle_us(self) -> float | None:
         """Mean idle time of the devices in a step; None without device events."""
         return _mean([step.device_idle_us for step in self.report_rows])
+
+    @cached_property
+    def text(self) -> str:
+        """How many steps count, next to a number that is of all of them."""
+        return format_count(len(self), "step")
 
     def contain(self, time: Nanoseconds) -> Bool:
         """Whether each of some times lies in a step that counts."""

@@ -34,3 +34,10 @@ def region_around(context: Context) -> TreeRow:
     around = context.call_tree.nearest_above(region | call)
     around[(around >= 0) & ~region[around]] = -1
     return around
+
+
+def launched_in_compiled_code(context: Context, launches: TreeRow) -> bool:
+    """Whether most of some launches are made by compiled code."""
+    known = launches[launches >= 0]
+    inside = context.rows.inside(graph_calls(context) | regions(context))
+    return 2 * int(inside[known].sum()) > len(known)

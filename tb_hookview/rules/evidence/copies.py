@@ -181,9 +181,8 @@ def _evidence(context: Context, copies: DeviceEventIndex, syncs: SyncIndex, alon
     blocked = context.steps.us_per_step(intervals.length(intervals.of(start, end)))
     device = context.steps.us_per_step(work.duration[copies].sum())
     number = format_count(len(copies), "copy", "copies")
-    steps = format_count(len(context.steps), "step")
     return (
-        f"{number} in {steps}{_size(context, copies)}, {format_us(device)} a step, "
+        f"{number} in {context.steps.text}{_size(context, copies)}, {format_us(device)} a step, "
         f"{format_us(alone)} of it while no kernel ran; the host spent {format_us(blocked)} a step "
         "in them"
     )

@@ -32,7 +32,7 @@ def activity_in(context: Context, gaps: GapIndex) -> list[str]:
     It is the innermost operator, annotation, module or Python frame that holds four fifths of it.
     """
     table, call_tree, trace = context.analysis.gaps, context.call_tree, context.analysis.trace
-    thread = lookup(call_tree.thread, _launches(context, gaps))
+    thread = lookup(call_tree.thread, launches_after(context, gaps))
     span = np.stack([table.start[gaps], table.end[gaps]], axis=1)
     row = rows_holding(trace, _naming(context, span.sum(axis=1) // 2), thread, span, _HELD)
     string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
@@ -40,7 +40,7 @@ def activity_in(context: Context, gaps: GapIndex) -> list[str]:
     return [names[i] for i in place.tolist()]
 
 
-def _launches(context: Context, gaps: GapIndex) -> TreeRow:
+def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
     """Launch that ended each gap of the cause LAUNCH."""
     work = context.analysis.device_events
     return lookup(work.launch, context.analysis.gaps.device_event[gaps])
@@ -75,7 +75,7 @@ def _name(text: str) -> str:
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     """Modules and operators whose launches ended gaps, most idle time first, as a phrase."""
     trace, paths = context.analysis.trace, context.analysis.modules.path
-    module, string = place_of(context, _launches(context, gaps))
+    module, string = place_of(context, launches_after(context, gaps))
     inside = module >= 0
     modules = _times(context, gaps[inside], module[inside])
     operators = _times(context, gaps, string)
@@ -93,7 +93,7 @@ def _times(context: Context, gaps: GapIndex, group: Int) -> list[tuple[int, floa
     numbers, place = unique_inverse(group)
     time = np.bincount(place, context.analysis.gaps.duration[gaps])
     begun = np.full(len(numbers), np.iinfo(np.int64).max)
-    np.minimum.at(begun, place, context.call_tree.start[_launches(context, gaps)])
+    np.minimum.at(begun, place, context.call_tree.start[launches_after(context, gaps)])
     order = np.argsort(begun, kind="stable")
     return list(zip(numbers[order].tolist(), time[order].tolist(), strict=True))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import numpy as np
 
+from tb_hookview.analysis.host.inputs import inputs_of_call
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, TreeRow
@@ -34,7 +34,8 @@ def inputs_of(context: Context, rows: TreeRow) -> tuple[list[Inputs], Int]:
     index = np.full(len(rows), -1, np.int64)
     index[known] = place
     pairs = (divmod(pair, len(texts)) for pair in distinct.tolist())
-    return [_inputs(texts[shape], texts[kind]) for shape, kind in pairs], index
+    calls = (inputs_of_call(texts, *pair) for pair in pairs)
+    return [[(each.shape, each.type) for each in call] for call in calls], index
 
 
 def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) -> Bool:
@@ -58,16 +59,3 @@ def types_with(context: Context, word: str) -> Bool:
     held[mine] = True
     held[[text for text in np.flatnonzero(held).tolist() if word not in texts[text]]] = False
     return np.asarray(held[mine])
-
-
-def _inputs(shapes: str, types: str) -> Inputs:
-    try:
-        decoded = msgspec.json.decode(shapes), msgspec.json.decode(types)
-    except msgspec.DecodeError:
-        return []
-    if not all(isinstance(each, list) for each in decoded):
-        return []
-    return [
-        (shape if isinstance(shape, list) else [], kind if isinstance(kind, str) else "")
-        for shape, kind in zip(*decoded, strict=False)
-    ]

@@ -6,16 +6,9 @@ import re
 
 import numpy as np
 
+from tb_hookview.analysis.host.dtypes import width
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
-
-_BYTES = {
-    **dict.fromkeys(("double", "long", "complexfloat"), 8),
-    **dict.fromkeys(("float", "int"), 4),
-    **dict.fromkeys(("half", "bfloat16", "short"), 2),
-    **dict.fromkeys(("bool", "byte", "char"), 1),
-}
-"""Bytes of an element by the type's lower-case name. Those of 8 bits begin with float8."""
 
 
 def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
@@ -32,10 +25,9 @@ def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
     row, elements = position[table.event], np.maximum(table.sent, table.received)
     fitting = {name for name in set(table.collective) if re.search(pattern, name)}
     fits = [name in fitting for name in table.collective]
-    widths = {name: _width(name) for name in set(table.dtype)}
     known = (row >= 0) & np.array(fits, bool) & (table.group_size > 1) & (elements > 0)
-    row, width = row[known], np.array([widths[name] for name in table.dtype], np.int64)[known]
-    size = np.where(width > 0, elements[known] * width, -1)
+    element = np.array([width(name) for name in table.dtype], np.int64)[known]
+    row, size = row[known], np.where(element > 0, elements[known] * element, -1)
     counted = context.rows.counted[row]
     return row[counted], size[counted]
 
@@ -56,8 +48,3 @@ def transfers_of(context: Context, rows: TreeRow) -> Bool:
     return context.device_events.launched_by(
         context.rows.inside(asked)
     ) & context.device_events.of_kinds("communication")
-
-
-def _width(dtype: str) -> int:
-    name = dtype.lower()
-    return 1 if name.startswith("float8") else _BYTES.get(name, 0)

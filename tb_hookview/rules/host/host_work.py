@@ -59,7 +59,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         everywhere=True,
         evidence=f"for {format_us(time)} a step, {time / context.steps.duration_us:.0%} of it, "
         f"the thread that launches was in {what} and launched nothing: "
-        f"{format_count(len(gaps), 'gap')} of 1 ms or more, the longest "
+        f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(table.duration[gaps].max() / 1000)}",
         count=len(gaps),
         gaps=gaps,

@@ -18,6 +18,10 @@ _SHARE = 0.01
 """Part of a step from which on the time spent loading counts."""
 _NAMED = 3
 """Modules that the evidence names."""
+_WARM_UP = (
+    "Warm up before recording: run every kind of step first, and leave the first steps out of the "
+    "trace (torch.profiler.schedule with wait and warmup) and out of comparisons."
+)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -37,6 +41,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         confidence=None if len(_launches(context, counted)) < len(counted) else "medium",
         caveats=("Kernels are loaded once: steps after the warm-up do not spend this time again.",),
         latent="the device did not idle because of it in this trace; host times contain it",
+        fix="" if context.analysis.trace.runtime == "cuda" else _WARM_UP,
     )
 
 
@@ -46,8 +51,9 @@ def _evidence(context: Context, loads: Int, held: float) -> str:
     longest = context.analysis.kernel_loads.duration[loads].max() / 1000
     return (
         f"the host loaded code for {format_us(held)} a step in "
-        f"{format_count(len(loads), 'call')}, {len(_launches(context, loads))} of which launched "
-        f"a kernel for the first time; the longest took {format_us(longest)}"
+        f"{format_count(len(loads), 'call')} in {context.steps.text}, "
+        f"{len(_launches(context, loads))} of which launched a kernel for the first "
+        f"time; the longest took {format_us(longest)}"
         f"{_modules(context, loads)}"
     )
 
@@ -83,10 +89,9 @@ RULE = Rule(
     "overhead in which the driver does, and first launches of a kernel in the trace that last over "
     "20 times the median of the call's name until the kernel begins, with no sync, copy or "
     "allocation in them; over 1 % of a step.",
-    fix="Warm up before recording: run every kind of step first, and leave the first steps out of "
-    "the trace (torch.profiler.schedule with wait and warmup) and out of comparisons. Where a "
-    "first use must not stall a running training, CUDA_MODULE_LOADING=EAGER loads all kernels as "
-    "CUDA starts, which takes longer then and costs device memory.",
+    fix=f"{_WARM_UP} Where a first use must not stall a running training, "
+    "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "
+    "device memory.",
     reference="CUDA Programming Guide, Lazy Loading",
     find=_find,
 )

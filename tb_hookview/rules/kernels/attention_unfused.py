@@ -33,10 +33,11 @@ def _find(context: Context) -> Iterator[Occurrence]:
         place="aten::softmax",
         module=module,
         everywhere=module is None,
-        evidence=f"{format_count(len(found), 'time')} a product, a softmax and a product in a "
-        f"row{_sizes(context, found)}, {format_us(whole)} a step: {format_us(multiplying)} in the "
-        f"products{_misaligned(context, events)}, {format_us(whole - multiplying)} in the softmax "
-        "and what lies between, in the forward alone",
+        evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a "
+        f"softmax and a product in a row{_sizes(context, found)}, {format_us(whole)} a step: "
+        f"{format_us(multiplying)} in the products{_misaligned(context, events)}, "
+        f"{format_us(whole - multiplying)} in the softmax and what lies between, in the forward "
+        "alone",
         count=len(found),
         wasted=np.flatnonzero(events),
         examples=context.call_tree.start[found.first],

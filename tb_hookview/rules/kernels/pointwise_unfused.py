@@ -49,8 +49,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
         place="the whole step",
         everywhere=True,
         evidence=f"{long.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
-        f"({size[long].mean():.1f} on average) take {share:.0%} of the busy time; all but the "
-        f"longest kernel of each take {format_us(waste)} a step",
+        f"in {context.steps.text} ({size[long].mean():.1f} on average) take {share:.0%} of the "
+        f"busy time; all but the longest kernel of each take {format_us(waste)} a step",
         count=int(size[long].sum()),
         wasted=wasted,
         saved=_SAVED,

@@ -12,7 +12,8 @@ from tb_hookview.arrays.types import DeviceEventIndex, GapIndex, Nanoseconds
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host_activity import LONG_NS, launched_places
+from tb_hookview.rules.evidence.compiled import launched_in_compiled_code
+from tb_hookview.rules.evidence.host_activity import LONG_NS, launched_places, launches_after
 from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000
@@ -23,6 +24,11 @@ _MANY = 50
 """Kernels a step; with fewer there is no stream of launches to speak of."""
 _NAMED = 3
 """Modules, and operators, that the evidence names."""
+_FIX_COMPILED = (
+    "Most of these kernels are launched by compiled code. Replay them from a CUDA graph "
+    '(torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or raise '
+    "the batch size."
+)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -47,13 +53,17 @@ def _find(context: Context) -> Iterator[Occurrence]:
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels a step, half of them shorter "
         f"than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the host took to "
         f"launch the next; {short.sum()} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before "
-        f"the next launch, {format_us(idle)} a step{_longer(context, gaps[~short])}; longest for "
-        f"those of {launched_places(context, gaps, _NAMED)}",
+        f"the next launch in {context.steps.text}, {format_us(idle)} a step"
+        f"{_longer(context, gaps[~short])}; longest for those of "
+        f"{launched_places(context, gaps, _NAMED)}",
         count=len(gaps),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
         caveats=("The gain is an upper bound.",),
         latent="these gaps are in the cost of other findings",
+        fix=_FIX_COMPILED
+        if launched_in_compiled_code(context, launches_after(context, gaps))
+        else "",
     )
 
 

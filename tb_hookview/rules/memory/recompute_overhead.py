@@ -34,6 +34,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         f"in {format_count(len(rows), 'module')}; the saving depends on free memory",
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
+        scale="recomputation",
         claims_gain=False,
         examples=context.device_events.starts(work),
     )

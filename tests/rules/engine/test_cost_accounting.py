@@ -8,6 +8,7 @@ import grid
 import numpy as np
 import pytest
 from rules.drawn import NAMES, findings, report
+from shared_traces import shared_trace
 
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
@@ -18,6 +19,7 @@ from tb_hookview.report.build import build_report, step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.examples import starts
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.schema import Finding
 
@@ -317,3 +319,33 @@ def test_rules_are_in_order_of_priority() -> None:
     visible = [each for each in RULES if each.visible]
     rules = [each for each in visible if each.family in order and each.id not in apart]
     assert rules == sorted(rules, key=lambda each: order.index(each.family))
+
+
+def test_an_example_is_as_long_as_what_begins_there(tmp_path: Path) -> None:
+    data = report(tmp_path, WAIT)
+    (finding,) = [each for each in data.findings if each.rule == "sync-scalar-item"]
+    assert finding.examples == [data.syncs[0].start_us]
+    (length,) = finding.examples_us
+    assert length is not None
+    assert length >= data.syncs[0].duration_us > 1
+
+
+@pytest.mark.parametrize("trace", ["hta_a100_dlrm_trace_diff_control.json.gz"])
+def test_lengths_of_examples_as_a_walk_over_all_tables_finds_them(trace: str) -> None:
+    data = load(shared_trace(trace))
+    selection = select(data, None)
+    context = Context(selection, step_rows(selection), RULES)
+    ends: dict[int, int] = {}
+    tables = (context.call_tree, data.device_events, context.syncs, data.gaps)
+    spans = [pair for table in tables for pair in zip(table.start, table.end, strict=True)]
+    for start, end in [*spans, *data.steps.window]:
+        ends[int(start)] = max(ends.get(int(start), 0), int(end))
+    checked = 0
+    for found in cost_accounting.findings(context):
+        expected = [
+            (ends[start] - start) / 1000 if start in ends else None
+            for start in starts(found.occurrence)
+        ]
+        assert found.finding.examples_us == expected
+        checked += len(expected)
+    assert checked > 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rules.drawn import findings
 
 RULE = "kernel-first-use"
@@ -21,10 +22,18 @@ def test_a_module_is_loaded_while_the_device_idles(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == 45
     assert finding.gain_bound_us_per_step is None
     assert finding.evidence.startswith(
-        "the host loaded code for 45.0 us a step in 1 call, 0 of which launched"
+        "the host loaded code for 45.0 us a step in 1 call in 1 step, 0 of which launched"
     )
     assert finding.confidence == "high"
     assert "warm-up" in finding.caveats[0]
+
+
+@pytest.mark.parametrize("vendor", ["cuda", "hip"])
+def test_a_variable_of_cuda_is_no_remedy_elsewhere(tmp_path: Path, vendor: str) -> None:
+    calls = {"load": f"{vendor}ModuleLoadData", "launch": f"{vendor}LaunchKernel"}
+    (finding,) = findings(tmp_path, LOADS, calls)[RULE]
+    assert finding.fix.startswith("Warm up before recording")
+    assert ("CUDA_MODULE_LOADING" in finding.fix) == (vendor == "cuda")
 
 
 def test_modules_that_are_charged_for_it_are_named(tmp_path: Path) -> None:

@@ -104,3 +104,14 @@ def test_an_event_that_ends_as_a_launch_begins_is_in_the_queue(tmp_path: Path) -
     assert "found at most 1 device event in the queue" in finding.evidence
     (finding,) = findings(tmp_path, step(12, kernel=12, pause=2))["launch-queue-shallow"]
     assert "found at most 0 device events in the queue" in finding.evidence
+
+
+def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
+    picture = step(12, kernel=12)
+    length = len(picture.splitlines()[1])
+    region = "main ops    [region".ljust(length - 1) + "]"
+    names = {"region": "Torch-Compiled Region: 0/0"}
+    (eager,) = findings(tmp_path, picture)["launch-queue-shallow"]
+    (compiled,) = findings(tmp_path, f"{picture}\n{region}", names)["launch-queue-shallow"]
+    assert "torch.compile or CUDA graphs" in eager.fix
+    assert "Most of these launches are compiled code's" in compiled.fix

@@ -55,3 +55,11 @@ def test_kernels_of_a_graph(tmp_path: Path) -> None:
     args = {"correlation": 1, "device": 0, "stream": 7}
     kernels = [{**place, "ts": 1115 + 2 * i, "dur": 2, "args": args} for i in range(60)]
     assert RULE not in findings(tmp_path, first, [graph], kernels)
+
+
+def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
+    assert "torch.compile, or" in findings(tmp_path, operators(ADDS))[RULE].fix
+    region = row("cpu_op", "Torch-Compiled Region: 0/0", 990, 60 * 20 + 60)
+    fix = findings(tmp_path, operators(ADDS), [region])[RULE].fix
+    assert fix.startswith("Most of these kernels are launched by compiled code.")
+    assert "fuse" not in fix

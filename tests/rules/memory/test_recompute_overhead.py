@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
+from analysis import owners
 from rules.drawn import findings
 
 from tb_hookview import markers
 from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.loading import load
+from tb_hookview.report.build import step_rows
+from tb_hookview.rules.diagnosis import find_all, without_findings
+from tb_hookview.simulation.simulator import Simulator
 
 NAMES = {
     "fc": markers.encode("forward", "body.fc", "Linear"),
@@ -32,6 +39,30 @@ def test_a_forward_runs_again_in_the_backward(tmp_path: Path) -> None:
     assert finding.module == "body.fc"
     assert finding.cost_us_per_step == 10
     assert finding.gain_bound_us_per_step is None
+
+
+ON_ONE_THREAD = """
+    main notes  [ProfilerStep#1                                                                     ]
+    main ops     [fc              ]
+    main ops      [aten::mm seq=4]
+    main calls     [launch corr=5]
+    main ops                          [mm' seq=4 F=1                                       ]
+    main ops                              [fc              ]     [aten::mm] [aten::mm]
+    main ops                               [aten::mm seq=6]
+    main calls                              [launch corr=7]
+    gpu  kernel    [k corr=5     ]          [k corr=7     ]
+"""
+
+
+def test_without_it_the_host_runs_no_forward_again(tmp_path: Path) -> None:
+    """The host binds: 18 us of the forward, 4 us before it and 5 us after it in the node."""
+    path = grid.write(tmp_path / "t.json", grid.events(ON_ONE_THREAD, owners.NAMES))
+    selection = Selection(load(path), None)
+    gone = without_findings(
+        selection.analysis, find_all(selection, step_rows(selection)), ["recompute-overhead"]
+    )
+    simulator = Simulator(selection)
+    assert simulator.unchanged.step - simulator.step(gone) == (18 + 4 + 5) * 1000
 
 
 def test_a_backward_of_its_own(tmp_path: Path) -> None:

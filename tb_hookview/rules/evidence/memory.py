@@ -1,0 +1,81 @@
+"""Memory of the devices: their sizes, what is live at a moment and where it was allocated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.memory.classes import MemoryClass
+from tb_hookview.analysis.memory.modules import live_by_module
+from tb_hookview.analysis.memory_use import MemoryUse
+from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_bytes
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.schema import module_label
+
+_TOP = 3
+"""Modules and classes that evidence names."""
+WORDS = {
+    MemoryClass.PARAMETER: "parameters",
+    MemoryClass.OPTIMIZER_STATE: "optimizer state",
+    MemoryClass.GRADIENT: "gradients",
+    MemoryClass.ACTIVATION: "saved activations",
+    MemoryClass.RECOMPUTED: "recomputed activations",
+    MemoryClass.INPUT: "inputs",
+    MemoryClass.TEMPORARY: "temporaries",
+    MemoryClass.BEFORE_RECORDING: "what was there before the recording",
+    MemoryClass.UNKNOWN: "blocks of unknown use",
+}
+
+
+def size_of(context: Context, name: str) -> int | None:
+    """Bytes of memory of a device that the allocator names, None for unknown."""
+    kind, _, number = name.partition(":")
+    if kind == "cpu" or not number.isdecimal():
+        return None
+    sizes = {device.id: device.memory for device in context.analysis.trace.devices}
+    return sizes.get(int(number)) or None
+
+
+def in_use(memory: MemoryUse, position: int) -> int:
+    """Bytes in use after an event.
+
+    On the CPU, what torch counts from before the recording is left out: blocks of earlier
+    recordings of the process stay in its total if they were freed between recordings.
+    """
+    events = memory.events
+    total = int(events.allocated[position])
+    if events.devices[int(events.device[position])] != "cpu":
+        return total
+    return total - int(memory.live.of(MemoryClass.BEFORE_RECORDING)[position])
+
+
+def largest_class(memory: MemoryUse, position: int) -> MemoryClass:
+    """Class with the most live bytes after an event."""
+    (classes,) = memory.classes_at(np.array([position]))
+    return max(classes, key=lambda kind: classes[kind])
+
+
+def classes_text(memory: MemoryUse, position: int) -> str:
+    """The largest classes after an event, in words."""
+    (classes,) = memory.classes_at(np.array([position]))
+    ranked = sorted(classes.items(), key=lambda item: -item[1])[:_TOP]
+    return ", ".join(f"{WORDS[kind]} {format_bytes(size)}" for kind, size in ranked)
+
+
+def top_modules(context: Context, memory: MemoryUse, blocks: Bool) -> list[tuple[int, int]]:
+    """Modules that allocated the most of some blocks, with the bytes; -1 for outside of all."""
+    size = len(context.analysis.modules)
+    table = live_by_module(memory.kind, memory.lives, memory.blocks, blocks, size)
+    total = table.sum(axis=1)
+    order = np.argsort(-total, kind="stable")[:_TOP]
+    return [(int(place) - 1, int(total[place])) for place in order.tolist() if total[place]]
+
+
+def modules_text(context: Context, ranked: list[tuple[int, int]]) -> str:
+    """Modules with bytes, in words."""
+    paths = context.analysis.modules.path
+    return ", ".join(
+        f"{module_label(paths[module]) if module >= 0 else 'outside of modules'} "
+        f"{format_bytes(size)}"
+        for module, size in ranked
+    )
