@@ -1,0 +1,134 @@
+"""`hookview ranks`: all ranks of a run as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tb_hookview.cli.terminal import output, progress
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tb_hookview.schema import Run
+
+
+@click.command(short_help="Read all ranks of a run: who was late, and why.")
+@click.argument("path")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@click.option(
+    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows of a table."
+)
+@click.option(
+    "--executor",
+    metavar="WHICH",
+    help="What reads the traces: processes:N, dask, dask:ADDRESS or mpi.",
+)
+def ranks(path: str, as_json: bool, top: int, executor: str | None) -> None:
+    """Read the trace of every rank in the folder PATH."""
+    from tb_hookview.ranks.run import analyze_run
+
+    with progress() as show:
+        run = analyze_run(path, executor, progress=show)
+    if as_json:
+        click.echo(run.to_json())
+        return
+    output().print(_render(run.data, top))
+
+
+def _render(run: Run, top: int) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    from tb_hookview.formats import printable
+
+    lines = [_head(run), *_stragglers(run), ""]
+    notes = [f"note: {text}" for text in run.warnings]
+    notes += [f"not read: {row.path}: {row.reason}" for row in run.unreadable]
+    if run.missing_ranks:
+        notes.append(f"no trace of ranks {', '.join(map(str, run.missing_ranks[:20]))}")
+    return Group(
+        Text("\n".join(map(printable, lines))),
+        _ranks_table(run, top),
+        _collectives_table(run, top),
+        *(Text(printable(note), style="yellow") for note in notes),
+    )
+
+
+def _head(run: Run) -> str:
+    from tb_hookview.formats import format_count
+
+    of = f" of {run.world_size}" if run.world_size else ""
+    matched = format_count(len(run.collectives), "collective")
+    return f"{run.path}: {len(run.ranks)}{of} ranks, {matched} matched, {run.unmatched} not"
+
+
+def _stragglers(run: Run) -> list[str]:
+    from tb_hookview.formats import format_share, format_us
+    from tb_hookview.schema import module_label
+
+    if not run.stragglers:
+        return ["no rank is late in most steps"]
+    lines = []
+    for row in run.stragglers:
+        module = None if row.module is None else f"in module {module_label(row.module)}"
+        where = module or f"on {row.reason or 'what is unknown'}"
+        lines.append(
+            f"rank {row.rank} is late: the others wait {format_us(row.wait_caused_us)} a step for "
+            f"it ({format_share(row.share, 1)}), in {row.steps} of {row.of_steps} steps"
+        )
+        if row.excess_us is not None:
+            lines.append(
+                f"  it spends {format_us(row.excess_us)} more {where} than the others; without "
+                f"that a step gains {format_us(row.gain_us_per_step)}"
+            )
+        if row.finding:
+            lines.append(f"  its finding: {row.finding}")
+    return lines
+
+
+def _ranks_table(run: Run, top: int) -> RenderableType:
+    from tb_hookview.cli.summary import table
+    from tb_hookview.formats import format_us
+
+    shown = sorted(run.ranks, key=lambda row: row.wait_us or 0.0)[:top]
+    made = table(
+        f"Ranks, mean of a step ({len(shown)} that wait least)",
+        *("rank", "step", "compute", "communication", "exposed", "idle", "waits for others"),
+    )
+    for row in sorted(shown, key=lambda row: row.rank):
+        times = (
+            row.step_us,
+            row.compute_us,
+            row.communication_us,
+            row.exposed_communication_us,
+            row.idle_us,
+            row.wait_us,
+        )
+        made.add_row(str(row.rank), *map(format_us, times))
+    return made
+
+
+def _collectives_table(run: Run, top: int) -> RenderableType:
+    from tb_hookview.cli.summary import table
+    from tb_hookview.formats import format_number, format_us, printable
+
+    shown = sorted(run.collectives, key=lambda row: -row.wait_us)[:top]
+    made = table(
+        "Collectives for which the ranks waited longest",
+        *("collective", "step", "module", "bytes", "late rank", "transfer", "wait", "GB/s"),
+        text_columns=3,
+    )
+    for row in shown:
+        made.add_row(
+            printable(row.name or "unknown"),
+            printable(row.step or ""),
+            printable(row.late_module if row.late_module is not None else row.late_reason or ""),
+            format_number(row.bytes),
+            "" if row.late_rank is None else str(row.late_rank),
+            format_us(row.transfer_us),
+            format_us(row.wait_us),
+            "" if row.bus_gb_per_s is None else f"{row.bus_gb_per_s:.2f}",
+        )
+    return made

@@ -1,0 +1,277 @@
+"""Summaries of ranks to the answer about a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.collectives.names import BUS_FACTOR
+from tb_hookview.arrays.types import Float, Nanoseconds
+from tb_hookview.formats import format_us
+from tb_hookview.ranks.clocks import find_clocks, starts_of
+from tb_hookview.ranks.late import Episode, find_episodes
+from tb_hookview.ranks.matching import Matched, match
+from tb_hookview.ranks.stages import find_stage_episodes, message_waits, unpaired
+from tb_hookview.ranks.stragglers import Straggling, find_stragglers
+from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.waits import Waits, find_waits
+
+_US = 1000.0
+_DOUBTED_US = 20_000.0
+"""Spread of the clocks beyond which the matches are doubted: a busy host alone reaches some ms."""
+
+FindingOf = Callable[[RankSummary, str | None], str | None]
+"""Rule of the most expensive finding of a rank, about a module if there is one."""
+
+
+def answer(
+    path: str,
+    ranks: Sequence[RankSummary],
+    unreadable: Mapping[str, str],
+    finding_of: FindingOf = lambda _rank, _module: None,
+) -> schema.Run:
+    """Answer what is asked of a run.
+
+    Args:
+        path: the run.
+        ranks: summaries in order of their ranks.
+        unreadable: reasons by path.
+        finding_of: asks for a straggler's finding.
+    """
+    matched = match(ranks)
+    waits = find_waits(ranks, matched)
+    episodes = [*find_episodes(ranks, matched, waits), *find_stage_episodes(ranks)]
+    numbers = _numbers(ranks)
+    clocks = find_clocks(ranks, matched.member)
+    own_waits = step_waits(ranks, matched, waits)
+    step_rows = _step_rows(ranks, own_waits)
+    world = {rank.world_size for rank in ranks if rank.world_size}
+    return schema.Run(
+        path=path,
+        world_size=world.pop() if len(world) == 1 else None,
+        ranks=[
+            _rank_row(place, number, rank, rows)
+            for place, (number, rank, rows) in enumerate(
+                zip(numbers, ranks, step_rows, strict=True)
+            )
+        ],
+        steps=list(chain.from_iterable(step_rows)),
+        collectives=_collective_rows(ranks, matched, waits, episodes, clocks.offset),
+        stragglers=[
+            _straggler_row(place, found, numbers, ranks, finding_of)
+            for place, found in enumerate(find_stragglers(ranks, episodes, own_waits))
+        ],
+        missing_ranks=_missing(ranks, numbers),
+        unreadable=[
+            schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
+        ],
+        unmatched=matched.unmatched,
+        clock_spread_us=_spread(clocks.spread),
+        warnings=[*matched.refused, *_warnings(ranks), *_doubts(_spread(clocks.spread))],
+    )
+
+
+def step_waits(ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> list[Nanoseconds]:
+    """Time that each rank waited, by its step in which the collectives began."""
+    found = []
+    for place, (rank, messages) in enumerate(zip(ranks, message_waits(ranks), strict=True)):
+        total = np.zeros(len(rank.steps.name), np.int64) if messages is None else messages.copy()
+        mine = matched.member[:, place]
+        step = rank.step[mine[mine >= 0]]
+        np.add.at(total, step[step >= 0], waits.alone[mine >= 0, place][step >= 0])
+        found.append(total)
+    return found
+
+
+def _numbers(ranks: Sequence[RankSummary]) -> list[int]:
+    """Number of each rank; where traces do not say, or two say the same, their order."""
+    own = [rank.rank for rank in ranks]
+    known = [number for number in own if number is not None]
+    return known if len(set(known)) == len(ranks) else list(range(len(ranks)))
+
+
+def _warnings(ranks: Sequence[RankSummary]) -> list[str]:
+    found = []
+    if any(unpaired(rank) for rank in ranks):
+        found.append("messages name neither source nor target; steps are compared as a whole")
+    known = [rank.rank for rank in ranks]
+    if None in known or len(set(known)) < len(known):
+        found.append("not every trace says its rank; ranks are numbered by the order of the files")
+    if len({rank.world_size for rank in ranks if rank.world_size}) > 1:
+        found.append("the traces have different world sizes: they may be of different runs")
+    return found
+
+
+def _doubts(spread: float | None) -> list[str]:
+    """What speaks against the matches: all ranks leave a collective at about the same moment."""
+    if spread is None or spread <= _DOUBTED_US:
+        return []
+    return [
+        f"the ranks' ends of the same collectives differ by up to {format_us(spread)}: what is "
+        "matched here may not belong together"
+    ]
+
+
+def _missing(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[int]:
+    world = {rank.world_size for rank in ranks if rank.world_size}
+    return sorted(set(range(max(world, default=0))) - set(numbers)) if len(world) == 1 else []
+
+
+def _rank_row(
+    place: int, number: int, rank: RankSummary, rows: Sequence[schema.RankStep]
+) -> schema.Rank:
+    counted = np.flatnonzero(rank.steps.counted).tolist()
+
+    def mean(of: Callable[[schema.RankStep], float]) -> float | None:
+        return float(np.mean([of(rows[step]) for step in counted])) if counted else None
+
+    return schema.Rank(
+        id=place,
+        rank=number,
+        path=rank.path,
+        steps=len(counted),
+        step_us=mean(lambda row: row.duration_us),
+        compute_us=mean(lambda row: row.compute_us),
+        communication_us=mean(lambda row: row.communication_us),
+        exposed_communication_us=mean(lambda row: row.exposed_communication_us),
+        idle_us=mean(lambda row: row.idle_us),
+        wait_us=mean(lambda row: row.wait_us),
+    )
+
+
+def _step_rows(
+    ranks: Sequence[RankSummary], waits: Sequence[Nanoseconds]
+) -> list[list[schema.RankStep]]:
+    """Rows of the steps of each rank, numbered over all."""
+    number, rows = count(), []
+    for place, (rank, wait) in enumerate(zip(ranks, waits, strict=True)):
+        steps = rank.steps
+        columns = (
+            steps.start,
+            steps.duration,
+            steps.compute,
+            steps.communication,
+            steps.exposed,
+            steps.idle,
+            wait,
+        )
+        of_step = zip(steps.name, *(column.tolist() for column in columns), strict=True)
+        rows.append(
+            [
+                _step_row(next(number), place, name, [time / _US for time in times])
+                for name, *times in of_step
+            ]
+        )
+    return rows
+
+
+def _step_row(number: int, place: int, name: str, times: Sequence[float]) -> schema.RankStep:
+    start, duration, compute, communication, exposed, idle, wait = times
+    return schema.RankStep(
+        id=number,
+        rank_id=place,
+        name=name,
+        start_us=start,
+        duration_us=duration,
+        compute_us=compute,
+        communication_us=communication,
+        exposed_communication_us=exposed,
+        idle_us=idle,
+        wait_us=wait,
+    )
+
+
+def _collective_rows(
+    ranks: Sequence[RankSummary],
+    matched: Matched,
+    waits: Waits,
+    episodes: Sequence[Episode],
+    offset: Float,
+) -> list[schema.Collective]:
+    of = {episode.collective: episode for episode in episodes}
+    numbers = _numbers(ranks)
+    started = np.where(
+        waits.present, starts_of(ranks, matched.member) - np.nan_to_num(offset), np.inf
+    )
+    rows = []
+    for place in range(len(matched.member)):
+        first = int(np.argmax(waits.present[place]))
+        index = int(matched.member[place, first])
+        calls, step = ranks[first].collectives, int(ranks[first].step[index])
+        late, episode = int(waits.late[place]), of.get(place)
+        kind, path, excess = _reason_of(episode)
+        number = int(calls.number[index])
+        size = int(calls.bytes[index])
+        transfer = int(waits.transfer[place])
+        taking_part = int(waits.present[place].sum())
+        in_group = int(calls.ranks[index]) if calls.ranks[index] > 0 else taking_part
+        rows.append(
+            schema.Collective(
+                id=place,
+                name=calls.kind[index],
+                group=calls.group[index],
+                sequence=number if number >= 0 else place,
+                step=ranks[first].steps.name[step] if step >= 0 else None,
+                bytes=size if size >= 0 else None,
+                ranks=taking_part,
+                start_us=float(started[place].min()) / _US,
+                transfer_us=transfer / _US,
+                wait_us=float(waits.caused[place]) / _US,
+                late_rank=numbers[late] if late >= 0 else None,
+                late_module=path if kind == "module" else None,
+                late_reason=kind if excess else None,
+                late_by_us=episode.late_by / _US if episode else None,
+                bus_gb_per_s=_bandwidth(calls.kind[index], size, transfer, in_group),
+            )
+        )
+    return rows
+
+
+def _reason_of(episode: Episode | None) -> tuple[str | None, str | None, int]:
+    """Kind, path and excess of the largest reason."""
+    if episode is None or not episode.reasons:
+        return None, None, 0
+    (kind, path), excess = max(episode.reasons.items(), key=lambda item: item[1])
+    return kind, path, excess
+
+
+def _bandwidth(kind: str, size: int, transfer: int, ranks: int) -> float | None:
+    """Bus bandwidth, 10^9 bytes a second: bytes a nanosecond."""
+    factor = BUS_FACTOR.get(kind)
+    if factor is None or size <= 0 or transfer <= 0 or ranks < 2:
+        return None
+    return size / transfer * factor(ranks)
+
+
+def _straggler_row(
+    place: int,
+    found: Straggling,
+    numbers: Sequence[int],
+    ranks: Sequence[RankSummary],
+    finding_of: FindingOf,
+) -> schema.Straggler:
+    kind, path = found.reason or (None, None)
+    module = path if kind == "module" else None
+    return schema.Straggler(
+        id=place,
+        rank=numbers[found.rank],
+        wait_caused_us=found.caused / _US,
+        share=found.share,
+        steps=found.steps,
+        of_steps=found.of_steps,
+        module=module,
+        reason=kind,
+        excess_us=found.excess / _US if kind else None,
+        gain_us_per_step=found.gain / _US,
+        finding=finding_of(ranks[found.rank], module),
+    )
+
+
+def _spread(spread: Float) -> float | None:
+    known = spread[1:]
+    if not len(known) or np.isnan(known).any():
+        return None
+    return float(known.max()) / _US

@@ -1,0 +1,83 @@
+"""What reads the traces: processes of this machine, Dask or MPI, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Any
+
+from tb_hookview.errors import UsageError
+from tb_hookview.workers.count import cores, processes
+from tb_hookview.workers.pool import Workers
+
+NAMES = "processes:N, dask, dask:ADDRESS or mpi"
+_HERE = "tb_hookview.ranks.run"
+_CONNECT_S = 10
+
+
+@contextmanager
+def executor_of(which: Executor | str | None, most: int) -> Iterator[Executor]:
+    """Give an executor, and end it if it was started here.
+
+    Args:
+        which: an executor, or its name; None for processes of this machine.
+        most: calls there will be.
+
+    Raises:
+        UsageError: there is none of that name, or it cannot be reached.
+    """
+    if which is None or isinstance(which, str):
+        name, _, of = (which or "processes").partition(":")
+        started = {"processes": _workers, "dask": _dask, "mpi": _mpi}.get(name)
+        if started is None or (of and name == "mpi"):
+            raise UsageError(f"there is no executor {which!r}: {NAMES}")
+        with started(of, most) as executor:
+            yield executor
+    else:
+        yield which
+
+
+@contextmanager
+def _workers(number: str, most: int) -> Iterator[Executor]:
+    if number and not (number.isascii() and number.isdigit() and int(number[:9]) > 0):
+        raise UsageError(f"processes:{number[:40]}: name a whole number above 0")
+    workers = Workers(min(int(number[:9]) if number else processes(), most), _HERE)
+    try:
+        yield workers
+    finally:
+        workers.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _dask(address: str, most: int) -> Iterator[Executor]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise UsageError("dask is not installed: pip install 'tb-hookview[dask]'") from error
+    local: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    try:
+        client = Client(
+            address or LocalCluster(min(cores(), most), **local),
+            timeout=_CONNECT_S,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UsageError(f"no Dask scheduler at {address or 'this machine'}: {error}") from error
+    try:
+        yield client.get_executor()
+    finally:
+        client.close(timeout=_CONNECT_S)
+        if client.cluster is not None:
+            client.cluster.close(timeout=_CONNECT_S)
+
+
+@contextmanager
+def _mpi(_of: str, most: int) -> Iterator[Executor]:
+    try:
+        from mpi4py.futures import MPIPoolExecutor
+    except (ImportError, RuntimeError) as error:
+        raise UsageError(
+            f"mpi4py cannot be used ({error}): pip install 'tb-hookview[mpi]', with an MPI"
+        ) from error
+    with MPIPoolExecutor(most) as executor:
+        yield executor

@@ -1,0 +1,47 @@
+"""A run as `analyze_run` returns it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tb_hookview import schema
+from tb_hookview.tables.table import Table
+
+
+class RunReport:
+    """What a run says: tables that convert to data frames, and the whole as JSON."""
+
+    def __init__(self, data: schema.Run) -> None:
+        self.data = data
+
+    @property
+    def ranks(self) -> Table[schema.Rank]:
+        """One row for each rank."""
+        return Table(schema.Rank, self.data.ranks, "ranks")
+
+    @property
+    def steps(self) -> Table[schema.RankStep]:
+        """One row for each step of each rank."""
+        return Table(schema.RankStep, self.data.steps, "rank_steps")
+
+    @property
+    def collectives(self) -> Table[schema.Collective]:
+        """Collectives, matched over the ranks, by time."""
+        return Table(schema.Collective, self.data.collectives, "collectives")
+
+    @property
+    def stragglers(self) -> Table[schema.Straggler]:
+        """Ranks for which the others wait in most steps, the worst first."""
+        return Table(schema.Straggler, self.data.stragglers, "stragglers")
+
+    def __repr__(self) -> str:
+        """Summarize in one line."""
+        data = self.data
+        return (
+            f"<RunReport of {data.path}: {len(data.ranks)} ranks, "
+            f"{len(data.collectives)} collectives, {len(data.stragglers)} stragglers>"
+        )
+
+    def to_json(self) -> str:
+        """The whole run as JSON."""
+        return msgspec.json.encode(self.data).decode()

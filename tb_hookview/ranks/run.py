@@ -1,0 +1,109 @@
+"""From the address of a run to its answer, on any executor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from pathlib import Path
+
+import msgspec
+
+from tb_hookview.errors import HookviewError, TraceError, UsageError
+from tb_hookview.loading.loader import Loader
+from tb_hookview.progress import Progress, silent
+from tb_hookview.ranks.answer import answer
+from tb_hookview.ranks.executors import executor_of
+from tb_hookview.ranks.files import run_files
+from tb_hookview.ranks.result import RunReport
+from tb_hookview.ranks.summary import RankSummary, summarize
+from tb_hookview.trace.source.file import trace_file
+
+
+def analyze_run(
+    path: str | Path,
+    executor: Executor | str | None = None,
+    *,
+    progress: Progress | None = None,
+) -> RunReport:
+    """Read the traces of all ranks of a run, and say who was late, and why.
+
+    Args:
+        path: a folder with one trace of each rank.
+        executor: where the traces are read: any of `concurrent.futures`, or the name of one
+            (`processes:N`, `dask`, `dask:ADDRESS`, `mpi`); processes of this machine by default.
+        progress: called with the stage of the work and the fraction of it done.
+
+    Raises:
+        TraceError: nothing there, or none of the traces can be read.
+        UsageError: an empty path; an executor that cannot be reached, or is gone.
+    """
+    if not str(path):
+        raise UsageError("the path is empty; name the folder of a run")
+    files = run_files(Path(path))
+    found, unreadable = _summaries(files.paths, executor, progress or silent)
+    if not found:
+        first, reason = next(iter(unreadable.items()))
+        raise TraceError(
+            path, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
+        )
+    ranks, repeated = _newest_of_each(found)
+    run = answer(str(path), ranks, unreadable, _finding)
+    extra = [f"{repeated} further traces of the same ranks, not used"] if repeated else []
+    said = [*files.warnings, *extra, *run.warnings]
+    return RunReport(msgspec.structs.replace(run, warnings=said))
+
+
+def summarize_file(path: str) -> RankSummary | str:
+    """Summarize the trace at a path; a text says why it cannot be read."""
+    try:
+        return summarize(Loader.from_environment().analysis(trace_file(path)))
+    except HookviewError as error:
+        return str(error)
+
+
+def _summaries(
+    paths: Sequence[str], executor: Executor | str | None, say: Progress
+) -> tuple[dict[str, RankSummary], dict[str, str]]:
+    """Summaries by path in the order of the paths, and why others have none."""
+    say("ranks", 0.0)
+    results: dict[str, RankSummary | str] = {}
+    with executor_of(executor, len(paths)) as chosen:
+        futures = {chosen.submit(summarize_file, path): path for path in paths}
+        for future in as_completed(futures):
+            results[futures.pop(future)] = _result(future, len(results), len(paths))
+            say("ranks", len(results) / len(paths))
+    in_order = {path: results[path] for path in paths}
+    found = {p: r for p, r in in_order.items() if isinstance(r, RankSummary)}
+    return found, {p: r for p, r in in_order.items() if isinstance(r, str)}
+
+
+def _result(future: Future[RankSummary | str], done: int, of: int) -> RankSummary | str:
+    """A summary, or why there is none.
+
+    Raises:
+        UsageError: the executor is gone.
+    """
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        reason = str(error) or type(error).__name__
+        raise UsageError(f"the executor is gone after {done} of {of} traces: {reason}") from error
+    except Exception as error:  # noqa: BLE001  # an executor's own, whichever it is
+        return f"{type(error).__name__}: {error}"
+
+
+def _newest_of_each(found: dict[str, RankSummary]) -> tuple[list[RankSummary], int]:
+    """One summary for each rank in their order, and the number of those left out."""
+    ranks: dict[object, RankSummary] = {}
+    for path, summary in sorted(found.items(), key=lambda item: Path(item[0]).stat().st_mtime):
+        ranks[path if summary.rank is None else summary.rank] = summary
+    chosen = sorted(ranks.values(), key=lambda s: (s.rank is None, s.rank or 0, s.path))
+    return chosen, len(found) - len(chosen)
+
+
+def _finding(rank: RankSummary, module: str | None) -> str | None:
+    """Rule of the most expensive finding of a rank, about a module if there is one."""
+    report = Loader.from_environment().report(trace_file(rank.path))
+    findings = list(report.data.findings)
+    about = [finding for finding in findings if module and finding.where == module]
+    return next((finding.rule for finding in [*about, *findings]), None)

@@ -1,0 +1,143 @@
+"""One rank's trace as the few kilobytes that a run needs of it.
+
+Its result crosses processes and machines: numpy columns and texts, nothing of the trace itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.activity import (
+    Activity,
+    device_activity,
+    host_activity,
+    in_windows,
+)
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.collectives.calls import CALLS, CollectiveCalls, find_collectives
+from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.roles import Role
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, StepIndex, TimeSet
+from tb_hookview.trace import EventCategory
+
+
+class StepTimes(Struct, frozen=True):
+    """Steps of a rank, shape (s,); times in nanoseconds."""
+
+    name: tuple[str, ...]
+    counted: Bool
+    start: Nanoseconds
+    duration: Nanoseconds
+    compute: Nanoseconds
+    """Time in which something but collectives ran: on a device or, without one, operators, less
+    waits for other ranks."""
+    communication: Nanoseconds
+    """Time in which a collective ran, waiting for other ranks included."""
+    exposed: Nanoseconds
+    """The part of it in which nothing computed."""
+    idle: Nanoseconds
+    """Time in which nothing computed and no collective ran."""
+
+
+class Spent(Struct, frozen=True):
+    """Time by what ran between consecutive edges, shape (k,)."""
+
+    window: Int
+    """Index into the windows between consecutive `RankSummary.edges`."""
+    code: Int
+    """Index into `RankSummary.modules`, or below 0 as in `analysis/activity.py`."""
+    time: Nanoseconds
+
+    def between(self, first: int, last: int) -> dict[int, int]:
+        """Time by code in the windows from one edge to another."""
+        rows = slice(*np.searchsorted(self.window, [first, last]).tolist())
+        total: dict[int, int] = {}
+        for code, time in zip(self.code[rows].tolist(), self.time[rows].tolist(), strict=True):
+            total[code] = total.get(code, 0) + time
+        return total
+
+
+class RankSummary(Struct, frozen=True):
+    """What a run needs to know of one rank."""
+
+    path: str
+    rank: int | None
+    world_size: int | None
+    steps: StepTimes
+    collectives: CollectiveCalls
+    step: StepIndex
+    """Step in which each collective began, -1 for none."""
+    edges: Nanoseconds
+    """Starts and ends of collectives and steps, each moment once, ascending."""
+    modules: tuple[str, ...]
+    """Paths of the modules that ran."""
+    host: Spent
+    device: Spent
+
+
+def summarize(analysis: Analysis) -> RankSummary:
+    """Summarize the trace of one rank."""
+    calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
+    edges = unique(np.concatenate([calls.start, calls.end, analysis.steps.window.ravel()]))
+    spent = [
+        _spent(activity, edges) for activity in (host_activity(analysis), device_activity(analysis))
+    ]
+    used = unique(np.concatenate([each.code for each in spent]))
+    used = used[used >= 0]
+    trace = analysis.trace
+    return RankSummary(
+        path=trace.path,
+        rank=trace.rank,
+        world_size=trace.world_size,
+        steps=_steps(analysis, calls),
+        collectives=calls,
+        step=analysis.steps.at(calls.start),
+        edges=edges,
+        modules=tuple(analysis.modules.path[module] for module in used.tolist()),
+        host=_renumbered(spent[0], used),
+        device=_renumbered(spent[1], used),
+    )
+
+
+def _spent(activity: Activity, edges: Nanoseconds) -> Spent:
+    return Spent(*in_windows(activity, edges))
+
+
+def _renumbered(spent: Spent, used: Int) -> Spent:
+    code = np.where(spent.code >= 0, np.searchsorted(used, spent.code), spent.code)
+    return Spent(spent.window, code, spent.time)
+
+
+def _steps(analysis: Analysis, calls: CollectiveCalls) -> StepTimes:
+    steps = analysis.steps
+    communication = intervals.of(calls.start, calls.end)
+    compute = _compute(analysis)
+    busy = intervals.normal(np.concatenate([communication, compute]))
+    exposed = intervals.subtract(communication, compute)
+    duration = steps.window[:, 1] - steps.window[:, 0]
+    return StepTimes(
+        name=steps.name,
+        counted=steps.counted,
+        start=steps.window[:, 0],
+        duration=duration,
+        compute=intervals.lengths_within(compute, steps.window),
+        communication=intervals.lengths_within(communication, steps.window),
+        exposed=intervals.lengths_within(exposed, steps.window),
+        idle=duration - intervals.lengths_within(busy, steps.window),
+    )
+
+
+def _compute(analysis: Analysis) -> TimeSet:
+    """Time of device events that are no communication; without any, that of operators."""
+    if len(analysis.device_events):
+        return analysis.device_events.time_of(analysis.kinds.kind != COMMUNICATION)
+    host, tree = analysis.host, analysis.call_tree
+    plain = isin(host.role, [int(Role.NONE), int(Role.NODE), int(Role.GRADIENT_SINK)])
+    rows = plain & (host.kind == EventCategory.OPERATOR)
+    rows[host.named(lambda name: name.startswith(CALLS))] = False
+    return intervals.subtract(
+        intervals.of(tree.start[rows], tree.end[rows]), analysis.communication_waits
+    )

@@ -1,0 +1,138 @@
+"""A run of many ranks: collectives matched, the late rank and its module named."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from ranks.traces import TRANSFER_MS, Spell, write_run
+from shared_traces import shared_trace
+
+import tb_hookview as hookview
+from tb_hookview.errors import TraceError, UsageError
+from tb_hookview.ranks.run import analyze_run
+from tb_hookview.schema import Run
+
+CONTRACT = {
+    "ranks": "rank path steps step_us compute_us communication_us exposed_communication_us idle_us",
+    "collectives": "name group sequence bytes ranks transfer_us wait_us late_rank late_module",
+    "stragglers": "rank wait_caused_us share module finding",
+}
+EVEN = [Spell(), Spell(), Spell()]
+
+
+def analyzed(folder: Path) -> Run:
+    with ThreadPoolExecutor(1) as executor:
+        return analyze_run(folder, executor=executor).data
+
+
+@pytest.mark.parametrize("numbered", [True, False], ids=["numbered", "by order"])
+@pytest.mark.parametrize(
+    ("slow", "module", "reason"),
+    [
+        (Spell(b=9.0), "b", "module"),
+        (Spell(a=8.0), "a", "module"),
+        (Spell(loader=6.0), None, "data"),
+    ],
+    ids=["in b", "in a", "in the loader"],
+)
+def test_a_late_rank_is_named_with_what_it_spent_the_time_on(
+    tmp_path: Path, slow: Spell, module: str | None, reason: str, *, numbered: bool
+) -> None:
+    run = analyzed(write_run(tmp_path, [Spell(), slow, Spell()], numbered=numbered))
+    (straggler,) = run.stragglers
+    excess = sum(slow) - sum(Spell())
+    assert (straggler.rank, straggler.module, straggler.reason) == (1, module, reason)
+    assert straggler.wait_caused_us == pytest.approx(excess * 1000, rel=0.01)
+    assert straggler.excess_us == pytest.approx(excess * 1000, rel=0.01)
+    assert straggler.gain_us_per_step == pytest.approx(excess * 1000, rel=0.01)
+    assert {row.late_rank for row in run.collectives} == {1}
+
+
+def test_no_rank_is_late_where_none_is(tmp_path: Path) -> None:
+    run = analyzed(write_run(tmp_path, EVEN))
+    assert not run.stragglers
+    assert {row.late_rank for row in run.collectives} == {None}
+    assert len(run.collectives) == 5
+
+
+def test_transfer_waits_and_bandwidth_need_no_common_clock(tmp_path: Path) -> None:
+    spells = [Spell(), Spell(b=9.0), Spell(b=5.0)]
+    run = analyzed(write_run(tmp_path, spells, clocks=[0.0, 700.0, -300.0]))
+    for row in run.collectives:
+        assert row.transfer_us == pytest.approx(TRANSFER_MS * 1000 - 20, abs=1)
+        assert row.wait_us == pytest.approx((6000 + 4000) / 2, abs=1)
+        assert row.bus_gb_per_s == pytest.approx(4000 / 980e3 * 4 / 3, rel=0.01)
+    assert run.clock_spread_us == pytest.approx(0.0, abs=0.01)
+    assert [row.wait_us for row in run.ranks] == pytest.approx([6000, 0, 4000], abs=1)
+    assert run.stragglers[0].gain_us_per_step == pytest.approx(4000, rel=0.01)
+
+
+def test_a_recording_that_begins_later_shifts_nothing(tmp_path: Path) -> None:
+    run = analyzed(write_run(tmp_path, [Spell(), Spell(b=9.0), Spell()], skipped={2: 2}))
+    assert [row.ranks for row in run.collectives] == [2, 2, 3, 3, 3]
+    assert run.stragglers[0].module == "b"
+
+
+def test_what_does_not_fit_is_refused_and_named(tmp_path: Path) -> None:
+    run = analyzed(write_run(tmp_path, EVEN, names={2: "broadcast"}))
+    assert not run.collectives
+    assert run.unmatched == 15
+    (warning,) = run.warnings
+    assert "rank2" in warning
+    assert "broadcast of 4000 bytes where" in warning
+
+
+def test_missing_and_unreadable_ranks_are_listed(tmp_path: Path) -> None:
+    write_run(tmp_path, [Spell(), Spell(), Spell(), Spell(b=9.0)])
+    (tmp_path / "rank1.1.pt.trace.json.gz").unlink()
+    (tmp_path / "rank2.1.pt.trace.json.gz").write_bytes(b"\x1f\x8b nothing")
+    run = analyzed(tmp_path)
+    assert run.missing_ranks == [1, 2]
+    (unreadable,) = run.unreadable
+    assert "rank2" in unreadable.path
+    assert unreadable.reason
+    assert run.stragglers[0].rank == 3
+
+
+def test_a_folder_of_nothing_but_damage_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "rank2.1.pt.trace.json.gz").write_bytes(b"\x1f\x8b nothing")
+    with pytest.raises(TraceError, match="none of 1 traces can be read"):
+        analyzed(tmp_path)
+
+
+def test_processes_answer_as_this_one_does(tmp_path: Path) -> None:
+    write_run(tmp_path, [Spell(), Spell(b=9.0), Spell()])
+    assert analyze_run(tmp_path, "processes:2").data == analyzed(tmp_path)
+
+
+def test_tables_of_a_run_are_frames(tmp_path: Path) -> None:
+    run = hookview.analyze_run(write_run(tmp_path, [Spell(), Spell(b=9.0), Spell()]))
+    assert run.stragglers.to_pandas()["module"].tolist() == ["b"]
+    assert run.collectives.to_polars()["late_rank"].to_list() == [1] * 5
+    assert run.ranks.to_arrow()["rank"].to_pylist() == [0, 1, 2]
+    assert len(run.steps) == 15
+    answer = json.loads(run.to_json())
+    assert answer["schema"] == 1
+    for table, fields in CONTRACT.items():
+        assert set(fields.split()) <= answer[table][0].keys(), table
+
+
+@pytest.mark.parametrize("name", ["spark", "mpi:2", "processes:0", "processes:x"])
+def test_an_unknown_executor_is_one_line(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        analyze_run(write_run(tmp_path, EVEN), name)
+
+
+def test_ranks_that_do_not_leave_together_are_doubted(tmp_path: Path) -> None:
+    """Of these two every rank's trace holds other collectives of the same steps."""
+    for rank in range(2):
+        trace = shared_trace(f"hta_sampled_rank-{rank}")
+        (tmp_path / f"rank{rank}.1.pt.trace.json.gz").write_bytes(trace.read_bytes())
+    run = analyzed(tmp_path)
+    assert [row.rank for row in run.ranks] == [0, 1]
+    assert any("may not belong together" in text for text in run.warnings)
+    assert any("different numbers of them in a step" in text for text in run.warnings)
+    assert not run.stragglers

@@ -1,0 +1,93 @@
+"""Traces of small runs: ranks train a model of two modules, and meet once a step."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Spell(NamedTuple):
+    """What a rank does before the collective of each step, milliseconds."""
+
+    a: float = 2.0
+    b: float = 3.0
+    """In modules `a` and `b`."""
+    loader: float = 0.0
+
+
+TRANSFER_MS = 1.0
+
+
+def write_run(
+    folder: Path,
+    spells: Sequence[Spell],
+    *,
+    steps: int = 5,
+    clocks: Sequence[float] = (),
+    skipped: Mapping[int, int] | None = None,
+    numbered: bool = False,
+    names: Mapping[int, str] | None = None,
+) -> Path:
+    """Write the traces of a run.
+
+    Args:
+        folder: where they go.
+        spells: what each rank does.
+        steps: of each recording.
+        clocks: milliseconds by which each rank's clock is ahead.
+        skipped: steps that a rank's recording begins later than the others'.
+        numbered: whether the traces number their collectives.
+        names: another name of its collectives by rank.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for rank, spell in enumerate(spells):
+        first = (skipped or {}).get(rank, 0)
+        clock = 1000.0 + (clocks[rank] if clocks else 0.0)
+        longest = max(sum(other) for other in spells)
+        traced: list[dict[str, Any]] = []
+        for step in range(first, steps):
+            begin = clock + step * (longest + TRANSFER_MS)
+            name = (names or {}).get(rank, "allreduce")
+            traced += _step(step, begin, spell, longest, name, step if numbered else None)
+        root = {"distributedInfo": {"backend": "gloo", "rank": rank, "world_size": len(spells)}}
+        text = json.dumps({"schemaVersion": 1, **root, "traceEvents": traced})
+        (folder / f"rank{rank}.1.pt.trace.json.gz").write_bytes(gzip.compress(text.encode()))
+    return folder
+
+
+def _step(
+    number: int, begin: float, spell: Spell, longest: float, name: str, sequence: int | None
+) -> list[dict[str, Any]]:
+    at = begin
+    rows = [_row("user_annotation", f"ProfilerStep#{number}", begin, longest + TRANSFER_MS)]
+    if spell.loader:
+        loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+        rows.append(_row("user_annotation", loader, at, spell.loader))
+        at += spell.loader
+    for path, time in (("a", spell.a), ("b", spell.b)):
+        rows.append(_row("cpu_op", f"{path} (Linear) forward ~hv1", at, time))
+        rows.append(_row("cpu_op", "aten::mm", at, time / 2))
+        at += time
+    end = begin + longest + TRANSFER_MS
+    parameters = {
+        "Collective name": name,
+        "In msg nelems": 1000,
+        "Out msg nelems": 1000,
+        "dtype": "Float",
+        "Group size": 3,
+        "Process Group Name": "0",
+    }
+    if sequence is not None:
+        parameters["Seq"] = sequence
+    launch = _row("cuda_runtime", "cudaLaunchKernel", at, 0.01, correlation=number + 1)
+    kernel = _row("kernel", "ncclDevKernel_AllReduce", at + 0.02, end - at - 0.02)
+    kernel |= {"pid": 0, "tid": 7, "args": {"correlation": number + 1, "device": 0, "stream": 7}}
+    return [*rows, _row("cpu_op", "record_param_comms", at, 0.02, **parameters), launch, kernel]
+
+
+def _row(category: str, name: str, start: float, duration: float, **args: Any) -> dict[str, Any]:
+    times = {"ts": start * 1000, "dur": duration * 1000}
+    return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": 9, **times, "args": args}
