@@ -22,6 +22,8 @@ from tb_hookview.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tb_hookview.loading import analyze
+    from tb_hookview.ranks.result import RunReport
+    from tb_hookview.ranks.run import analyze_run
     from tb_hookview.recorder import profile, unwrap, wrap
     from tb_hookview.report.result import Report
 
@@ -29,9 +31,11 @@ __all__ = [
     "HookviewError",
     "NotFoundError",
     "Report",
+    "RunReport",
     "TraceError",
     "UsageError",
     "analyze",
+    "analyze_run",
     "profile",
     "unwrap",
     "wrap",
@@ -39,7 +43,9 @@ __all__ = [
 
 _HOMES = {
     "Report": "tb_hookview.report.result",
+    "RunReport": "tb_hookview.ranks.result",
     "analyze": "tb_hookview.loading",
+    "analyze_run": "tb_hookview.ranks.run",
     "profile": "tb_hookview.recorder",
     "unwrap": "tb_hookview.recorder",
     "wrap": "tb_hookview.recorder",

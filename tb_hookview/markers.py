@@ -32,6 +32,9 @@ VERSION = 1
 MANIFEST_KEY = "hookview_manifest"
 """Key of the trace file's root object under which the recorder leaves its manifest."""
 
+COMPILED_KEY = "hookview_compiled"
+"""Key of the root object under which the recorder leaves the map of compiled graphs."""
+
 MarkKind = Literal["forward", "before backward", "after backward", "gradient", "call"]
 
 FUNCTION = "function"

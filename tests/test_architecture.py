@@ -153,7 +153,7 @@ def _is_docstring(part: ast.stmt) -> bool:
 
 LIGHT = {"__init__.py", "plugin.py", "cli"}
 """Imported before it is known what is asked for: they import what they need as they need it."""
-OPTIONAL = {"pandas", "polars", "pyarrow"}
+OPTIONAL = {"distributed", "mpi4py", "pandas", "polars", "pyarrow"}
 LAZY = {
     # It takes long to import, and few have something to log.
     "cache/log.py": {"logging"},
@@ -161,6 +161,15 @@ LAZY = {
     "cache/entries.py": {"tempfile"},
     # It imports fractions and random, and only traces of four steps or more need it.
     "rules/data/step_outlier.py": {"statistics"},
+    # A trace without a gain to state is not replayed.
+    "rules/gains.py": {
+        "tb_hookview.rules.engine.removal",
+        "tb_hookview.simulation.simulator",
+    },
+    "rules/diagnosis.py": {
+        "tb_hookview.rules.engine.removal",
+        "tb_hookview.simulation.changes",
+    },
     # Its import takes longer than a cached report takes to load, and only the default folder
     # needs it.
     "cache/location.py": {"platformdirs"},

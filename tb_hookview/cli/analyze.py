@@ -33,6 +33,8 @@ step_option = click.option(
 )
 def analyze(path: str, as_json: bool, worker: str | None, steps: tuple[str, ...], top: int) -> None:
     """Summarize the trace PATH, or the newest one in the folder PATH."""
+    if not as_json:
+        _say_which(path, worker)
     report = read(path, worker=worker, steps=steps)
     if as_json:
         click.echo(report.to_json())
@@ -40,6 +42,19 @@ def analyze(path: str, as_json: bool, worker: str | None, steps: tuple[str, ...]
     from tb_hookview.cli.summary import summarize
 
     output().print(summarize(report, rows=top))
+
+
+def _say_which(path: str, worker: str | None) -> None:
+    """Name the trace that is taken of a folder, before it is read."""
+    from pathlib import Path
+
+    from tb_hookview.loading.choose import choose_trace
+
+    if not path or not Path(path).is_dir():
+        return
+    chosen = choose_trace(Path(path), worker)
+    if others := sum(warning.count for warning in chosen.warnings):
+        click.echo(f"Reading {chosen.path}, the newest of {others + 1} traces in {path}")
 
 
 def read(path: str, *, worker: str | None = None, steps: tuple[str, ...] = ()) -> Report:

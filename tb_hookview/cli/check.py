@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -95,18 +94,18 @@ def check(
     """Exit 0 if the trace PATH is within all limits, 1 if it is outside of any (saying where).
 
     Exit 2 if it cannot be read, or if it is outside of none but lacks what a limit is about (a
-    backward pass, a device). Limits apply to the whole trace, or to the chosen steps together. The
-    profiler's own sync as it stops is not counted.
+    backward pass, a device). Counts and times are of the whole trace, or of the chosen steps
+    together; shares are of the steps that count. The profiler's own sync as it stops is not
+    counted.
     """
     asked = {name: limit for name, limit in limits.items() if limit is not None}
     if not asked and not modules:
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
-    report = read(path, worker=worker, steps=steps).data
-    from tb_hookview.cli.checks import LIMITS, module_percent
+    report = read(path, worker=worker, steps=steps)
+    from tb_hookview.cli.checks import tests
 
-    tests = [partial(LIMITS[name], report, limit) for name, limit in asked.items()]
-    tests += [partial(module_percent, report, module, limit) for module, limit in modules]
-    click.get_current_context().exit(max(map(_tested, tests), key=_VERDICTS.index))
+    outcomes = map(_tested, tests(report, asked, modules))
+    click.get_current_context().exit(max(outcomes, key=_VERDICTS.index))
 
 
 def _tested(test: Callable[[], Outcome]) -> int:

@@ -1,13 +1,18 @@
-"""The limits that `hookview check` checks a report against."""
+"""The limits that `hookview check` checks a report against.
+
+Counts and sums are of the whole report; shares are of its steps that count, and say so.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_share
+from tb_hookview.report.result import Report
 from tb_hookview.schema import Coverage, ReportData, Sync, module_label, own_syncs
 
 
@@ -68,7 +73,8 @@ def unattributed_percent(report: ReportData, limit: float) -> Outcome:
     """
     _need_backward(report)
     whole, missing = _backward(report.coverage)
-    outcome = _outcome("backward time not attributed", 100 * missing / whole, limit, " %", [])
+    name = f"backward time not attributed, {report.per_step.text}"
+    outcome = _outcome(name, 100 * missing / whole, limit, " %", [])
     named = report.coverage.by_origin.get("annotation", 0.0)
     if not named:
         return outcome
@@ -103,12 +109,12 @@ def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
         paths = [module.path for module in report.modules]
         close = difflib.get_close_matches(path, paths, n=3, cutoff=0.5)
         hint = f" (close: {', '.join(close)})" if close else ""
-        raise UsageError(f"{report.trace.path}: no module {path!r}{hint}")
+        raise UsageError(f"{report.trace.path}: no module {module_label(path)!r}{hint}")
     work = found.backward
     part = work.device_us if report.coverage.measure == "device" else work.host_us
     counted = [sync for sync in own_syncs(report.syncs) if _is_below(sync.module, path)]
     counted = [sync for sync in counted if sync.phase == "backward"]
-    name = f"backward of {module_label(path)}"
+    name = f"backward of {module_label(path)}, {report.per_step.text}"
     return _outcome(name, 100 * (part or 0.0) / whole, limit, " %", counted)
 
 
@@ -116,18 +122,43 @@ def _is_below(path: str | None, above: str) -> bool:
     return path is not None and (not above or path == above or path.startswith(f"{above}."))
 
 
-LIMITS: dict[str, Callable[[ReportData, float], Outcome]] = {
+_OF_ALL: dict[str, Callable[[ReportData, float], Outcome]] = {
     "max_backward_syncs": backward_syncs,
     "max_syncs": syncs,
     "max_sync_us": sync_us,
+}
+"""Limits of the whole trace, or of the chosen steps."""
+
+_OF_COUNTED: dict[str, Callable[[ReportData, float], Outcome]] = {
     "max_unattributed_percent": unattributed_percent,
     "max_idle_percent": idle_percent,
 }
+"""Limits of the steps that count."""
+
+
+def tests(
+    report: Report, limits: Mapping[str, float], modules: Iterable[tuple[str, float]]
+) -> Iterator[Callable[[], Outcome]]:
+    """Yield what checks each limit, on the steps that it is of.
+
+    Args:
+        report: on the whole trace, or on chosen steps.
+        limits: by name, as the options of `hookview check`.
+        modules: paths, and the limit of each one's share.
+    """
+    for name, limit in limits.items():
+        if name in _OF_ALL:
+            yield partial(_OF_ALL[name], report.data, limit)
+        else:
+            yield partial(_OF_COUNTED[name], report.counted.data, limit)
+    for path, limit in modules:
+        yield partial(module_percent, report.counted.data, path, limit)
 
 
 def _need_backward(report: ReportData) -> None:
     if not any(_backward(report.coverage)):
-        raise UsageError(f"{report.trace.path}: no backward pass, so nothing of it to check")
+        missing = f"no backward pass, so nothing of it to check ({report.per_step.text})"
+        raise UsageError(f"{report.trace.path}: {missing}")
 
 
 def _syncs(report: ReportData) -> list[Sync]:

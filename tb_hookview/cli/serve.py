@@ -25,9 +25,10 @@ def serve(path: str, port: int, open_browser: bool) -> None:
 
     signal.signal(signal.SIGTERM, _end)
     with Server(Path(path), port=port) as server:
-        click.echo(f"Serving {path} at {server.url} (stop with Ctrl+C)")
+        address = f"{server.url}#/summary"
+        click.echo(f"Serving {path} at {address} (stop with Ctrl+C)")
         if open_browser:
-            click.launch(server.url)
+            click.launch(address)
         server.run()
 
 

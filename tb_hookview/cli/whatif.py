@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
     from tb_hookview.schema import WhatIf
 
+MODULES = 12
+"""Modules that the terminal lists."""
+_COLUMNS = ("on the path", "slack")
+
 
 @click.command(short_help="Predict a step with something taken out or scaled.")
 @click.argument("path")
@@ -74,7 +78,8 @@ def _render(answer: WhatIf, *, changed: bool) -> RenderableType:
             f"with the change {format_us(answer.predicted_us)} ({change}), between "
             f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: bounds, not promises"
         )
-    return Group(Text("\n".join(lines) + "\n"), _paths(answer))
+    tables = [_paths(answer), Text(), _modules(answer), Text(), _kinds(answer)]
+    return Group(Text("\n".join(lines) + "\n"), *tables)
 
 
 def _paths(answer: WhatIf) -> RenderableType:
@@ -89,4 +94,36 @@ def _paths(answer: WhatIf) -> RenderableType:
         later = msgspec.structs.asdict(after)
         for name, time in msgspec.structs.asdict(before).items():
             made.add_row(name, format_us(time), format_us(later[name]))
+    return made
+
+
+def _modules(answer: WhatIf) -> RenderableType:
+    """Modules on the path, then those off it with the least slack."""
+    import msgspec
+    from rich.console import Group
+    from rich.text import Text
+
+    from tb_hookview.cli.summary import table
+    from tb_hookview.formats import format_number, format_us, printable
+    from tb_hookview.schema import module_label
+
+    made = table("Modules on the critical path, and the slack of the others", "", *_COLUMNS)
+    modules = answer.path_modules or []
+    for row in modules[:MODULES]:
+        name = "outside every module" if row.module is None else module_label(row.module)
+        time = sum(msgspec.structs.asdict(row.path).values())
+        made.add_row(Text(printable(name)), format_us(time), format_us(row.slack_us))
+    more = max(len(modules) - MODULES, 0) + (answer.path_modules_left_out or 0)
+    hidden = f"{format_number(more)} more; all are in the table critical_path_modules"
+    return Group(made, Text(hidden, style="dim")) if more else made
+
+
+def _kinds(answer: WhatIf) -> RenderableType:
+    from tb_hookview.cli.summary import table
+    from tb_hookview.formats import format_us
+
+    made = table("Kinds of device events", "", "a step", *_COLUMNS)
+    for row in answer.path_kinds or []:
+        times = row.device_us, row.path_us, row.slack_us
+        made.add_row(row.kind, *map(format_us, times))
     return made

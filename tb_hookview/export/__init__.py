@@ -86,7 +86,7 @@ def export(
     if out.exists() and chosen.path.exists() and out.samefile(chosen.path):
         raise UsageError(f"{out}: is the trace itself; name another file")
     say = progress or silent
-    analysis = load(chosen.path, say)
+    analysis = load(chosen.file, say)
     report = build_report(analysis, steps).with_warnings(chosen.warnings)
     if wanted == PERFETTO:
         with new_file(out) as partial:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.analysis.dependencies.links import row_links, wait_links
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.types import EventRow
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
-from tb_hookview.tables.model.values import Arrays
-from tb_hookview.tables.outlets.files import listed
+from tb_hookview.simulation.simulator import Simulator
+from tb_hookview.tables.model.values import Arrays, listed
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.columns.trace import Thread
 from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
@@ -95,21 +96,17 @@ def _number(text: str) -> int | None:
 
 
 def _flows(analysis: Analysis) -> dict[int, list[int]]:
-    """Arrows by row of the trace: launch to device event, forward operator to node."""
-    call_tree, device_events, nodes = analysis.call_tree, analysis.device_events, analysis.nodes
-    forward_ops = nodes.forward_op
-    tail = np.concatenate(
-        [lookup(call_tree.event, device_events.launch), lookup(call_tree.event, forward_ops)]
-    )
-    head = np.concatenate([device_events.event, call_tree.event[nodes.row]])
-    arrows = np.flatnonzero(tail >= 0)
+    """Arrows by row of the trace: launches, forward operators of nodes, what waited for what."""
+    simulator = Simulator(Selection(analysis, None))
+    graph = None if simulator.refused else simulator.graph
+    links = [*row_links(analysis), *wait_links(analysis, graph)]
     flows: dict[int, list[int]] = defaultdict(list)
-    numbers = (arrows + 1).tolist()
-    for number, begin, end in zip(
-        numbers, tail[arrows].tolist(), head[arrows].tolist(), strict=True
-    ):
-        flows[begin].append(number)
-        flows[end].append(number)
+    number = 0
+    for _, _, source, target in links:
+        for begin, end in zip(source.tolist(), target.tolist(), strict=True):
+            number += 1
+            flows[begin].append(number)
+            flows[end].append(number)
     return flows
 
 

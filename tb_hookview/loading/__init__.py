@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_hookview.errors import UsageError
+from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.loading.loader import Loader
 from tb_hookview.progress import Count, Progress, uncounted
 from tb_hookview.report.result import Report
-from tb_hookview.trace.source.file import trace_file
+from tb_hookview.trace.source.file import TraceFile, trace_file
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
@@ -42,13 +42,17 @@ def analyze(
     """
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
-
+    if "://" in str(path):
+        remedy = "copy the traces here and name their folder"
+        raise TraceError(str(path), "an address; only files of this machine are read", remedy)
     chosen = choose_trace(Path(path), worker)
     loader = Loader.from_environment()
     return loader.report(chosen.file, steps, progress).with_warnings(chosen.warnings)
 
 
-def load(path: str | Path, progress: Progress | None = None, count: Count = uncounted) -> Analysis:
+def load(
+    path: str | Path | TraceFile, progress: Progress | None = None, count: Count = uncounted
+) -> Analysis:
     """Analyze a trace file, as `Loader.analysis`.
 
     Raises:

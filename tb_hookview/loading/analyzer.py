@@ -43,7 +43,7 @@ class Analyzer:
         """As `Loader.analysis`."""
         say = progress or silent
         source = self._source_of_columns(file)
-        trace = columns.load(source, file.address) if source else None
+        trace = columns.load(source, file) if source else None
         if trace is None:
             trace = self._read(file, say, count)
             if source:
@@ -75,7 +75,7 @@ class Analyzer:
             reason = "it is no ordinary file, or caching is off"
             raise UsageError(f"{file.address}: cannot be cached; {reason}")
         of_columns = self._source_of_columns(file)
-        trace = columns.load(of_columns, file.address) if of_columns else None
+        trace = columns.load(of_columns, file) if of_columns else None
         complete = trace is not None or of_columns is None
         if complete and reports.load(source, file.address, None):
             return False

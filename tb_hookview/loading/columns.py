@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from tb_hookview.cache import Source
-from tb_hookview.trace.columns.trace import Trace
+from tb_hookview.trace.columns.trace import Content, Trace
+from tb_hookview.trace.source.file import TraceFile
 
 KIND = "columns"
 
@@ -36,8 +37,8 @@ def store(source: Source, trace: Trace) -> bool:
     return source.put(KIND, _packed(trace))
 
 
-def load(source: Source, path: str) -> Trace | None:
-    """Return a source's cached columns as those of a file at a path; None without.
+def load(source: Source, file: TraceFile) -> Trace | None:
+    """Return a source's cached columns as those of a file; None without.
 
     Nothing can write into the arrays.
     """
@@ -45,17 +46,10 @@ def load(source: Source, path: str) -> Trace | None:
     if content is None:
         return None
     try:
-        trace = _unpacked(content)
+        return Trace(**_fields(_unpacked(content)), file=file)
     except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
         source.drop(KIND)
         return None
-    return _under(path, trace)
-
-
-def _under(path: str, trace: Trace) -> Trace:
-    """The same trace as that of another file."""
-    columns = {name: getattr(trace, name) for name in Trace.__annotations__}
-    return Trace(**{**columns, "path": path})
 
 
 def _packed(trace: Trace) -> list[bytes | memoryview]:
@@ -67,8 +61,7 @@ def _packed(trace: Trace) -> list[bytes | memoryview]:
         arrays.append(np.ascontiguousarray(value))
         return len(arrays) - 1
 
-    # A file's name may not be text, and it is the content that is cached.
-    written = msgspec.json.encode(_under("", trace), enc_hook=number)
+    written = msgspec.json.encode(_fields(trace), enc_hook=number)
     types = [(array.dtype.str, len(array)) for array in arrays]
     head = msgspec.json.encode(_Head(types, msgspec.Raw(written)))
     parts: list[bytes | memoryview] = [len(head).to_bytes(_ALIGNED, "little")]
@@ -79,7 +72,7 @@ def _packed(trace: Trace) -> list[bytes | memoryview]:
     return parts
 
 
-def _unpacked(content: memoryview) -> Trace:
+def _unpacked(content: memoryview) -> Content:
     length = int.from_bytes(content[:_ALIGNED], "little")
     head = msgspec.json.decode(content[_ALIGNED : _ALIGNED + length], type=_Head)
     place = _ALIGNED + length + len(_pad(length))
@@ -88,7 +81,12 @@ def _unpacked(content: memoryview) -> Trace:
         array = np.frombuffer(content, np.dtype(name), count, place)
         arrays.append(array)
         place += array.nbytes + len(_pad(array.nbytes))
-    return msgspec.json.decode(head.trace, type=Trace, dec_hook=lambda _type, at: arrays[at])
+    return msgspec.json.decode(head.trace, type=Content, dec_hook=lambda _type, at: arrays[at])
+
+
+def _fields(content: Content) -> dict[str, Any]:
+    """What a file holds by name, without the file: its name may not be text."""
+    return {name: getattr(content, name) for name in Content.__struct_fields__}
 
 
 def _pad(length: int) -> bytes:

@@ -25,8 +25,16 @@ from tb_hookview.report.per_step import per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
+from tb_hookview.report.tables.compiled_regions import compiled_region_rows
+from tb_hookview.report.tables.compiled_summary import compiled_summary
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.kernels import kernel_rows
+from tb_hookview.report.tables.memory import (
+    memory_module_rows,
+    memory_operator_rows,
+    memory_peak_rows,
+    out_of_memory_rows,
+)
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
 from tb_hookview.report.tables.operators import operator_rows
 from tb_hookview.report.tables.recorder_share import recorder_share
@@ -85,6 +93,12 @@ def _data(selection: Selection, rows: list[schema.Step], diagnosis: Diagnosis) -
         devices=device_rows(selection, breakdown),
         streams=stream_rows(selection),
         threads=thread_rows(selection),
+        memory_peaks=memory_peak_rows(selection),
+        memory_modules=memory_module_rows(selection),
+        memory_operators=memory_operator_rows(selection),
+        out_of_memory=out_of_memory_rows(selection),
+        compiled=compiled_summary(selection),
+        compiled_regions=compiled_region_rows(selection),
     )
 
 
@@ -228,6 +242,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             device_us=to_us(events.time[i]) if any_event else None,
             launched_before_count=int(events.before[i]) if launches else None,
             launched_before_us=to_us(events.before_time[i]) if launches else None,
+            communication_wait_us=to_us(times.communication_wait[i]),
         )
         for i in selection.steps
     ]
@@ -277,36 +292,29 @@ def _nodes(selection: Selection) -> list[schema.Node]:
 
 def _coverage(selection: Selection) -> schema.Coverage:
     analysis = selection.analysis
-    nodes, device_attribution = analysis.nodes, analysis.device_attribution
-    host = nodes.self_host * selection.nodes
-    launched = selection.device_events & (device_attribution.node >= 0)
-    device = analysis.device_events.duration * launched
-    attribution, origin = analysis.attribution, analysis.modules.origin
-    by_host = _sums(attribution.node_evidence, host, EVIDENCE)
-    on_device = bool(device.sum())
-    if on_device:
-        by_evidence = _sums(device_attribution.evidence, device, EVIDENCE)
-        by_reason = _sums(device_attribution.reason, device, REASONS)
-        by_origin = _sums(lookup(origin, device_attribution.module), device, ORIGINS)
-    else:
-        by_evidence, by_reason = by_host, _sums(attribution.node_reason, host, REASONS)
-        by_origin = _sums(lookup(origin, attribution.node_module), host, ORIGINS)
-    without_module = device_attribution.module < 0
-    collective = analysis.kinds.kind == COMMUNICATION
+    nodes, modules = analysis.node_parts.of(selection.nodes), analysis.modules
+    node = analysis.device_attribution.node
+    events = analysis.device_parts.of(selection.device_events & (node >= 0))
+    by_host = _sums(nodes.evidence, nodes.time, EVIDENCE)
+    on_device = bool(events.time.sum())
+    parts, of = (events, node[events.index]) if on_device else (nodes, nodes.index)
+    reason = np.where(parts.module < 0, analysis.attribution.node_reason[of], -1)
+    without_module = events.module < 0
+    collective = analysis.kinds.kind[events.index] == COMMUNICATION
     known = analysis.launches_known
     return schema.Coverage(
-        backward_device_us=to_us(device.sum()) if known else None,
-        unattributed_us=to_us(device[without_module].sum()) if known else None,
-        backward_host_us=to_us(host.sum()),
-        unattributed_host_us=to_us(host[attribution.node_module < 0].sum()),
-        by_evidence=by_evidence,
+        backward_device_us=to_us(events.time.sum()) if known else None,
+        unattributed_us=to_us(events.time[without_module].sum()) if known else None,
+        backward_host_us=to_us(nodes.time.sum()),
+        unattributed_host_us=to_us(nodes.time[nodes.module < 0].sum()),
+        by_evidence=_sums(parts.evidence, parts.time, EVIDENCE),
         measure="device" if on_device else "host",
         by_evidence_host=by_host,
-        by_origin=by_origin,
-        unattributed_by_reason=by_reason,
-        communication_device_us=to_us(device[collective].sum()) if known else None,
+        by_origin=_sums(lookup(modules.origin, parts.module), parts.time, ORIGINS),
+        unattributed_by_reason=_sums(reason, parts.time, REASONS),
+        communication_device_us=to_us(events.time[collective].sum()) if known else None,
         unattributed_communication_us=(
-            to_us(device[without_module & collective].sum()) if known else None
+            to_us(events.time[without_module & collective].sum()) if known else None
         ),
     )
 

@@ -55,6 +55,7 @@ def per_step(
         },
         sync_count=share(totals.sync_count - totals.profiler_sync_count) or 0.0,
         sync_blocked_us=share(totals.sync_blocked_us - totals.profiler_sync_us) or 0.0,
+        communication_wait_us=mean(lambda step: step.communication_wait_us),
     )
 
 

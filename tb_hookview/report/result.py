@@ -44,6 +44,12 @@ class Report:
     """Streams: device events, idle time between them, queue."""
     threads: Table[schema.Thread]
     """Threads of the host, busiest first."""
+    memory_peaks: Table[schema.MemoryPeak]
+    """Most bytes allocated on each device, in the trace and in each step."""
+    memory_modules: Table[schema.MemoryModule]
+    """Memory by module, at the peak and over time."""
+    memory_operators: Table[schema.MemoryOperator]
+    """Memory that operators allocated and freed, by name."""
     nodes: Table[schema.Node]
     """Autograd nodes by name."""
     steps: Table[schema.Step]

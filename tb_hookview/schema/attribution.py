@@ -70,7 +70,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     depth: int
     """Modules above it; 0 for a root."""
     calls: Count
-    """Calls of the module outside the backward pass."""
+    """Calls of the module outside the backward pass; of a module inside a compiled region, calls of
+    placed forward graphs that hold it."""
     forward: Work
     backward: Work
     recompute: Work | None
@@ -99,7 +100,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     compiled: bool = False
     """Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not
     called on its own, and the recorder says so, or a region ran in the nearest module above it that
-    was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of
+    was called. Where our recorder's map places the region's graphs, its calls and times are known.
+    Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of
     `backward` only the gradients that are marked are known."""
     source: str | None = None
     """File and line where the module's class is defined, as our recorder wrote it down; without

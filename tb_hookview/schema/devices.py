@@ -89,6 +89,8 @@ class Kernel(Struct, frozen=True):
     """Sum of their durations."""
     mean_us: Us
     """Mean of their durations."""
+    min_us: Us
+    """The shortest of them."""
     max_us: Us
     """The longest of them."""
     by_phase: TimeByPhase

@@ -69,6 +69,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Number of times the rule holds in the steps that count."""
     examples: list[Us]
     """Starts of the first 20 of these; of syncs: `syncs[].start_us`."""
+    examples_us: list[Us | None] = []
+    """Length of the longest call, device event, sync, idle time or step that begins at each of
+    `examples`; null where none does: a moment."""
     sync_ids: list[int] = []
     """Syncs of the steps that count which it explains."""
     caveats: list[str]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, TimeByPhase, Us
+from tb_hookview.schema.units import Count, Flop, FlopPerByte, Share, TflopPerS, TimeByPhase, Us
 
 PROFILER = "profiler"
 """Cause of a sync that is the profiler's own; no rule explains it."""
@@ -28,6 +28,27 @@ class Operator(Struct, frozen=True):
     """Device work launched inside."""
     self_device_us: Us | None
     """The part of it that no operator or annotation further in launched."""
+    tensor_core_eligible: bool
+    """Whether tensor cores could serve it: it is in the list of `tensor_cores.py`, it launched a
+    kernel on them, or an operator inside is eligible."""
+    tensor_core_us: Us | None
+    """The part of `device_us` on tensor cores, by the kernels' names."""
+    self_tensor_core_us: Us | None
+    """The part of `self_device_us` on tensor cores."""
+    flops: Flop | None
+    """FLOPs by the shapes of the inputs, of the calls with a formula (matrix products,
+    convolutions, attention), or of such calls inside; each once. Null where no shapes are in the
+    trace, or no formula fits."""
+    flops_us: Us | None
+    """Device time of these calls; in a trace without device events their host time."""
+    tflop_per_s: TflopPerS | None
+    """`flops` over `flops_us`."""
+    peak_share: Share | None
+    """Time that these FLOPs take at the peak of the device for their types, over `flops_us`. Null
+    where the peak is not in `peaks.json`."""
+    flop_per_byte: FlopPerByte | None
+    """`flops` over the bytes of inputs and results, each counted once: the most the intensity can
+    be, as kernels may move them again."""
 
 
 class Thread(Struct, frozen=True):

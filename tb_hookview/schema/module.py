@@ -176,6 +176,8 @@ class ModuleDetail(Struct, frozen=True):
     parameters: Parameters | None
     """Null where the recorder left none."""
     calls: CallsOverTime
+    backward_by_evidence: dict[str, Us]
+    """Backward time of the module alone by evidence, in the `measure` of `coverage`."""
 
 
 class KernelSearch(Struct, frozen=True):

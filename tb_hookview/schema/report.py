@@ -11,6 +11,8 @@ about, the same row has the same id.
 - What sums events of one name up has the least id of these events: kernels, nodes, operators,
   allocations.
 - Devices have their name in the trace ("0"), findings `rule:where`, warnings their code.
+- Rows of memory have `device`, `device:step_id`, `device:module_id`, or `device:` with the least id
+  of the events of the operator's name.
 
 `NAME_id` refers to a row of another table, None for no row.
 """
@@ -20,9 +22,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from tb_hookview.schema.attribution import Coverage, Module, Node
+from tb_hookview.schema.compiled import CompiledGraphs, CompiledRegion
 from tb_hookview.schema.devices import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.findings import Finding
 from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
+from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
 from tb_hookview.schema.steps import Breakdown, PerStep, Step, Totals
 from tb_hookview.schema.trace import Recorder, TraceInfo
 
@@ -69,3 +73,17 @@ class ReportData(Struct, frozen=True):
     """Threads of the host on which operators, annotations or calls of the device's runtime began,
     busiest first; what runs on no thread of the forward or the backward (the collectives' and
     loaders' own) is here too. Rows among a device's streams that mirror calls are not threads."""
+    memory_peaks: list[MemoryPeak] = []
+    """Of each device that of the whole trace, then those of the selected steps. Empty where the
+    trace was recorded without `profile_memory`, or by torch 1.9 and before, which wrote no totals.
+    """
+    memory_modules: list[MemoryModule] = []
+    """By device, most bytes at the peak of the selected steps first."""
+    memory_operators: list[MemoryOperator] = []
+    """By device, most bytes allocated by the operator itself first. At most 1000 rows."""
+    out_of_memory: list[OutOfMemory] = []
+    """Allocations that failed, in order of time."""
+    compiled: CompiledGraphs | None = None
+    """Null where no compiled graph was called, or the trace has no map of our recorder's."""
+    compiled_regions: list[CompiledRegion] = []
+    """Most expensive first; at most 500 rows."""

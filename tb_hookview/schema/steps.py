@@ -106,6 +106,11 @@ class Step(Struct, frozen=True):
     the step's busy time, but in none of its sums over device events. Null without launches."""
     launched_before_us: Us | None = None
     """Sum of their durations."""
+    communication_wait_us: Us | None = None
+    """Time in which the training thread waited for a collective that the host runs (gloo, MPI,
+    UCC): from its last row to the collective's end, where it goes on soon after and is in no
+    operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for
+    collectives of a device are syncs."""
 
 
 class Totals(Struct, frozen=True):
@@ -203,6 +208,8 @@ class PerStep(Struct, frozen=True, kw_only=True):
     """Syncs, without the profiler's own."""
     sync_blocked_us: Us
     """Sum of their durations."""
+    communication_wait_us: Us | None = None
+    """Host time, as `steps[].communication_wait_us`."""
 
 
 class Breakdown(Struct, frozen=True):

@@ -6,7 +6,20 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from tb_hookview.schema.units import UNIT, Bytes, Count, Percent, Us
+from tb_hookview.schema.host import Operator
+from tb_hookview.schema.units import (
+    UNIT,
+    Bytes,
+    Count,
+    Flop,
+    FlopPerByte,
+    GbPerS,
+    MeanCount,
+    Percent,
+    Share,
+    TflopPerS,
+    Us,
+)
 
 Ns = Annotated[int, Meta(extra_json_schema={UNIT: "ns"})]
 """Nanoseconds."""
@@ -207,6 +220,244 @@ class CudaSync(Struct, frozen=True):
     step: str | None
     """Step in which it begins."""
     step_id: int | None
+
+
+class CriticalPathPiece(Struct, frozen=True):
+    """A piece of the critical path of the replayed steps, in order; empty where none are replayed.
+
+    The replay is that with nothing changed; its pieces add up to its steps.
+    """
+
+    id: int
+    part: str
+    """What passed the time: "host", "device", "communication", "wait", "data" or "unexplained", as
+    in `PathTime`."""
+    start_us: Us
+    """Start in the replay, on the trace's own clock: the first step begins when it did."""
+    duration_us: Us
+    """Time until the next piece begins."""
+    step: str
+    """Step that the piece is part of: of what is measured from the end of the one before, on the
+    host where that sets the pace, else of host and device."""
+    step_id: int
+    module: str | None
+    """Of a device event, the module that launched it; of the host, the one that was open; of a
+    latency, that of the device event after it, or before it."""
+    module_id: int | None
+    kind: str | None
+    """Kernel class of the device event that ran: "matrix", "convolution", ..."""
+    event_id: int | None
+    """Device event that ran."""
+    thread_id: int | None
+    """Host thread that worked."""
+
+
+class CriticalPathModule(Struct, frozen=True):
+    """A module in a replayed step: its time on the critical path, and its slack if it is not there.
+
+    What is of a module below it is only that one's.
+    """
+
+    id: int
+    step: str
+    step_id: int
+    module: str | None
+    """Path of the module; null for what is outside of every module."""
+    module_id: int | None
+    host_us: Us
+    """Time on the path in which the host ran it."""
+    device_us: Us
+    """Time on the path of its device events, collectives included."""
+    wait_us: Us
+    """Latencies on the path, before its device events, or after them."""
+    data_us: Us
+    """Time on the path in a data loader; of no module."""
+    unexplained_us: Us
+    """Pauses on the path that nothing explains, before its device events."""
+    slack_us: Us | None
+    """Time by which its device events and host time in this step may grow, wherever, with the end
+    of all replayed steps as early; null where nothing that is measured waits for it."""
+
+
+class OperatorByShape(Operator, frozen=True):
+    """All calls of operators of one name with inputs of the same shapes."""
+
+    shapes: str | None
+    """Shapes of the inputs as torch writes them, `[]` for what is no tensor; null where the trace
+    was recorded without `record_shapes`."""
+    types: str | None
+    """Types of the inputs; of the group's first call."""
+
+
+class OperatorByStack(Operator, frozen=True):
+    """All calls of operators of one name from the same place of the program."""
+
+    stack: str | None
+    """Python frames around the calls, one a line, innermost first; in the backward pass those
+    around the forward operator. Null where the trace holds none (`with_stack`)."""
+
+
+class OperatorByModule(Operator, frozen=True):
+    """All calls of operators of one name for one module in one phase."""
+
+    module: str | None
+    module_id: int | None
+    phase: str
+    """ "forward", "backward", "optimizer", "data" or "other"."""
+
+
+class OperatorCall(Struct, frozen=True):
+    """One call of an operator or annotation, by thread, then as they nest."""
+
+    id: int
+    name: str
+    operator_id: int
+    """Row of the table `operators`, which is cut to the most expensive names."""
+    by_shape_id: int
+    by_stack_id: int
+    by_module_id: int
+    thread_id: int
+    start_us: Us
+    """Start of the call, on the trace's own clock."""
+    host_us: Us
+    """Time on the host, the calls inside included."""
+    self_host_us: Us
+    """As in `Operator`."""
+    device_us: Us | None
+    """As in `Operator`."""
+    self_device_us: Us | None
+    """As in `Operator`."""
+    flops: Flop | None
+    """As in `Operator`."""
+    tflop_per_s: TflopPerS | None
+    """As in `Operator`."""
+    shapes: str | None
+    step: str | None
+    step_id: int | None
+    phase: str
+    module: str | None
+    module_id: int | None
+    node: str | None
+    node_id: int | None
+
+
+class DevicePeak(Struct, frozen=True):
+    """Peak of a device for one type of operands, by its vendor's data sheet."""
+
+    id: int
+    device_id: str
+    name: str
+    """The device as the data sheet names it."""
+    dtype: str
+    """Type of the operands, "float32_tensor" for float32 on tensor or matrix cores (NVIDIA: TF32).
+    Other types of 16 bits and fewer are on them."""
+    tflop_per_s: TflopPerS
+    """Dense, that is without sparsity."""
+    gb_per_s: GbPerS
+    """Bandwidth of the device's memory."""
+    source: str
+    """Data sheet."""
+
+
+class Utilization(Struct, frozen=True):
+    """FLOPs of a part of the trace, and what share of the device's peak they are."""
+
+    device_us: Us | None
+    """Sum of the durations of its device events."""
+    flops: Flop | None
+    """FLOPs by the shapes of the inputs, recomputed ones included; null where none is known."""
+    recomputed_flops: Flop | None
+    """The part of them in forward work that ran again in the backward pass."""
+    flops_us: Us | None
+    """Device time of the calls of known FLOPs; without device events their host time."""
+    unknown_us: Us | None
+    """Device time of products, convolutions and attention whose FLOPs are not known: above 0,
+    `mfu` is a lower bound."""
+    tflop_per_s: TflopPerS | None
+    """`flops` over `flops_us`."""
+    peak_share: Share | None
+    """Time that `flops` take at the device's peak for their types, over `flops_us`."""
+    flop_per_byte: FlopPerByte | None
+    """As in `Operator`."""
+    mfu: Share | None
+    """Model FLOPs utilization: time that the FLOPs without recomputed ones take at the peak, over
+    the whole time (of a step its duration, times the devices that worked in it; of a module
+    `device_us`). Chowdhery et al. 2022 (PaLM), appendix B. Null where a peak is unknown, or the
+    FLOPs of more time than they are known of (`unknown_us` above `flops_us`)."""
+
+
+class StepUtilization(Utilization, frozen=True):
+    """FLOPs and utilization of a step."""
+
+    id: int
+    step: str
+    duration_us: Us
+    """Length of the step."""
+
+
+class ModuleUtilization(Utilization, frozen=True):
+    """FLOPs and utilization of a module, the modules below it included, over all phases."""
+
+    id: int
+    path: str
+    module_class: str
+
+
+class KernelByLaunch(Struct, frozen=True):
+    """Kernels of one name, launched by operators of one name with the same configuration.
+
+    Copies and sets are rows too.
+    """
+
+    id: int
+    name: str
+    kind: str
+    """Kind of device work."""
+    event: str
+    """The request to the device: "kernel", "copy" or "set"."""
+    operator: str | None
+    """Innermost operator or annotation around the launch."""
+    grid: str | None
+    """Blocks in each dimension."""
+    block: str | None
+    """Threads of a block in each dimension."""
+    registers: Count | None
+    """Registers of each thread."""
+    shared_memory: Bytes | None
+    """Shared memory of each block."""
+    count: Count
+    """Device events."""
+    total_us: Us
+    """Sum of their durations."""
+    mean_us: Us
+    """Mean of their durations."""
+    min_us: Us
+    """The shortest of them."""
+    max_us: Us
+    """The longest of them."""
+    tensor_core: bool | None
+    """Whether it ran on tensor (matrix) cores, by its name; null where unknown."""
+    operator_eligible: bool
+    """Whether tensor cores could serve the operator, as `Operator.tensor_core_eligible`."""
+    blocks_per_sm: MeanCount | None
+    """As in `Kernel`."""
+    occupancy_pct: Percent | None
+    """As in `Kernel`."""
+    module: str | None
+    """Module with the most of its time."""
+    module_id: int | None
+    modules: Count
+    """Modules that launched it."""
+    phase: str | None
+    """Phase of the launch with the most of its time."""
+    flops: Flop | None
+    """FLOPs of the calls that launched it, shared among their kernels by duration."""
+    tflop_per_s: TflopPerS | None
+    """`flops` over the time of the kernels that have any."""
+    peak_share: Share | None
+    """As in `Operator`, over the same time."""
+    flop_per_byte: FlopPerByte | None
+    """As in `Operator`."""
 
 
 class TableColumn(Struct, frozen=True):

@@ -8,7 +8,9 @@ from msgspec import Struct
 
 from tb_hookview.schema.units import Count, Us
 
-LaneKind = Literal["steps", "forward", "backward", "host", "device", "idle", "queue", "annotations"]
+LaneKind = Literal[
+    "steps", "path", "forward", "backward", "host", "device", "idle", "queue", "annotations"
+]
 """Content of a lane, in the order in which lanes come."""
 
 
@@ -25,7 +27,36 @@ Relation = Literal[
     "left idle",
     "caused by",
     "ended by",
+    "runs",
+    "follows",
+    "leads to",
 ]
+
+LinkKind = Literal[
+    "host",
+    "launch",
+    "stream",
+    "sync",
+    "handover",
+    "queue",
+    "cross_stream",
+    "origin",
+    "collective",
+    "autograd",
+    "idle",
+]
+"""A dependency of a replay by its name; forward operator and node; call and device idle time."""
+
+LinkEvidence = Literal[
+    "order",
+    "correlation id",
+    "cuda_sync row",
+    "calls of the runtime",
+    "times",
+    "sequence number",
+    "flow",
+]
+"""What in the trace shows a link."""
 
 TopKind = Literal["device", "host", "forward", "backward"]
 Measure = Literal["device", "host"]
@@ -41,8 +72,9 @@ class TimelineLane(Struct, frozen=True):
     kind: LaneKind
     depth: Count
     """Rows that nest, 1 for none."""
-    events: Count
-    """Events of the lane, or points of its curve."""
+    events: Count | None
+    """Events of the lane, or points of its curve; null for a lane that is made only when it is
+    asked for by its id: its window alone shows them."""
     thread: str | None
     """Name of the thread of the host, as in the report's rows; null where the lane is of none."""
     thread_id: int | None
@@ -53,6 +85,8 @@ class TimelineLane(Struct, frozen=True):
     """Stream of the device; null where the lane is of none."""
     stream_id: int | None
     """Id of that stream, as in the report's rows."""
+    note: str | None = None
+    """Why the lane shows nothing, as a phrase; null where it shows something."""
 
 
 class Minimap(Struct, frozen=True):
@@ -153,6 +187,10 @@ class EventLink(EventSummary, frozen=True):
 
     relation: Relation
     """Reads from the event to what is linked."""
+    kind: LinkKind | None = None
+    """Kind of the link; null where it only says what is around or inside."""
+    evidence: LinkEvidence | None = None
+    """What in the trace shows it; null where nothing needs to."""
 
 
 class EventDetail(EventSummary, frozen=True):

@@ -24,6 +24,11 @@ Share = Annotated[float, Meta(extra_json_schema={UNIT: "fraction"})]
 Percent = Annotated[float, Meta(extra_json_schema={UNIT: "percent"})]
 Times = Annotated[float, Meta(extra_json_schema={UNIT: "times"})]
 """One quantity divided by another of its kind."""
+Flop = Annotated[float, Meta(extra_json_schema={UNIT: "flop"})]
+"""Floating-point operations; a multiplication and an addition are two."""
+TflopPerS = Annotated[float, Meta(extra_json_schema={UNIT: "TFLOP/s"})]
+GbPerS = Annotated[float, Meta(extra_json_schema={UNIT: "GB/s"})]
+FlopPerByte = Annotated[float, Meta(extra_json_schema={UNIT: "flop/byte"})]
 
 TimeByKind = Annotated[dict[str, Us], Meta(extra={"keys": KINDS})]
 """Microseconds by kind of device work; kinds without any are left out."""

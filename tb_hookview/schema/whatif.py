@@ -19,7 +19,8 @@ class PathTime(Struct, frozen=True):
     device: Us
     """A device event ran that is not a collective's."""
     communication: Us
-    """A collective ran on a device, waiting for other ranks included."""
+    """A collective ran on a device, or other ranks had not come to one: before it began there, or
+    while a host thread waited for one that the host runs (gloo)."""
     wait: Us
     """Latencies: from launch to start, between device events, from stream to stream, and from the
     end of a device event to the return of the sync that waited for it."""
@@ -27,6 +28,37 @@ class PathTime(Struct, frozen=True):
     """The host was in a data loader."""
     unexplained: Us
     """Pauses that no dependency in the trace explains; they are kept as recorded."""
+
+
+class PathModule(Struct, frozen=True):
+    """A module on the critical path of a step, and off it.
+
+    What is of a module below it is only that one's.
+    """
+
+    module: str | None
+    """Path of the module; null for what is outside of every module."""
+    module_id: int | None
+    path: PathTime
+    """Its time on the critical path; of all modules, and the rest, that adds up to the step."""
+    slack_us: Us | None
+    """Time a step by which it may take longer, wherever in it, with the step as long: the least
+    slack of its device events and its host time in all steps, divided by their number. Null where
+    nothing that is measured waits for it."""
+
+
+class PathKind(Struct, frozen=True):
+    """A kind of device events, and how much of it is on the critical path of a step."""
+
+    kind: str
+    device_us: Us
+    """Time of its device events in the replay."""
+    path_us: Us
+    """Time of these on the critical path."""
+    slack_us: Us | None
+    """Time a step by which they may take longer, wherever, with the step as long: the least slack
+    of any of them in all steps, divided by their number. Null where nothing that is measured waits
+    for them."""
 
 
 class WhatIf(Struct, frozen=True, kw_only=True):
@@ -53,6 +85,17 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     """What the time of the predicted step consists of."""
     replayed_path: PathTime | None
     """The same for the replay with nothing changed."""
+    path_modules: list[PathModule] | None
+    """Modules on the critical path of the predicted step, the longest first, then those off it with
+    the least slack; null where the replay is refused, or they were not asked for, as the next
+    three."""
+    path_modules_left_out: Count | None
+    """Number of modules that are not listed: of those on the critical path the longest 100 are, of
+    the others the 50 with the least slack."""
+    path_modules_rest: PathTime | None
+    """Time on the critical path of the modules that are not listed."""
+    path_kinds: list[PathKind] | None
+    """Kinds of device events of the predicted step, those longest on the critical path first."""
     steps: Count
     """Number of steps that were replayed."""
     refused: str | None

@@ -16,8 +16,10 @@ from tb_hookview.server import (
     answers,
     cache,
     comparison,
+    memory,
     modules,
     page,
+    replayed,
     tables,
     timeline,
     whatif,
@@ -48,6 +50,8 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     modules.install(app, store, listed)
     comparison.install(app, store, listed)
     whatif.install(app, store, listed)
+    memory.install(app, store, listed)
+    replayed.install(app, store, listed)
 
     def report_on(file: TraceFile, steps: list[str] | None) -> Report:
         return loader().report(file, steps, analysis=lambda: store.get(file))

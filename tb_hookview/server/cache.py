@@ -22,7 +22,8 @@ CACHED_BYTES = 64 << 20
 """Bytes of answers that are cached."""
 
 COMPARE = "/api/compare"
-CACHED = frozenset({"/api/report", "/api/module", "/api/whatif", COMPARE, "/api/timeline"})
+WHAT_IF = ("/api/whatif", "/api/whatif/lanes")
+CACHED = frozenset({"/api/report", "/api/module", *WHAT_IF, COMPARE, "/api/timeline"})
 """Questions that come again and take a while to answer."""
 
 TAGGED = (

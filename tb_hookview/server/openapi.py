@@ -14,7 +14,7 @@ import msgspec
 from tb_hookview.report.module.calls import MEASURES
 from tb_hookview.report.module.detail import MOST_PATHS
 from tb_hookview.report.module.search import MOST_TEXT
-from tb_hookview.schema import ReportData
+from tb_hookview.schema import MemoryAnswer, ReportData
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.errors import ErrorAnswer
 from tb_hookview.schema.json_schema import described
@@ -32,6 +32,7 @@ from tb_hookview.schema.timeline import (
 from tb_hookview.schema.units import Us
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
+from tb_hookview.server.memory import MOST_POINTS, POINTS
 from tb_hookview.server.tables import ARROW, FURTHEST
 from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
 from tb_hookview.tables.catalogue import CATALOGUE
@@ -70,6 +71,10 @@ _START = Parameter("start", "microseconds", _TIME)
 _END = Parameter("end", "microseconds, after start", _TIME)
 _WIDTH = Parameter("width", "pixels", {"type": "integer", "minimum": 1, "maximum": WIDEST})
 _LANES = Parameter("lanes", "ids of lanes, with commas between; all of them without it", _TEXT)
+_QUESTION = (
+    Parameter("without", "a finding's id, or a rule's for all of its; may be repeated", _TEXTS),
+    Parameter("scale", "WHAT=FACTOR, as in host=0.5; may be repeated", _TEXTS),
+)
 _PATH = "a module's path in the report"
 _EVENT = Parameter(
     "id",
@@ -173,8 +178,40 @@ ROUTES = (
         "How long a step would take with something taken out or scaled.",
         WhatIf,
         _STEP,
-        Parameter("without", "a finding's id, or a rule's for all of its; may be repeated", _TEXTS),
-        Parameter("scale", "WHAT=FACTOR, as in host=0.5; may be repeated", _TEXTS),
+        *_QUESTION,
+        Parameter(
+            "modules",
+            "0 to leave out the critical path by module and slack, which take half of the time",
+            {"enum": ["0", "1"]},
+        ),
+    ),
+    _about_trace(
+        "/api/whatif/lanes",
+        "The lanes of the replayed steps, as recorded and as predicted.",
+        TimelineOverview,
+        _STEP,
+        *_QUESTION,
+    ),
+    _about_trace(
+        "/api/whatif/window",
+        "The blocks of a window of these lanes.",
+        TimelineWindow,
+        _STEP,
+        *_QUESTION,
+        *_required(_START, _END, _WIDTH),
+    ),
+    _about_trace(
+        "/api/memory",
+        "Memory of a device: peaks, modules at the peak, and the curve of a window.",
+        MemoryAnswer,
+        _STEP,
+        Parameter("device", "as `cpu` or `cuda:0`; the one that matters most without it", _TEXT),
+        *(_START, _END),
+        Parameter(
+            "points",
+            f"most points of the curve, {POINTS} without it",
+            {"type": "integer", "minimum": 4, "maximum": MOST_POINTS},
+        ),
     ),
     _about_trace(
         "/api/timeline", "The lanes of the timeline, its bounds and a minimap.", TimelineOverview

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import BytesIO
+from threading import Lock
 from typing import Any
 
+from cachetools import LRUCache
 from flask import Flask, Response, request
 from werkzeug.datastructures import MultiDict
 
-from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
 from tb_hookview.report.result import Report
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
@@ -26,6 +29,8 @@ from tb_hookview.trace import TraceFile
 
 ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
+CACHED_TABLES = 8
+"""Of each trace: pages and orders of a table that is computed come from the same one."""
 FURTHEST = 10**12
 """Largest offset: no table has more rows."""
 
@@ -67,12 +72,25 @@ def _table(
     file: TraceFile,
     steps: list[str] | None,
 ) -> Table[Any]:
-    def selection() -> Selection:
-        return select(store.get(file), steps)
-
     if entry(name).computed:
-        return event_table(name, selection)
+        return store.derived(file, _ComputedTables).of(name, steps)
     return report_on(file, steps).table(name)
+
+
+class _ComputedTables:
+    """Tables at event level of one analysis; the last ones are cached. Safe to use from threads."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._cached: LRUCache[object, Table[Any]] = LRUCache(CACHED_TABLES)
+        self._lock = Lock()
+
+    def of(self, name: str, steps: list[str] | None) -> Table[Any]:
+        """The table of a name, on all of the trace or on some steps."""
+        selection = select(self._analysis, steps)
+        with self._lock:
+            key = (name, selection.chosen)
+            return self._cached.setdefault(key, event_table(name, lambda: selection))
 
 
 def _question(query: MultiDict[str, str]) -> Question:

@@ -67,7 +67,7 @@ def window(timeline: Timeline, query: Mapping[str, str]) -> TimelineWindow:
         NotFoundError: there is no such lane.
     """
     start, end = span(query)
-    return wire.window(timeline, _lanes(timeline, query), start, end, _width(query))
+    return wire.window(timeline, _lanes(timeline, query), start, end, width(query))
 
 
 def event(timeline: Timeline, query: Mapping[str, str]) -> EventDetail:
@@ -95,8 +95,8 @@ def find(timeline: Timeline, query: Mapping[str, str]) -> SearchResult:
         raise UsageError(f"the query needs q=TEXT of 1 to {LONGEST_TEXT} characters")
     bounded = "start" in query or "end" in query
     start, end = span(query) if bounded else (None, None)
-    width = _width(query) if "width" in query else PARTS
-    return search(timeline, Question(text, _lanes(timeline, query), start, end, width))
+    pixels = width(query) if "width" in query else PARTS
+    return search(timeline, Question(text, _lanes(timeline, query), start, end, pixels))
 
 
 def selection(timeline: Timeline, query: Mapping[str, str]) -> WindowStatistics:
@@ -130,7 +130,12 @@ def _time(query: Mapping[str, str], key: str) -> float:
     return value
 
 
-def _width(query: Mapping[str, str]) -> int:
+def width(query: Mapping[str, str]) -> int:
+    """`width` of a query, in pixels.
+
+    Raises:
+        UsageError: it is missing or no whole number.
+    """
     text = query.get("width", "")
     if not (text.isascii() and text.isdecimal() and len(text) <= 6 and 0 < int(text) <= WIDEST):
         raise UsageError(f"the query needs width=PIXELS, a whole number from 1 to {WIDEST}")
@@ -138,10 +143,10 @@ def _width(query: Mapping[str, str]) -> int:
 
 
 def _lanes(timeline: Timeline, query: Mapping[str, str]) -> list[int]:
-    """Lanes that `lanes=ID,ID` names; all of them without it, none where it is empty."""
+    """Lanes that `lanes=ID,ID` names; none where it is empty, without it all but the late ones."""
     known = {str(number): number for number in range(len(timeline.entries))}
     if "lanes" not in query:
-        return list(known.values())
+        return [number for number in known.values() if not timeline.entries[number].late]
     asked = list(dict.fromkeys(filter(None, query["lanes"].split(","))))
     for name in asked:
         if name not in known:

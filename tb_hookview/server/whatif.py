@@ -9,14 +9,14 @@ from flask import Flask, Response, request
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
-from tb_hookview.report.whatif import what_if
+from tb_hookview.errors import UsageError
+from tb_hookview.report.whatif import WhatIfs
 from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.simulation.questions import parse_factors
-from tb_hookview.simulation.simulator import Simulator
 
-SIMULATORS = 4
+CHOICES = 4
 """Choices of steps of one trace whose dependency graphs are cached."""
 
 
@@ -27,25 +27,34 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     def replayed() -> Response:
         query = request.args
         scale = parse_factors(query.getlist("scale"))
-        simulators = store.derived(listed.choose(query).file, _Simulators)
-        simulator = simulators.of(query.getlist("step"))
-        return answers.json(
-            what_if(simulator.selection, query.getlist("without"), scale, simulator)
-        )
+        cached = store.derived(listed.choose(query).file, WhatIfsOfTrace).of(query.getlist("step"))
+        modules = _yes(query.get("modules", "1"))
+        return answers.json(cached.answer(query.getlist("without"), scale, modules=modules))
 
 
-class _Simulators:
-    """Simulators of a trace, each of which builds its graph once."""
+def _yes(text: str) -> bool:
+    """Whether a switch is on.
+
+    Raises:
+        UsageError: it is neither on nor off.
+    """
+    if text not in ("0", "1"):
+        raise UsageError("modules is 0 or 1")
+    return text == "1"
+
+
+class WhatIfsOfTrace:
+    """What-ifs about a trace: of each choice of steps the graph is built once."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._cached: LRUCache[object, Simulator] = LRUCache(SIMULATORS)
+        self._cached: LRUCache[object, WhatIfs] = LRUCache(CHOICES)
         self._lock = Lock()
 
-    def of(self, steps: list[str]) -> Simulator:
-        """Return the simulator of the steps of these names, or of those that count."""
+    def of(self, steps: list[str]) -> WhatIfs:
+        """Return those about the steps of these names, or about those that count."""
         selection = select(self._analysis, steps or None)
         with self._lock:
             return self._cached.setdefault(
-                (selection.chosen, selection.by_name), Simulator(selection)
+                (selection.chosen, selection.by_name), WhatIfs(selection)
             )

@@ -10,6 +10,7 @@ import msgspec
 
 from tb_hookview import schema
 from tb_hookview.errors import NotFoundError
+from tb_hookview.schema import memory
 from tb_hookview.schema import tables as rows
 from tb_hookview.schema.fields import description
 from tb_hookview.tables.model.columns import is_struct
@@ -27,6 +28,18 @@ _EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "node_evaluations": rows.NodeEvaluation,
     "gaps": rows.Gap,
     "cuda_syncs": rows.CudaSync,
+    "memory_blocks": memory.MemoryBlock,
+    "memory_curve": memory.MemoryPoint,
+    "critical_path": rows.CriticalPathPiece,
+    "critical_path_modules": rows.CriticalPathModule,
+    "operators_by_shape": rows.OperatorByShape,
+    "operators_by_stack": rows.OperatorByStack,
+    "operators_by_module": rows.OperatorByModule,
+    "operator_calls": rows.OperatorCall,
+    "kernels_by_launch": rows.KernelByLaunch,
+    "device_peaks": rows.DevicePeak,
+    "step_utilization": rows.StepUtilization,
+    "module_utilization": rows.ModuleUtilization,
 }
 """Rows of each table at event level; `events/NAME.py` computes them, in its function NAME."""
 

@@ -12,9 +12,9 @@ import msgspec
 from tb_hookview.schema.fields import description
 from tb_hookview.tables.model.columns import Column, columns_of
 from tb_hookview.tables.model.rows import Rows
+from tb_hookview.tables.model.values import listed
 from tb_hookview.tables.notebook import TABLE_ROWS, columns_html
 from tb_hookview.tables.outlets import arrow, files, frames
-from tb_hookview.tables.outlets.files import listed
 
 if TYPE_CHECKING:
     import pandas

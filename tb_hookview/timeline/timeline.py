@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.dependencies.links import Links, row_links, wait_links
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, ItemIndex, TreeRow
 from tb_hookview.errors import NotFoundError
-from tb_hookview.timeline.lanes.catalogue import Entry, lane_of_rows, list_lanes
-from tb_hookview.timeline.lanes.curves import Curve
-from tb_hookview.timeline.lanes.lane import Lane
+from tb_hookview.simulation.simulator import Simulator
+from tb_hookview.timeline.lane_set import LaneSet
+from tb_hookview.timeline.lanes.catalogue import lane_of_rows, list_lanes
+from tb_hookview.timeline.lanes.colours import Colours
 from tb_hookview.timeline.lanes.names import LaneNames
+from tb_hookview.timeline.lanes.path_lane import PathLane
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
-from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resolution_of
+from tb_hookview.timeline.window.merging import Blocks
 from tb_hookview.trace.columns.event_args import EventArguments
 
 _SHIFT = 32
@@ -31,15 +33,6 @@ from one, and their position in it."""
 MINIMAP_WIDTH = 1500
 
 
-@dataclass(frozen=True)
-class DrawnLane:
-    """Blocks of one lane in a window, and their ids; -1 for merged ones."""
-
-    number: int
-    blocks: Blocks
-    ids: Int
-
-
 class LanePosition(NamedTuple):
     """Lane of an event and its position there."""
 
@@ -47,45 +40,28 @@ class LanePosition(NamedTuple):
     position: int
 
 
-class Timeline:
-    """Lanes of one trace. Safe to use from many threads; lanes are numbered from 0."""
+class Timeline(LaneSet):
+    """Lanes of one trace.
 
-    def __init__(self, analysis: Analysis) -> None:
+    Args:
+        analysis: the trace.
+        simulator: replays its steps that count; one of its own without it.
+    """
+
+    def __init__(self, analysis: Analysis, simulator: Simulator | None = None) -> None:
         self.analysis = analysis
-        self.names = LaneNames(analysis)
-        self.arguments = EventArguments(analysis.trace.path)
+        self.arguments = EventArguments(analysis.trace.file)
+        self.path = PathLane(analysis, simulator or Simulator(Selection(analysis, None)))
         self._rows = TraceRows(analysis)
-        self.entries: list[Entry] = list_lanes(analysis, self.names, self._rows)
-        self._locks = [Lock() for _ in self.entries]
-        self._lanes: dict[int, Lane] = {}
-        self._curves: dict[int, Curve] = {}
+        names = LaneNames(analysis)
+        super().__init__(
+            names, list_lanes(analysis, names, self._rows, self.path), analysis.bounds[0]
+        )
 
     @property
-    def origin(self) -> int:
-        """Start of the trace, nanoseconds: where the page's times begin."""
-        return self.analysis.bounds[0]
-
-    def lane(self, number: int) -> Lane:
-        """One lane with items, made on first use."""
-        with self._locks[number]:
-            if number not in self._lanes:
-                make = self.entries[number].items
-                assert make is not None, "a queue is a curve"
-                self._lanes[number] = Lane(make())
-            return self._lanes[number]
-
-    def curve(self, number: int) -> Curve:
-        """One queue, made on first use."""
-        with self._locks[number]:
-            if number not in self._curves:
-                make = self.entries[number].curve
-                assert make is not None, "only a queue is a curve"
-                self._curves[number] = make()
-            return self._curves[number]
-
-    def lanes_of(self, *kinds: str) -> list[int]:
-        """Numbers of the lanes of some kinds."""
-        return [number for number, entry in enumerate(self.entries) if entry.kind in kinds]
+    def colour_of_rows(self) -> Colours:
+        """Colour of each row of `Events` but Python frames."""
+        return self._rows.colour
 
     def lane_of_thread(self, thread: int, row_group: RowGroup) -> int:
         """Number of the lane of a thread's rows of one group, -1 for none."""
@@ -94,33 +70,15 @@ class Timeline:
                 return number
         return -1
 
-    def window(self, start: int, end: int, width: int) -> Window:
-        """A window of the timeline.
-
-        Args:
-            start, end: nanoseconds from `origin`, end after start.
-            width: pixels.
-        """
-        resolution = resolution_of(end - start, width)
-        return Window(self.origin + start, self.origin + end, self.origin, resolution)
-
-    def blocks(self, number: int, window: Window) -> DrawnLane:
-        """Blocks to draw of a lane with items."""
-        found = blocks(self.lane(number), window)
-        return DrawnLane(
-            number, found, np.where(found.count == 1, self.ids(number, found.first), -1)
-        )
-
     def minimap(self) -> Blocks:
         """The phases of all steps, merged to what a minimap can show."""
         length = max(self.analysis.bounds[1] - self.origin, 1)
-        found = blocks(self.lane(0), self.window(0, length, MINIMAP_WIDTH))
-        return found.of_row(1)
+        return self.blocks(0, self.window(0, length, MINIMAP_WIDTH)).blocks.of_row(1)
 
     def ids(self, number: int, position: ItemIndex) -> Int:
         """Ids of items of a lane."""
         if self.entries[number].row_group is not None:
-            return self.lane(number).source[position].astype(np.int64)
+            return super().ids(number, position)
         return ((number + 1) << _SHIFT) + position
 
     def position_of(self, event: int) -> LanePosition:
@@ -149,6 +107,17 @@ class Timeline:
         """Number of the lane that shows each row of `Events`."""
         count = len(self.analysis.trace.events)
         return lane_of_rows(self.entries, self._rows, count).astype(np.int16)
+
+    @cached_property
+    def row_links(self) -> list[Links]:
+        """Launches, and forward operators of nodes."""
+        return list(row_links(self.analysis))
+
+    @cached_property
+    def wait_links(self) -> list[Links]:
+        """What waited for which device event; the first use builds the graph."""
+        graph = None if self.path.refused else self.path.simulator.graph
+        return list(wait_links(self.analysis, graph))
 
     @cached_property
     def call_tree_row(self) -> NDArray[np.int32]:

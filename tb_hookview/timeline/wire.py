@@ -16,8 +16,9 @@ from tb_hookview.schema.timeline import (
     TimelineOverview,
     TimelineWindow,
 )
+from tb_hookview.timeline.lane_set import DrawnLane, LaneSet
 from tb_hookview.timeline.lanes import colours
-from tb_hookview.timeline.timeline import DrawnLane, Timeline
+from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.timeline.window.merging import Window
 
 
@@ -28,7 +29,7 @@ def overview(timeline: Timeline) -> TimelineOverview:
         start_us=to_us(first),
         duration_us=to_us(last - first),
         events=timeline.analysis.trace.event_count,
-        lanes=[_lane(timeline, number) for number in range(len(timeline.entries))],
+        lanes=[lane_row(timeline, number) for number in range(len(timeline.entries))],
         minimap=_minimap(timeline),
         colours=list(colours.NAMES),
     )
@@ -44,7 +45,7 @@ def _minimap(timeline: Timeline) -> Minimap:
 
 
 def window(
-    timeline: Timeline, lanes: Iterable[int], start: int, end: int, width: int
+    timeline: LaneSet, lanes: Iterable[int], start: int, end: int, width: int
 ) -> TimelineWindow:
     """Blocks and curves of some lanes between two times.
 
@@ -67,9 +68,12 @@ def window(
     )
 
 
-def _lane(timeline: Timeline, number: int) -> TimelineLane:
+def lane_row(timeline: LaneSet, number: int) -> TimelineLane:
+    """What one lane is."""
     entry = timeline.entries[number]
-    lane = timeline.lane(number) if entry.items else None
+    shown = entry.items is not None and not entry.late
+    lane = timeline.lane(number) if shown else None
+    curve = timeline.curve(number) if entry.curve else None
     return TimelineLane(
         id=str(number),
         group=entry.group,
@@ -77,16 +81,17 @@ def _lane(timeline: Timeline, number: int) -> TimelineLane:
         subtitle=entry.subtitle,
         kind=entry.kind,
         depth=1 if lane is None else max(lane.rows, 1),
-        events=timeline.curve(number).points if lane is None else len(lane),
+        events=len(lane) if lane is not None else curve.points if curve is not None else None,
         thread=entry.thread_name,
         thread_id=None if entry.thread_name is None else entry.thread,
         device=entry.device,
         stream=entry.stream,
         stream_id=None if entry.stream is None else entry.thread,
+        note=entry.note,
     )
 
 
-def _blocks(timeline: Timeline, lane: DrawnLane, row: Int) -> LaneBlocks:
+def _blocks(timeline: LaneSet, lane: DrawnLane, row: Int) -> LaneBlocks:
     """Blocks of a lane.
 
     Args:
@@ -107,6 +112,6 @@ def _blocks(timeline: Timeline, lane: DrawnLane, row: Int) -> LaneBlocks:
     )
 
 
-def _curve(timeline: Timeline, number: int, asked: Window) -> LaneCurve:
+def _curve(timeline: LaneSet, number: int, asked: Window) -> LaneCurve:
     time, value = timeline.curve(number).within(asked.start, asked.end, asked.resolution)
     return LaneCurve(str(number), microseconds(time - timeline.origin), value.tolist())

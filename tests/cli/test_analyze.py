@@ -123,3 +123,21 @@ def test_a_trace_without_a_device_is_summarized_by_host_time(
     assert done.returncode == 0, done.stderr
     assert "no device" in done.stdout
     assert "host, a step: backward 60.0 us" in done.stdout
+
+
+def test_of_a_folder_the_file_taken_is_named_first(
+    hookview: Hookview, training: Path, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        shutil.copy(training, tmp_path / f"host_{number}.1.pt.trace.json.gz")
+    done = hookview("analyze", tmp_path, "--worker", "host_1")
+    taken = tmp_path / "host_1.1.pt.trace.json.gz"
+    assert done.stdout.startswith(f"Reading {taken}, the newest of 2 traces in {tmp_path}\n")
+    assert done.stderr == ""
+    assert json.loads(hookview("analyze", tmp_path, "--json").stdout)["schema"] == 1
+
+
+def test_an_address_is_named_as_it_was_given(hookview: Hookview) -> None:
+    done = hookview("analyze", "s3://bucket/run")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("hookview: s3://bucket/run: an address")

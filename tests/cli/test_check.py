@@ -54,12 +54,13 @@ def test_steps_narrow_the_check(hookview: Hookview, annotated: Path) -> None:
 def test_the_share_that_is_not_attributed(
     hookview: Hookview, sampled: Path, limit: str, code: int
 ) -> None:
-    coverage = tb_hookview.analyze(sampled).data.coverage
+    data = tb_hookview.analyze(sampled).counted.data
+    coverage = data.coverage
     share = 100 * (coverage.unattributed_us or 0) / (coverage.backward_device_us or 1)
     assert 10 < share < 50
     done = hookview("check", sampled, "--max-unattributed-percent", limit)
     assert done.returncode == code
-    assert f"{share:.6g} %" in done.stdout
+    assert f"{data.per_step.text}: {share:.6g} %" in done.stdout
 
 
 def test_a_share_of_nothing_cannot_be_checked(hookview: Hookview, tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_limit_that_does_not_hold_goes_before_one_that_cannot_be_checked(
 
 
 def test_the_share_of_a_module(hookview: Hookview, annotated: Path) -> None:
-    data = tb_hookview.analyze(annotated).data
+    data = tb_hookview.analyze(annotated).counted.data
     whole = data.coverage.backward_device_us or 1.0
     shares = {
         module.path: 100 * (module.backward.device_us or 0.0) / whole for module in data.modules

@@ -11,6 +11,7 @@ from tb_hookview import markers
 from tb_hookview.cli import checks
 from tb_hookview.errors import UsageError
 from tb_hookview.loading import analyze
+from tb_hookview.report.result import Report
 from tb_hookview.schema import ReportData
 
 NAMES = {
@@ -18,11 +19,18 @@ NAMES = {
     "ten": markers.encode("forward", "blocks.10", "Linear"),
     "mm'": "autograd::engine::evaluate_function: MmBackward0",
     "wait": "cudaStreamSynchronize",
+    "launch": "cudaLaunchKernel",
+    "s1": "ProfilerStep#1",
+    "s2": "ProfilerStep#2",
 }
 
 
+def whole(folder: Path, picture: str) -> Report:
+    return analyze(grid.write(folder / "t.json", grid.events(picture, NAMES)))
+
+
 def report(folder: Path, picture: str) -> ReportData:
-    return analyze(grid.write(folder / "t.json", grid.events(picture, NAMES))).data
+    return whole(folder, picture).data
 
 
 @pytest.mark.parametrize(("limit", "holds"), [(50, True), (49, False)])
@@ -57,8 +65,41 @@ FORWARD = """
 def test_what_the_trace_lacks_cannot_be_checked(
     tmp_path: Path, limit: str, picture: str, lacking: str
 ) -> None:
+    (test,) = checks.tests(whole(tmp_path, picture), {limit: 0}, [])
     with pytest.raises(UsageError, match=lacking):
-        checks.LIMITS[limit](report(tmp_path, picture), 0)
+        test()
+
+
+def test_shares_are_of_the_steps_that_count(tmp_path: Path) -> None:
+    """All of the backward is that of `blocks.10` in the second step; half of it in both."""
+    picture = """
+        main notes [s1                                   ][s2                                ]
+        main ops    [one       ]                            [ten       ]
+        main ops     [mm seq=1]                              [mm seq=3]
+        auto ops                 [mm' seq=1 F=1         ]                [mm' seq=3 F=1     ]
+        auto calls                 [launch corr=1]                         [launch corr=2]
+        gpu kernel [a corr=9]                    [k corr=1]                               [k corr=2]
+        """
+    found = whole(tmp_path, picture)
+    assert found.data.per_step.steps == 1
+    asked = {"max_unattributed_percent": 5.0, "max_idle_percent": 100.0}
+    outcomes = [test() for test in checks.tests(found, asked, [("blocks.10", 50), ("blocks.1", 5)])]
+    counted = "mean of 1 of 2 steps; the first holds work launched before it"
+    assert all(outcome.what.endswith(f", {counted}") for outcome in outcomes)
+    assert [outcome.value for outcome in outcomes if "backward of" in outcome.what] == [100, 0]
+
+
+def test_counts_are_of_the_whole_trace(tmp_path: Path) -> None:
+    """The one sync is in the first step, which does not count."""
+    picture = """
+        main notes [s1                     ][s2             ]
+        main calls  [launch corr=1] [wait ]  [launch corr=2]
+        gpu kernel [a corr=9][k corr=1]              [k corr=2]
+        """
+    found = whole(tmp_path, picture)
+    assert found.data.per_step.steps == 1
+    (test,) = checks.tests(found, {"max_syncs": 0.0}, [])
+    assert test().value == 1
 
 
 def test_a_trace_that_could_show_syncs_and_has_none_is_within_limits(tmp_path: Path) -> None:

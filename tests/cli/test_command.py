@@ -167,7 +167,9 @@ def test_serve_says_where_and_stops_quietly(training: Path) -> None:
         assert process.stdout is not None
         line = process.stdout.readline()
         url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
-        with urllib.request.urlopen(url + "api/runs", timeout=60) as answer:
+        root, _, view = url.partition("#")
+        assert view == "/summary"
+        with urllib.request.urlopen(root + "api/runs", timeout=60) as answer:
             assert training.name in answer.read().decode()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)

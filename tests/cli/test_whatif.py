@@ -85,6 +85,18 @@ def test_a_question_that_cannot_be_asked_is_one_line(
     assert done.stderr.count("\n") == 1
 
 
+def test_modules_and_kinds_stand_with_their_slack(hookview: Hookview, trace: str) -> None:
+    """The loader is outside of every module; the host binds, kernels have some time left."""
+    text = hookview("whatif", trace).stdout
+    answer = json.loads(hookview("whatif", trace, "--json").stdout)
+    (kind,) = answer["path_kinds"]
+    assert (kind["device_us"], kind["path_us"]) == (4200, 0)
+    (said,) = [line.split() for line in text.splitlines() if line.startswith(kind["kind"])]
+    assert said[1:] == ["4.20", "ms", "0", "us", f"{kind['slack_us']:.0f}", "us"]
+    (module,) = [line.split() for line in text.splitlines() if "every module" in line]
+    assert module == ["outside", "every", "module", "6.60", "ms", "0", "us"]
+
+
 def test_a_refused_replay_says_why(hookview: Hookview, tmp_path: Path) -> None:
     path = grid.write(tmp_path / "t.json", drawn.events(TRACE.replace("j corr=2", "j corr=9")))
     answer = json.loads(hookview("whatif", str(path), "--json").stdout)

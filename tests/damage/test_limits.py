@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tb_hookview.errors import TraceError, UsageError
-from tb_hookview.trace import read_trace
+from tb_hookview.trace import read_trace, trace_file
 from tb_hookview.trace.source import limits
 from tb_hookview.trace.source.inflate import BLOCK
 from tb_hookview.trace.text.pieces import Piece, cut
@@ -89,7 +89,11 @@ def test_a_damaged_file_is_held_a_piece_at_a_time(tmp_path: Path, damage: str) -
     path = written(tmp_path / "t.json", '{"traceEvents": [' + ",\n".join([one] * 1_500) + "]}")
     tracemalloc.start()
     try:
-        held = [len(part.events) for part in cut(path, size=1 << 12) if isinstance(part, Piece)]
+        held = [
+            len(part.events)
+            for part in cut(trace_file(path), size=1 << 12)
+            if isinstance(part, Piece)
+        ]
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

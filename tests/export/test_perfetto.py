@@ -15,9 +15,12 @@ from shared_traces import shared_trace
 
 import tb_hookview as hookview
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.dependencies.links import wait_links
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
+from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace import EventCategory
 
 if TYPE_CHECKING:
@@ -163,7 +166,7 @@ def check_idle(case: Case) -> None:
 
 
 def check_arrows(case: Case) -> None:
-    """Every launch and every forward operator found is one arrow between two rows."""
+    """Every launch, forward operator and wait found is one arrow between two rows."""
     analysis = case.analysis
     nodes = analysis.nodes
     ends: dict[int, list[Any]] = defaultdict(list)
@@ -172,14 +175,17 @@ def check_arrows(case: Case) -> None:
             ends[number].append(shown)
     assert all(len(pair) == 2 for pair in ends.values())
     made = np.count_nonzero((nodes.by_sequence >= 0) | (nodes.by_flow >= 0))
-    assert len(ends) == np.count_nonzero(analysis.device_events.launch >= 0) + made
-    works = {"kernel", "copy", "set"}
-    launches = [pair for pair in ends.values() if any(s.category in works for s in pair)]
-    assert len(launches) == np.count_nonzero(analysis.device_events.launch >= 0)
-    for pair in launches:
-        one, other = pair
+    launched = np.count_nonzero(analysis.device_events.launch >= 0)
+    graph = None if (simulator := Simulator(Selection(analysis, None))).refused else simulator.graph
+    waits = [len(links.source) for links in wait_links(analysis, graph)]
+    assert len(ends) == launched + made + sum(waits)
+    for number in range(1, launched + 1):
+        one, other = ends[number]
         assert one.arguments["correlation"] == other.arguments["correlation"]
         assert {one.category, other.category} & {"runtime"}
+    works = {"kernel", "copy", "set"}
+    for number in range(launched + made + 1, len(ends) + 1):
+        assert any(shown.category in works for shown in ends[number])
 
 
 def test_what_is_read_back_is_what_the_report_says(case: Case) -> None:

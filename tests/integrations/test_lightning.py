@@ -29,6 +29,8 @@ PACKAGES = [
 ]
 from tb_hookview.integrations.lightning import HookviewCallback  # noqa: E402
 
+# What its warnings are is its own; the process that prints them would have to import it.
+pytestmark = pytest.mark.filterwarnings("ignore::Warning")
 LAYERS = ["net", "net.0", "net.1", "net.2", "loss"]
 TWO_STEPS = schedule(wait=1, warmup=1, active=2, repeat=1)
 

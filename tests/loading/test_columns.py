@@ -44,7 +44,7 @@ def source_of(path: Path) -> Source:
 def there_and_back(path: Path) -> tuple[Trace, Trace]:
     trace, source = read_trace(path), source_of(path)
     assert columns.store(source, trace)
-    again = columns.load(source, str(path))
+    again = columns.load(source, LocalFile(path))
     assert again is not None
     return trace, again
 
@@ -53,7 +53,7 @@ def arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     if isinstance(value, np.ndarray):
         yield value
     elif type(value).__module__ == Trace.__module__ and hasattr(type(value), "__annotations__"):
-        for name in type(value).__annotations__:
+        for name in getattr(type(value), "__struct_fields__", type(value).__annotations__):
             yield from arrays(getattr(value, name))
 
 
@@ -106,7 +106,7 @@ def test_it_is_the_trace_of_the_path_asked_for(cache: Cache, tmp_path: Path) -> 
     for path in (one, other):
         path.write_text(json.dumps({"traceEvents": ODD["names of every kind"]}))
     columns.store(source_of(one), read_trace(one))
-    again = columns.load(source_of(other), str(other))
+    again = columns.load(source_of(other), LocalFile(other))
     assert again is not None
     assert again.path == str(other)
 
@@ -123,5 +123,5 @@ def test_content_that_is_no_trace_is_none_and_is_dropped(
     path.write_text(json.dumps({"traceEvents": []}))
     source = source_of(path)
     source.put(columns.KIND, [content])
-    assert columns.load(source, str(path)) is None
+    assert columns.load(source, LocalFile(path)) is None
     assert cache.usage().entries == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,73 @@ def python_time(profiler: profile) -> Counter[str]:
 def _of_frame(event: FunctionEvent) -> float:
     inner = sum(_of_frame(c) if c.is_python_function else 0.0 for c in event.cpu_children)
     return float(event.self_cpu_time_total) + inner
+
+
+def test_by_input_shape(tmp_path: Path) -> None:
+    """As `key_averages(group_by_input_shape=True)`, which shows no shapes of tensors in lists."""
+    profiler, by_name = recorded(tmp_path, record_shapes=True)
+    rows = analyze(tmp_path / "trace.json").tables()["operators_by_shape"]
+    ours: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        shapes = [
+            [] if any(isinstance(size, list) for size in shape) else shape
+            for shape in json.loads(row.shapes or "[]")
+        ]
+        sums = ours.setdefault((row.name, json.dumps(shapes)), [0, 0.0, 0.0])
+        for place, value in enumerate((row.calls, row.host_us, row.self_host_us)):
+            sums[place] += value
+    theirs = {
+        (row.key, json.dumps(row.input_shapes)): row
+        for row in profiler.key_averages(group_by_input_shape=True)
+        if row.key not in NO_OPERATORS
+    }
+    assert len(ours) > len(by_name)
+    assert ours.keys() == theirs.keys()
+    for key, row in theirs.items():
+        times = (row.count, row.cpu_time_total, row.self_cpu_time_total)
+        assert ours[key] == pytest.approx(times, abs=NEAR)
+
+
+def with_stacks() -> profile:
+    """A forward with stacks. torch 2.13 sometimes fails to decode a name of its own."""
+    net, images = Net().eval(), torch.randn(4, 3, 8, 8)
+    verbose = torch._C._profiler._ExperimentalConfig(verbose=True)
+    options = {"with_stack": True, "acc_events": True, "experimental_config": verbose}
+    for _ in range(5):
+        try:
+            with profile(activities=[ProfilerActivity.CPU], **options) as profiler:
+                for _ in range(2):
+                    net(images)
+                    net.again(torch.randn(4, 32))
+        except UnicodeDecodeError:
+            continue
+        return profiler
+    pytest.skip("torch could not decode the names of its own events")
+
+
+def test_by_stack(tmp_path: Path) -> None:
+    """As `key_averages(group_by_stack_n=...)` of a forward: calls and total times.
+
+    Theirs also has built-in functions and modules as frames, and a backward operator has the stack
+    of the first operator with its number there, of the one that made its node here.
+    """
+    profiler = with_stacks()
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    rows = analyze(tmp_path / "trace.json").tables()["operators_by_stack"]
+    ours: dict[tuple[str, ...], list[float]] = {}
+    for row in rows:
+        key = (row.name, *(row.stack or "").splitlines())
+        assert key not in ours
+        ours[key] = [row.calls, row.host_us]
+    theirs: dict[tuple[str, ...], list[float]] = {}
+    for average in profiler.key_averages(group_by_stack_n=1000):
+        frames = (f for f in average.stack if not f.startswith(("<built-in", "nn.Module: ")))
+        sums = theirs.setdefault((average.key, *frames), [0, 0.0])
+        sums[0] += average.count
+        sums[1] += average.cpu_time_total
+    assert len({key[1:] for key in ours}) > 5
+    mine = {name for name, *_ in ours}
+    wanted = {key: sums for key, sums in theirs.items() if key[0] in mine}
+    assert ours.keys() == wanted.keys()
+    for key, sums in wanted.items():
+        assert ours[key] == pytest.approx(sums, abs=NEAR)

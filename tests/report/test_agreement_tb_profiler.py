@@ -57,6 +57,11 @@ def ours(sample: str) -> ReportData:
 
 
 @cache
+def tables(sample: str) -> dict[str, Any]:
+    return analyze(shared_traces.shared_trace(sample)).tables()
+
+
+@cache
 def theirs(sample: str) -> Any:
     return RunProfileData.parse("worker", None, str(shared_traces.shared_trace(sample)), None)
 
@@ -149,6 +154,78 @@ def test_every_kernel(sample: str) -> None:
         for column, field in (("blocks_per_sm", "blocks_per_sm"), ("occupancy", "occupancy_pct")):
             mean = sum((getattr(row, field) or 0.0) * row.total_us for row in mine) / total
             assert mean == pytest.approx(wanted[column], rel=1e-9)
+
+
+@pytest.mark.parametrize("sample", PARSED)
+def test_tensor_cores_of_every_operator(sample: str) -> None:
+    found = {
+        row.name: (row.tensor_core_eligible, row.self_tensor_core_us, row.tensor_core_us)
+        for row in ours(sample).operators
+    }
+    assert any(row.tensor_core_eligible for row in ours(sample).operators)
+    for op in theirs(sample).op_list_groupby_name:
+        assert found[op.name] == (op.tc_eligible, op.tc_self_duration, op.tc_total_duration)
+
+
+def spaceless(text: object) -> str:
+    return str(text).replace(" ", "")
+
+
+@pytest.mark.parametrize("sample", PARSED)
+def test_every_operator_by_input_shape(sample: str) -> None:
+    """All of theirs to the microsecond; ours also lists annotations."""
+    found = {
+        (row.name, spaceless(row.shapes)): (
+            row.calls,
+            row.host_us,
+            row.self_host_us,
+            row.device_us,
+            row.self_device_us,
+        )
+        for row in tables(sample)["operators_by_shape"]
+    }
+    wanted = {
+        (op.name, spaceless(op.input_shape)): (
+            op.calls,
+            op.host_duration,
+            op.self_host_duration,
+            op.device_duration,
+            op.self_device_duration,
+        )
+        for op in theirs(sample).op_list_groupby_name_input
+    }
+    assert len(wanted) > 500
+    assert {key: found[key] for key in wanted} == wanted
+    assert {shapes for _, shapes in found.keys() - wanted.keys()} == {"None"}
+
+
+@pytest.mark.parametrize("sample", PARSED)
+def test_every_kernel_by_launching_operator_and_configuration(sample: str) -> None:
+    """All of theirs; a mean of kernels that took no time is 0 there."""
+    found = {}
+    for row in tables(sample)["kernels_by_launch"]:
+        if row.event == "kernel":
+            launch = (row.grid, row.block, row.registers, row.shared_memory)
+            key = (row.name, row.operator, *map(spaceless, launch))
+            assert key not in found
+            found[key] = row
+    wanted = theirs(sample).kernel_list_groupby_name_op
+    assert len(found) == len(wanted) > 200
+    for kernel in wanted:
+        launch = (kernel.grid, kernel.block, kernel.regs_per_thread, kernel.shared_memory)
+        row = found[(kernel.name, kernel.op_name, *map(spaceless, launch))]
+        times = (row.count, row.total_us, row.min_us, row.max_us)
+        assert times == (
+            kernel.calls,
+            kernel.total_duration,
+            kernel.min_duration,
+            kernel.max_duration,
+        )
+        assert row.mean_us == pytest.approx(kernel.avg_duration)
+        assert (row.tensor_core, row.operator_eligible) == (kernel.tc_used, kernel.op_tc_eligible)
+        if kernel.total_duration:
+            assert row.blocks_per_sm == pytest.approx(kernel.avg_blocks_per_sm)
+            assert row.occupancy_pct == pytest.approx(kernel.avg_occupancy)
 
 
 MOMENT = st.integers(0, 400)

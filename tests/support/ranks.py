@@ -16,7 +16,12 @@ LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo"}
 
 
 def run_ranks(
-    command: Sequence[str | Path], folder: Path, *, launched: bool = True, **environment: str
+    command: Sequence[str | Path],
+    folder: Path,
+    *,
+    launched: bool = True,
+    size: int = SIZE,
+    **environment: str,
 ) -> list[str]:
     """Run Python once for each rank; return the output of each.
 
@@ -25,6 +30,7 @@ def run_ranks(
         folder: where the processes run.
         launched: pass the ranks by RANK, LOCAL_RANK and WORLD_SIZE, as a launcher does; else by
             one more argument, and by no variable.
+        size: number of ranks.
         environment: more variables.
     """
     if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
@@ -34,21 +40,21 @@ def run_ranks(
         subprocess.Popen(
             [sys.executable, *command, *([] if launched else [str(rank)])],
             cwd=folder,
-            env={**shared, **_launcher(rank)} if launched else shared,
+            env={**shared, **_launcher(rank, size)} if launched else shared,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for rank in range(SIZE)
+        for rank in range(size)
     ]
     try:
         said = [process.communicate(timeout=300) for process in processes]
     finally:
         for process in processes:
             process.kill()  # one waits for ever where the other has failed
-    assert [process.returncode for process in processes] == [0] * SIZE, said
+    assert [process.returncode for process in processes] == [0] * size, said
     return [out for out, _ in said]
 
 
-def _launcher(rank: int) -> dict[str, str]:
-    return {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(SIZE)}
+def _launcher(rank: int, size: int) -> dict[str, str]:
+    return {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 import tb_hookview as hookview
-from tb_hookview.markers import MANIFEST_KEY, Mark, decode, decode_manifest
+from tb_hookview.markers import COMPILED_KEY, MANIFEST_KEY, Mark, decode, decode_manifest
 from tb_hookview.recorder.hooks import Hook, is_inert
 
 ACCUMULATE = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
@@ -40,6 +40,7 @@ class Trace:
         data = path.read_bytes()
         content = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
         self.manifest = decode_manifest(content.get(MANIFEST_KEY, {}))
+        self.compiled = decode_manifest(content.get(COMPILED_KEY, {}))
         self.spans = [_span(e) for e in content["traceEvents"] if e.get("ph") == "X"]
 
     @cached_property

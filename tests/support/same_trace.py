@@ -17,7 +17,7 @@ def assert_same(one: Any, other: Any, place: str = "trace") -> None:
         assert one.dtype == other.dtype, place
         np.testing.assert_array_equal(one, other, place, strict=True)
     elif type(one).__module__ == Trace.__module__:
-        for name in type(one).__annotations__:
+        for name in getattr(type(one), "__struct_fields__", type(one).__annotations__):
             assert_same(getattr(one, name), getattr(other, name), f"{place}.{name}")
     elif isinstance(one, tuple | list):
         assert len(one) == len(other), place

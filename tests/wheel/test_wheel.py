@@ -85,9 +85,9 @@ def test_the_wheel_carries_the_page_and_only_the_package(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert metadata["Name"] == "tb-hookview"
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert not any(
-        needs.startswith("torch>") for needs in _always(metadata.get_all("Requires-Dist"))
-    )
+    always = _always(metadata.get_all("Requires-Dist"))
+    assert not any(needs.startswith(("torch>", "torch-tb-profiler")) for needs in always)
+    assert "tb-profiler" in (metadata.get_all("Provides-Extra") or [])
 
 
 def _always(requirements: list[str] | None) -> list[str]:
@@ -108,7 +108,7 @@ def test_tensorboard_serves_the_page_its_script_and_an_answer(
 ) -> None:
     listing = tensorboard.json("data/plugins_listing")
     assert listing["hookview"]["enabled"] is True
-    assert "pytorch_profiler" in listing
+    assert "pytorch_profiler" not in listing, "no other profiler's tab comes first"
     assert b'import("./index.js")' in tensorboard.get("data/plugin_entry.html?name=hookview")
     with zipfile.ZipFile(wheel) as archive:
         for name in ("index.html", "index.js"):

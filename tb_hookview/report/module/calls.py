@@ -107,22 +107,26 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
 
     mine = placed.owns(calls.module) & ~calls.again
     add(FORWARD_HOST, placed.around(calls.rows[mine]), calls.self_host[mine])
-    nodes, events = analysis.nodes, analysis.device_events
-    attribution = analysis.device_attribution
-    own_nodes = np.flatnonzero(selection.nodes & placed.owns(analysis.attribution.node_module))
-    add(BACKWARD_HOST, placed.of_node[own_nodes], nodes.self_host[own_nodes])
-    own_events = selection.device_events & placed.owns(attribution.module)
-    ahead = np.flatnonzero(own_events & (attribution.node < 0))
-    add(FORWARD_DEVICE, placed.around(events.launch[ahead]), events.duration[ahead])
-    back = np.flatnonzero(own_events & (attribution.node >= 0))
-    add(BACKWARD_DEVICE, placed.of_backward_events(back), events.duration[back])
+    moved = calls.moved(again=False)
+    mine = placed.owns(moved.module)
+    add(FORWARD_HOST, placed.around(moved.row[mine]), moved.time[mine])
+    nodes = analysis.node_parts.of(selection.nodes)
+    nodes = nodes.where(placed.owns(nodes.module))
+    add(BACKWARD_HOST, placed.of_node[nodes.index], nodes.time)
+    events = analysis.device_parts.of(selection.device_events)
+    events = events.where(placed.owns(events.module))
+    node = analysis.device_attribution.node[events.index]
+    ahead, back = events.where(node < 0), events.where(node >= 0)
+    launch = analysis.device_events.launch[ahead.index]
+    add(FORWARD_DEVICE, placed.around(launch), ahead.time)
+    add(BACKWARD_DEVICE, placed.of_backward_events(back.index), back.time)
     call_tree = analysis.call_tree
     return _Times(
         event=call_tree.event[placed.calls][chosen],
         start=call_tree.start[placed.calls][chosen],
         end=call_tree.end[placed.calls][chosen],
         time=time[:size][chosen],
-        backward=_spans(analysis, own_nodes, placed.of_node[own_nodes], size)[chosen],
+        backward=_spans(analysis, nodes.index, placed.of_node[nodes.index], size)[chosen],
         unplaced=time[size],
     )
 
@@ -135,6 +139,9 @@ class _Placement:
         self._first, self._end = module, int(analysis.modules.end[module])
         call_tree, again = analysis.call_tree, analysis.attribution.row_recompute
         is_call = analysis.module_calls.module == module
+        if analysis.compiled is not None:
+            row, ran = analysis.compiled.ran.T
+            is_call[row[ran == module]] = True
         calls = np.flatnonzero(is_call & ~again)
         self.calls: TreeRow = calls[np.argsort(call_tree.start[calls], kind="stable")]
         """Host rows by start, without recomputed calls."""

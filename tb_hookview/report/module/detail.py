@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.modules.attribution import EVIDENCE
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, ModuleIndex
@@ -59,6 +60,7 @@ def module_detail(
         nodes_omitted=nodes_omitted,
         parameters=_parameters(analysis, subtree),
         calls=calls_over_time(selection, subtree.module),
+        backward_by_evidence=_by_evidence(selection, subtree.module),
     )
 
 
@@ -130,18 +132,18 @@ def _kernels(
 def _device_events_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
     analysis = selection.analysis
     attribution = analysis.device_attribution
-    mine = np.flatnonzero(selection.device_events & subtree.holds(attribution.module))
-    number, ids = numbered_kernels(analysis)
-    distinct, first, group = np.unique(number[mine], return_index=True, return_inverse=True)
-    own = attribution.module[mine] == subtree.module
-    time = analysis.device_events.duration[mine]
+    parts = analysis.device_parts.of(selection.device_events)
+    parts = parts.where(subtree.holds(parts.module))
+    mine, number = parts.index, numbered_kernels(analysis)
+    distinct, first, group = np.unique(number[0][mine], return_index=True, return_inverse=True)
+    own = parts.module == subtree.module
     backward = attribution.node[mine] >= 0
     amount = np.zeros((len(first), 3, 4), np.int64)
     for direction, inside in enumerate((~backward, backward, attribution.recompute[mine])):
-        fields = (inside, time * inside, inside & own, time * (inside & own))
-        for field, values in enumerate(fields):
+        count, time = inside & parts.main, parts.time * inside
+        for field, values in enumerate((count, time, count & own, time * own)):
             np.add.at(amount[:, direction, field], group, values.astype(np.int64))
-    return _Groups(ids[distinct], mine[first], amount)
+    return _Groups(number[1][distinct], mine[first], amount)
 
 
 def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
@@ -176,15 +178,13 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
         own = module == subtree.module
         np.add.at(sums[:, first_field + 3], index[own], values[own])
 
-    module = analysis.attribution.node_module
-    mine = np.flatnonzero(selection.nodes & subtree.holds(module))
-    add(0, group[mine], module[mine], np.ones(len(mine), np.int64))
-    add(1, group[mine], module[mine], nodes.self_host[mine])
-    launched = np.flatnonzero(
-        selection.device_events & (attribution.node >= 0) & subtree.holds(attribution.module)
-    )
-    inside = group[attribution.node[launched]]
-    add(2, inside, attribution.module[launched], analysis.device_events.duration[launched])
+    parts = analysis.node_parts.of(selection.nodes)
+    parts = parts.where(subtree.holds(parts.module))
+    add(0, group[parts.index], parts.module, parts.main.astype(np.int64))
+    add(1, group[parts.index], parts.module, parts.time)
+    launched = analysis.device_parts.of(selection.device_events & (attribution.node >= 0))
+    launched = launched.where(subtree.holds(launched.module))
+    add(2, group[attribution.node[launched.index]], launched.module, launched.time)
     order = np.lexsort((strings, -sums[:, 1], -sums[:, 2]))
     order = order[(sums[order] > 0).any(axis=1)]
     names, known = analysis.trace.strings, analysis.launches_known
@@ -202,6 +202,18 @@ def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
     """Count, host and device time, including children and without."""
     for count, host, device in sums.reshape(2, 3).tolist():
         yield from (count, to_us(host), to_us(device) if known else None)
+
+
+def _by_evidence(selection: Selection, module: int) -> dict[str, float]:
+    analysis = selection.analysis
+    backward = selection.device_events & (analysis.device_attribution.node >= 0)
+    parts = analysis.device_parts.of(backward)
+    if not parts.time.any():
+        parts = analysis.node_parts.of(selection.nodes)
+    mine = parts.where((parts.module == module) & (parts.evidence >= 0))
+    sums = np.zeros(len(EVIDENCE), np.int64)
+    np.add.at(sums, mine.evidence, mine.time)
+    return {name: to_us(ns) for name, ns in zip(EVIDENCE, sums.tolist(), strict=True) if ns}
 
 
 def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:

@@ -34,7 +34,9 @@ def search_kernels(
     strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[chosen]])
     names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
     holds = np.array([wanted in name for name in names], bool)
-    module = analysis.device_attribution.module[chosen[holds[name]]] if len(chosen) else chosen
+    matching = np.zeros(len(analysis.device_events), bool)
+    matching[chosen[holds[name]]] = True
+    module = analysis.device_parts.of(matching).module
     found = unique(module[module >= 0]).tolist()
     paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))
     return KernelSearch(int(holds.sum()), paths[:MOST_FOUND], max(0, len(paths) - MOST_FOUND))

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from tb_hookview.formats import MISSING, format_count, format_number, format_share, format_us
-from tb_hookview.schema import PerStep, Recording, ReportData, module_label, severe_warnings
+from tb_hookview.formats import (
+    MISSING,
+    format_bytes,
+    format_count,
+    format_number,
+    format_share,
+    format_us,
+)
+from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_label, severe_warnings
 
+MEMORY_CLASSES = 3
+"""Classes of live bytes that are named at the peak."""
 LOADING = 5
 """Modules named whose host times hold the loading of kernels."""
 
@@ -21,7 +30,8 @@ def summary_lines(report: ReportData) -> list[str]:
         f"step {format_us(report.per_step.duration_us)} ({report.per_step.text})",
         _host(report.per_step),
     ]
-    return [*lines, *_device(report), _syncs(report), *_kernel_loading(report)]
+    more = (*_memory(report), *_kernel_loading(report), *_compiled(report))
+    return [*lines, *_device(report), _syncs(report), *more]
 
 
 def _origin(report: ReportData) -> str:
@@ -65,7 +75,9 @@ def _host(means: PerStep) -> str:
         optimizer=means.optimizer_us,
         data=means.data_us,
     )
-    return f"host, a step: {phases}, other {format_us(means.other_us)}"
+    waits = means.communication_wait_us
+    waited = f"; {format_us(waits)} of it waits for other ranks" if waits else ""
+    return f"host, a step: {phases}, other {format_us(means.other_us)}{waited}"
 
 
 def _device(report: ReportData) -> list[str]:
@@ -103,6 +115,26 @@ def _syncs(report: ReportData) -> str:
     return text
 
 
+def _memory(report: ReportData) -> list[str]:
+    """Say where the most memory was in use, of the device that had the most of it."""
+    peaks = [peak for peak in report.memory_peaks if peak.device != "cpu"] or report.memory_peaks
+    if not peaks:
+        return []
+    peak = max(peaks, key=lambda each: each.allocated_bytes)
+    where = [
+        peak.operator or "",
+        f"in {module_label(peak.module)}" if peak.module is not None else "",
+        peak.phase or "",
+    ]
+    classes = sorted((peak.classes or {}).items(), key=lambda item: -item[1])[:MEMORY_CLASSES]
+    held = ", ".join(f"{name.replace('_', ' ')} {format_bytes(size)}" for name, size in classes)
+    text = f"memory of {peak.device}: peak {format_bytes(peak.allocated_bytes)}"
+    if peak.reserved_bytes is not None:
+        text += f" of {format_bytes(peak.reserved_bytes)} reserved"
+    place = ", ".join(filter(None, where))
+    return [text + (f", {place}" if place else "") + (f": {held}" if held else "")]
+
+
 def _parts(**times: float | None) -> str:
     """Name times, without those that are nothing."""
     named = [f"{name} {format_us(us)}" for name, us in times.items() if us or us is None]
@@ -121,3 +153,27 @@ def _kernel_loading(report: ReportData) -> list[str]:
     most = [f"{module_label(path)} {format_us(us)}" for us, path in ranked[:LOADING]]
     more = f" and {len(ranked) - len(most)} more" if len(ranked) > len(most) else ""
     return [f"host times hold the loading of kernels on their first use: {', '.join(most)}{more}"]
+
+
+def _compiled(report: ReportData) -> list[str]:
+    """Say how much of compiled graphs modules have, or how they get it."""
+    found, unknown = report.compiled, sum(_is_unknown(module) for module in report.modules)
+    if found is None:
+        if not unknown:
+            return []
+        return [
+            f"compiled: {format_count(unknown, 'module')} without times of their own; import "
+            "tb_hookview before the first compilation (torch 2.10 or later) to get them"
+        ]
+    directions = (found.forward, found.backward)
+    placed, whole = (
+        sum(getattr(each, name) for each in directions) for name in ("placed_host_us", "host_us")
+    )
+    return [
+        f"compiled: {format_number(found.placed)} of {format_count(found.calls, 'call')} of graphs "
+        f"placed on modules, {format_share(placed, whole)} of the host time of all"
+    ]
+
+
+def _is_unknown(module: Module) -> bool:
+    return module.compiled and module.forward.host_us is None

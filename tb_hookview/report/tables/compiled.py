@@ -12,8 +12,10 @@ from tb_hookview.analysis.consistency.fault import Fault, counted
 _UNKNOWN = schema.Work(None, None, None, None, None)
 
 
-def without_unknown(row: schema.Module) -> schema.Module:
-    """Return the row of a module inside a compiled region: null in the place of zeros."""
+def in_region(row: schema.Module, *, known: bool) -> schema.Module:
+    """Return the row of a module inside a compiled region: null in the place of unknown zeros."""
+    if known:
+        return replace(row, compiled=True)
     return replace(
         row,
         compiled=True,
@@ -32,8 +34,38 @@ def compiled_faults(analysis: Analysis) -> tuple[Fault, ...]:
     manifest = analysis.trace.manifest
     if manifest is None or not manifest.modules:
         return ()
-    if manifest.compiled:
+    if manifest.compiled and not _placed(analysis):
         return counted("compiled-after-wrap", len(manifest.compiled))
-    if not (analysis.module_calls.module >= 0).any():
+    if not (analysis.module_calls.module >= 0).any() and not _placed(analysis):
         return counted("no-module-calls", len(manifest.modules))
-    return counted("compiled", int(np.count_nonzero(analysis.compiled_modules)))
+    return (*_unknown(analysis), *_not_placed(analysis))
+
+
+def _placed(analysis: Analysis) -> bool:
+    return analysis.compiled is not None and bool(len(analysis.compiled.ran))
+
+
+def _unknown(analysis: Analysis) -> tuple[Fault, ...]:
+    """Modules inside compiled regions of which nothing is known."""
+    unknown = analysis.compiled_modules.copy()
+    if analysis.compiled is not None:
+        unknown[analysis.compiled.ran[:, 1]] = False
+    return counted("compiled", int(np.count_nonzero(unknown)))
+
+
+def _not_placed(analysis: Analysis) -> tuple[Fault, ...]:
+    """Calls of graphs that the map does not place, by the reason."""
+    if analysis.compiled is None:
+        return ()
+    calls = analysis.compiled.placement.calls
+    codes = zip(_NOT_PLACED, np.bincount(calls.whole[calls.whole >= 0], minlength=4), strict=True)
+    return tuple(fault for code, count in codes for fault in counted(code, int(count)))
+
+
+_NOT_PLACED = (
+    "compiled-without-map",
+    "compiled-other-map",
+    "compiled-other-rows",
+    "compiled-nested",
+)
+"""In the order of `WHOLE`."""

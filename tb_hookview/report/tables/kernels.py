@@ -9,6 +9,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import weighted_mean
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
@@ -55,6 +56,7 @@ class _Groups(Struct, frozen=True):
     count: Int
     from_graph: Int
     total: Nanoseconds
+    shortest: Nanoseconds
     longest: Nanoseconds
     by_phase: Nanoseconds
     """Shape (g, phases)."""
@@ -75,6 +77,8 @@ def _group(selection: Selection) -> _Groups | None:
     total, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
     np.add.at(total, group, duration)
     np.maximum.at(longest, group, duration)
+    shortest = longest.copy()
+    np.minimum.at(shortest, group, duration)
     launch = device_events.launch[chosen]
     by_phase = np.zeros((size, len(Phase)), np.int64)
     launched = np.flatnonzero(launch >= 0)
@@ -87,10 +91,11 @@ def _group(selection: Selection) -> _Groups | None:
         count=np.bincount(group, minlength=size),
         from_graph=np.bincount(group, _of_graph(selection, event, launch), minlength=size),
         total=total,
+        shortest=shortest,
         longest=longest,
         by_phase=by_phase,
-        blocks_per_sm=_weighted(group, size, duration, events.blocks_per_sm[event]),
-        occupancy=_weighted(group, size, duration, events.occupancy[event]),
+        blocks_per_sm=weighted_mean(group, size, duration, events.blocks_per_sm[event]),
+        occupancy=weighted_mean(group, size, duration, events.occupancy[event]),
     )
 
 
@@ -102,21 +107,6 @@ def _of_graph(selection: Selection, event: EventRow, launch: TreeRow) -> Bool:
     known = unique(strings[strings >= 0]).tolist()
     graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
     return np.asarray(numbered | isin(strings, graphs))
-
-
-def _weighted(group: Int, size: int, duration: Nanoseconds, values: Float) -> Float:
-    """Mean of each group's known values by duration, NaN without any.
-
-    Where no known device event took any time, all count alike.
-    """
-    known = ~np.isnan(values)
-    group, values = group[known], values[known]
-    weight = duration[known].astype(np.float64)
-    timeless = np.bincount(group, weight, minlength=size) == 0
-    weight[timeless[group]] = 1.0
-    whole = np.bincount(group, weight, minlength=size)
-    part = np.bincount(group, weight * values, minlength=size)
-    return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1.0), np.nan))
 
 
 def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
@@ -134,6 +124,7 @@ def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
         graph_count=int(groups.from_graph[group]),
         total_us=to_us(total),
         mean_us=total / count / 1000,
+        min_us=to_us(groups.shortest[group]),
         max_us=to_us(groups.longest[group]),
         by_phase={
             phase: to_us(time)

@@ -9,12 +9,13 @@ from msgspec import Struct
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import microseconds, to_us
-from tb_hookview.report.tables.compiled import without_unknown
+from tb_hookview.report.tables.compiled import in_region
 from tb_hookview.report.tables.input_shapes import input_shapes
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -46,7 +47,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     recomputed = (modules.rolled_up(again.device + again.host) > 0).tolist()
     recompute = _work_rows(analysis, again) if any(recomputed) else []
     syncs = _sync_rows(selection)
-    count, parents = calls.counts(~calls.again).tolist(), modules.parent.tolist()
+    count, parents = calls.counts().tolist(), modules.parent.tolist()
     depths = _depths(parents)
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
     loading = _kernel_loading(selection)
@@ -71,8 +72,13 @@ def module_rows(selection: Selection) -> list[schema.Module]:
         )
         for i in range(len(modules))
     ]
-    compiled = analysis.compiled_modules.tolist()
-    return [without_unknown(row) if compiled[row.id] else row for row in rows]
+    compiled, placed = analysis.compiled_modules.tolist(), _placed(analysis)
+    return [in_region(row, known=row.id in placed) if compiled[row.id] else row for row in rows]
+
+
+def _placed(analysis: Analysis) -> frozenset[int]:
+    """Modules that a placed graph ran, whose figures are known."""
+    return frozenset(analysis.compiled.ran[:, 1].tolist() if analysis.compiled else ())
 
 
 def _depths(parents: Sequence[int]) -> list[int]:
@@ -108,26 +114,49 @@ class Calls:
         self.module: ModuleIndex = module_calls.module[rows][chosen]
         self.again: Bool = analysis.attribution.row_recompute[rows][chosen]
         own = self_time(call_tree.start[rows], call_tree.end[rows], above)
+        self._compiled = analysis.compiled
+        if self._compiled is not None:
+            moved = self._compiled.call_shares
+            known = moved.call >= 0
+            np.subtract.at(own, index[moved.call[known]], moved.time[known])
         self.self_host: Nanoseconds = own[chosen]
+        """Without what compiled graphs ran for other modules."""
+        self._chosen, self._row_again = selection.rows, analysis.attribution.row_recompute
         self._size = len(analysis.modules)
 
-    def counts(self, wanted: Bool) -> Int:
-        """Calls per module."""
-        return np.bincount(self.module[wanted], minlength=self._size)
+    def counts(self) -> Int:
+        """Calls per module that are no recomputation, those of compiled graphs included."""
+        found = np.bincount(self.module[~self.again], minlength=self._size)
+        if self._compiled is not None:
+            row, module = self._compiled.ran.T
+            found += np.bincount(module[self._chosen[row]], minlength=self._size)
+        return found
 
-    def host(self, wanted: Bool) -> Nanoseconds:
-        """Self host time per module, nanoseconds."""
-        return _sum(self.module, self.self_host, wanted, self._size)
+    def host(self, *, again: bool) -> Nanoseconds:
+        """Self host time per module of calls, or of recomputed ones, nanoseconds."""
+        found = _sum(self.module, self.self_host, self.again == again, self._size)
+        moved = self.moved(again=again)
+        np.add.at(found, moved.module, moved.time)
+        return found
+
+    def moved(self, *, again: bool) -> CompiledTime:
+        """Time of calls that belongs to modules which compiled graphs ran."""
+        if self._compiled is None:
+            return NOTHING_MOVED
+        moved = self._compiled.call_shares
+        wanted = self._row_again[moved.row] == again
+        wanted &= self._chosen[np.where(moved.call >= 0, moved.call, moved.row)]
+        return moved.where(wanted)
 
 
 def _forward(selection: Selection, calls: Calls) -> _Sums:
     attribution = selection.analysis.device_attribution
-    return _device_sums(selection, attribution.node < 0, calls.host(~calls.again))
+    return _device_sums(selection, attribution.node < 0, calls.host(again=False))
 
 
 def _recompute(selection: Selection, calls: Calls) -> _Sums:
     analysis = selection.analysis
-    host = calls.host(calls.again) + _outside_calls(selection)
+    host = calls.host(again=True) + _outside_calls(selection)
     return _device_sums(selection, analysis.device_attribution.recompute, host)
 
 
@@ -143,28 +172,26 @@ def _outside_calls(selection: Selection) -> Nanoseconds:
 
 def _backward(selection: Selection) -> _Sums:
     analysis = selection.analysis
-    module = analysis.attribution.node_module
-    wanted = selection.nodes & (module >= 0)
-    host = _sum(module, analysis.nodes.self_host, wanted, len(analysis.modules))
+    host = analysis.node_parts.of(selection.nodes).by_module(len(analysis.modules))
     return _device_sums(selection, analysis.device_attribution.node >= 0, host)
 
 
 def _device_sums(selection: Selection, wanted: Bool, host: Nanoseconds) -> _Sums:
     analysis = selection.analysis
     events, size = analysis.device_events, len(analysis.modules)
-    module, kind = analysis.device_attribution.module, analysis.kinds.kind
-    mine = np.flatnonzero(selection.device_events & wanted & (module >= 0))
-    kernels = mine[analysis.trace.events.kind[events.event[mine]] == EventCategory.KERNEL]
-    on_cores = mine[analysis.kinds.tensor_core[mine] == 1]
+    chosen = selection.device_events & wanted
+    parts = analysis.device_parts.of(chosen)
+    parts = parts.where(parts.module >= 0)
+    category = analysis.trace.events.kind[events.event[parts.index]]
+    kernels = parts.where(parts.main & (category == EventCategory.KERNEL))
     by_kind = np.zeros((size, len(KINDS)), np.int64)
-    np.add.at(by_kind, (module[mine], kind[mine]), events.duration[mine])
-    tensor_core = np.zeros(size, np.int64)
-    np.add.at(tensor_core, module[on_cores], events.duration[on_cores])
+    np.add.at(by_kind, (parts.module, analysis.kinds.kind[parts.index]), parts.time)
+    on_cores = analysis.device_parts.of(chosen & (analysis.kinds.tensor_core == 1))
     return _Sums(
         host=host,
         by_kind=by_kind,
-        kernels=np.bincount(module[kernels], minlength=size),
-        tensor_core=tensor_core,
+        kernels=np.bincount(kernels.module, minlength=size),
+        tensor_core=on_cores.by_module(size),
     )
 
 
@@ -172,13 +199,12 @@ def _occupancy(selection: Selection) -> list[float | None]:
     """Mean occupancy of each module's kernels and those below, by duration."""
     analysis = selection.analysis
     events, size = analysis.device_events, len(analysis.modules)
-    module = analysis.device_attribution.module
     occupancy = analysis.trace.events.occupancy[events.event]
-    known = np.flatnonzero(selection.device_events & (module >= 0) & ~np.isnan(occupancy))
-    time, occupied = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    np.add.at(time, module[known], events.duration[known])
-    exact = np.rint(events.duration[known] * occupancy[known]).astype(np.int64)
-    np.add.at(occupied, module[known], exact)
+    parts = analysis.device_parts.of(selection.device_events & ~np.isnan(occupancy))
+    known = np.flatnonzero(parts.module >= 0)
+    time, occupied = parts.by_module(size), np.zeros(size, np.int64)
+    exact = np.rint(parts.time[known] * occupancy[parts.index[known]]).astype(np.int64)
+    np.add.at(occupied, parts.module[known], exact)
     pairs = zip(*(analysis.modules.rolled_up(c).tolist() for c in (occupied, time)), strict=True)
     return [part / whole if whole else None for part, whole in pairs]
 

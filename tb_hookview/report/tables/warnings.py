@@ -82,7 +82,29 @@ WORDS: dict[str, Words] = {
     ),
     "compiled": Words(
         "modules ran inside compiled regions, if at all: their own times are unknown, and part of "
-        "the module that was compiled",
+        "the module that was compiled; to get them, import tb_hookview before the first "
+        "compilation (torch 2.10 or later) and record again",
+        NEVER,
+    ),
+    "compiled-without-map": Words(
+        "calls of compiled graphs whose modules the recorder does not know (compiled, or a cache "
+        "filled, before tb_hookview was imported): their time stays with the module around the "
+        "region; with torch._inductor.config.force_disable_caches they are compiled again",
+        NEVER,
+    ),
+    "compiled-other-map": Words(
+        "calls of compiled graphs whose modules are not those of the wrapped model: their time "
+        "stays with the module around the region",
+        NEVER,
+    ),
+    "compiled-other-rows": Words(
+        "calls of compiled graphs whose rows differ from the recorder's map: their time stays with "
+        "the module around the region",
+        NEVER,
+    ),
+    "compiled-nested": Words(
+        "calls of compiled graphs with calls of modules or autograd nodes inside: their time stays "
+        "with the module around the region",
         NEVER,
     ),
     "no-host": Words(
@@ -98,6 +120,12 @@ WORDS: dict[str, Words] = {
     "no-forward": Words(
         "device events launched in no known phase: no call of a module shows the forward, and no "
         "sequence number or name all of it; its device time is unknown",
+        NEVER,
+    ),
+    "no-forward-host": Words(
+        "host rows in no known phase: no call of a module shows the forward, and no sequence "
+        "number or name all of it; its time is unknown, and in that of no phase; record with "
+        "hookview.wrap(model), or with_modules=True",
         NEVER,
     ),
     "repeated-correlation": Words(
@@ -150,10 +178,23 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
 def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
     for code, message, count in analysis.trace.notices:
         yield code, message, count, "high" if code in HIGH_NOTICES else "low"
-    for fault in (*analysis.faults, *outside_phases(analysis), *compiled_faults(analysis)):
+    for fault in (*analysis.faults, *_unknown(analysis)):
         yield fault.code, _message(fault), fault.count, _severity(fault)
     if not analysis.trace.event_count:
         yield "empty", "the trace holds no events", 0, "high"
+
+
+def _unknown(analysis: Analysis) -> Iterator[Fault]:
+    compiled = compiled_faults(analysis)
+    # A wrapped model without a call shows no forward either, and its remedy is another one.
+    said = _WITHOUT_CALLS.intersection(fault.code for fault in compiled)
+    for fault in outside_phases(analysis):
+        if not (said and fault.code == "no-forward-host"):
+            yield fault
+    yield from compiled
+
+
+_WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls"})
 
 
 def _severity(fault: Fault) -> WarningSeverity:

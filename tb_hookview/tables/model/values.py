@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +69,16 @@ class Arrays(NamedTuple):
         )
         chosen = self.places[asked]
         return {name: self.columns[name](chosen) for name in names}
+
+
+def listed(values: Values) -> list[Any]:
+    """Values of a column as Python's."""
+    return values if isinstance(values, list) else values.tolist()
+
+
+def no_rows(names: Iterable[str]) -> Arrays:
+    """An empty table."""
+    return Arrays(np.zeros(0, np.int64), dict.fromkeys(names, lambda _: []))
 
 
 def known(values: NDArray[Any], least: int = 0) -> Numbers:

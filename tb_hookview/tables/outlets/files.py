@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tb_hookview.tables.model.columns import Column
+from tb_hookview.tables.model.values import listed
 from tb_hookview.tables.outlets import arrow
 
 if TYPE_CHECKING:
@@ -124,11 +125,6 @@ def records(batch: Batch) -> list[dict[str, Any]]:
     """Rows by column, as Python's values."""
     names, values = list(batch), [listed(column) for column in batch.values()]
     return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
-
-
-def listed(values: Values) -> list[Any]:
-    """Values of a column as Python's."""
-    return values if isinstance(values, list) else values.tolist()
 
 
 def _line(values: Any) -> str:

@@ -25,7 +25,7 @@ def to_pandas(columns: Sequence[Column], values: Mapping[str, Values]) -> pandas
     try:
         import pandas
     except ImportError:
-        raise UsageError("pandas is not installed; pip install pandas") from None
+        raise UsageError("pandas is not installed; pip install 'tb-hookview[pandas]'") from None
     series = {column.name: _series(pandas, column, values[column.name]) for column in columns}
     return pandas.DataFrame(series)
 

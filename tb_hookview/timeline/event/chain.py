@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.host.roles import Role, node_name
 from tb_hookview.analysis.host.stacks import is_frame
 from tb_hookview.schema.timeline import ChainKind, ChainLink
-from tb_hookview.timeline.event.reference import SPAN, EventRef
+from tb_hookview.timeline.event.reference import PIECE, SPAN, EventRef
 from tb_hookview.timeline.lanes.names import label
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup
 from tb_hookview.timeline.timeline import Timeline
@@ -37,6 +37,8 @@ def chain(timeline: Timeline, subject: EventRef) -> list[ChainLink]:
     row, first = subject.row, -1
     if subject.is_host_row:
         first = int(analysis.call_tree.parent[row])
+    elif subject.category == PIECE and row >= 0:
+        first = row
     elif subject.device_event >= 0:
         row = first = int(analysis.device_events.launch[subject.device_event])
     elif subject.gap >= 0:

@@ -16,7 +16,7 @@ from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.timeline.event.chain import chain
 from tb_hookview.timeline.event.links import links
-from tb_hookview.timeline.event.reference import SPAN, EventRef, event_ref_at, inside
+from tb_hookview.timeline.event.reference import PIECE, SPAN, EventRef, event_ref_at, inside
 from tb_hookview.timeline.event.summary import summary
 from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.lanes.catalogue import thread_label
@@ -92,7 +92,7 @@ def _owner(timeline: Timeline, subject: EventRef, at: LanePosition) -> _OwnerInd
         )
     if subject.category == SPAN:
         return _OwnerIndex(int(Phase.BACKWARD), subject.module)
-    if subject.is_host_row:
+    if row >= 0:
         attribution, node = analysis.attribution, int(analysis.row_node[row])
         module, evidence = int(attribution.row_module[row]), int(attribution.row_evidence[row])
         reason = int(attribution.node_reason[node]) if node >= 0 > evidence else -1
@@ -132,7 +132,8 @@ def _self_time(timeline: Timeline, subject: EventRef) -> int | None:
 def _device_time(timeline: Timeline, subject: EventRef) -> int | None:
     """Time of the device events launched inside a host row or module, nanoseconds."""
     analysis = timeline.analysis
-    if not analysis.launches_known or (subject.row < 0 and subject.category != "python"):
+    unasked = subject.category == PIECE or (subject.row < 0 and subject.category != "python")
+    if not analysis.launches_known or unasked:
         return None
     return int(analysis.device_events.duration[inside(timeline, subject)].sum())
 

@@ -33,15 +33,20 @@ class EventRef:
     """Of phases themselves."""
     gap: int = -1
     """Row of `Gaps`."""
+    piece: int = -1
+    """Place on the critical path, of a piece of it."""
 
     @property
     def is_host_row(self) -> bool:
         """Whether it is one host row, including what is inside it."""
-        return self.row >= 0 and self.category != SPAN
+        return self.row >= 0 and self.category not in (SPAN, PIECE)
 
 
 SPAN = "module_backward"
 """Category of a module's span of the backward pass, which is many rows."""
+PIECE = "critical_path"
+"""Category of a piece of the critical path; `device_event` or `row` is what ran, or what it leads
+to."""
 
 
 def event_ref_at(timeline: Timeline, at: LanePosition) -> EventRef:
@@ -57,6 +62,8 @@ def event_ref_at(timeline: Timeline, at: LanePosition) -> EventRef:
         return EventRef("phase", start, end, phase=name - names.phase)
     if kind == "idle":
         return EventRef("idle", start, end, gap=source)
+    if kind == "path":
+        return _piece(timeline, source, start, end)
     if kind == "forward":
         return _call(timeline, "module", start, end, source, name - names.module)
     if kind == "backward" and name >= names.recomputed:
@@ -74,6 +81,18 @@ def _call(
     call_tree = timeline.analysis.call_tree
     event, thread = int(call_tree.event[row]), int(call_tree.thread[row])
     return EventRef(category, start, end, event=event, row=row, thread=thread, module=module)
+
+
+def _piece(timeline: Timeline, piece: int, start: int, end: int) -> EventRef:
+    path, graph = timeline.path.recorded, timeline.path.simulator.graph
+    event, edge = int(path.event[piece]), path.edge[piece : piece + 1]
+    row = int(timeline.path.leads_to(edge)[0]) if event < 0 else -1
+    if event < 0 and row < 0:
+        event = int(graph.nodes.event[graph.edges.target[edge[0]]])
+    thread = int(path.thread[piece])
+    if event >= 0:
+        thread = int(timeline.analysis.device_events.stream[event])
+    return EventRef(PIECE, start, end, row=row, device_event=event, thread=thread, piece=piece)
 
 
 def _traced(timeline: Timeline, event: int, start: int, end: int) -> EventRef:

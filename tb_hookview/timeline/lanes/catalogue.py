@@ -23,6 +23,7 @@ from tb_hookview.timeline.lanes.module_lanes import (
     forward_rows,
 )
 from tb_hookview.timeline.lanes.names import LaneNames
+from tb_hookview.timeline.lanes.path_lane import PathLane
 from tb_hookview.timeline.lanes.step_lane import step_items
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
 from tb_hookview.trace import EventCategory
@@ -47,18 +48,33 @@ class Entry:
     """Thread of the host, as the report's rows name it."""
     device: str | None = None
     stream: str | None = None
+    late: bool = False
+    """Whether it is made only when it is asked for by itself, as that takes long."""
+    note: str | None = None
+    """Why it shows nothing."""
 
 
-def list_lanes(analysis: Analysis, names: LaneNames, rows: TraceRows) -> list[Entry]:
+def list_lanes(
+    analysis: Analysis, names: LaneNames, rows: TraceRows, path: PathLane
+) -> list[Entry]:
     """All lanes of a trace."""
     steps = partial(step_items, analysis, names)
     return [
         Entry("steps", "", "Steps", "phases below", steps),
+        _path(path, names),
+        *_devices(analysis, names, rows),
         *_modules(analysis, names),
         *_threads(analysis, rows),
-        *_devices(analysis, names, rows),
         *_rest(analysis, rows),
     ]
+
+
+def _path(path: PathLane, names: LaneNames) -> Entry:
+    """The critical path; why there is none, where the trace is not replayed."""
+    lane = Entry("path", "", "critical path", "of the steps that count", late=True)
+    if path.refused is not None:
+        return replace(lane, note=f"no critical path: {path.refused}")
+    return replace(lane, items=partial(path.items, names))
 
 
 def _modules(analysis: Analysis, names: LaneNames) -> Iterator[Entry]:

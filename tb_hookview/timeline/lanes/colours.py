@@ -25,6 +25,11 @@ class Colour(IntEnum):
     """The host waited for the device, or the device was idle because of that."""
     IDLE = 6
     COMMUNICATION = 7
+    HOST = 8
+    """The host was at work, whatever its phase; so all that follows, on the critical path."""
+    DEVICE = 9
+    LATENCY = 10
+    UNEXPLAINED = 11
 
 
 NAMES = tuple(colour.name.lower() for colour in Colour)

@@ -13,6 +13,21 @@ from tb_hookview.schema import Phase, module_label
 LONGEST_LABEL = 256
 """Most characters of a name in a list; the event's detail has all of them."""
 
+PATH_NAMES = (
+    "host",
+    "launch latency",
+    "next on the stream",
+    "return of the sync",
+    "hand-over between threads",
+    "full launch queue",
+    "from stream to stream",
+    "launched before the steps",
+    "waiting for other ranks",
+    "data loading",
+    "unexplained pause",
+)
+"""Names of pieces of the critical path: by `EdgeKind`, then two more."""
+
 
 def label(name: str, longest: int = LONGEST_LABEL) -> str:
     """A name, cut to a number of characters."""
@@ -23,7 +38,8 @@ class LaneNames:
     """All names, and where each group of our own begins.
 
     Attributes:
-        texts: names of the trace, steps, phases, causes of idle time, modules, modules again.
+        texts: names of the trace, steps, phases, causes of idle time, modules, modules again, what
+            pieces of the critical path are where no event has a name for them.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -35,10 +51,11 @@ class LaneNames:
             [cause.name.lower() for cause in Cause],
             paths,
             [f"{path}, recomputed" for path in paths],
+            PATH_NAMES,
         )
         self.texts = tuple(text for group in groups for text in group)
         begins = np.cumsum([0, *map(len, groups)]).tolist()
-        _, self.step, self.phase, self.cause, self.module, self.recomputed, _ = begins
+        _, self.step, self.phase, self.cause, self.module, self.recomputed, self.path, _ = begins
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class TraceRows:
         The source of an item is its row.
         """
         rows, events = self.rows(thread, group), self._analysis.trace.events
-        colour = self._colour[rows]
+        colour = self.colour[rows]
         if group is RowGroup.PYTHON:
             colour = self._colour_of_frames(thread, events.start[rows])
         start = events.start[rows]
@@ -80,7 +80,7 @@ class TraceRows:
         return LaneItems(start, start + events.duration[rows], name, colour, rows)
 
     @cached_property
-    def _colour(self) -> Colours:
+    def colour(self) -> Colours:
         """Colour of each row of `Events` but Python frames."""
         analysis = self._analysis
         device_events = analysis.device_events

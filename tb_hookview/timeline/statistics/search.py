@@ -36,7 +36,7 @@ def search(timeline: Timeline, question: Question) -> SearchResult:
     found = {
         number: _matches(timeline, number, named, question)
         for number in question.lanes
-        if timeline.entries[number].items
+        if timeline.entries[number].items and not timeline.entries[number].late
     }
     number = np.concatenate([np.full(len(p), n) for n, p in found.items()] or [_NONE])
     position = np.concatenate([*found.values(), _NONE])

@@ -15,6 +15,7 @@ from support.faults import NAMES
 
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.loading import load
+from tb_hookview.markers import encode
 from tb_hookview.report.build import build_report
 from tb_hookview.report.tables.warnings import HIGH_NOTICES, NEVER, WORDS, warning_rows
 from tb_hookview.schema import TraceWarning
@@ -124,3 +125,40 @@ def test_every_code_and_its_severity_is_documented() -> None:
         expected = "high" if share == 0 else "low" if share == NEVER else f"high from {share:.0%}"
         assert severity[code].replace(" %", "%").startswith(expected), code
     assert {severity[code] for code in HIGH_NOTICES} == {"high"}
+
+
+@pytest.mark.parametrize(
+    ("picture", "codes"),
+    [
+        pytest.param("main ops [mm][relu]", ["no-forward-host"], id="inference"),
+        pytest.param("main ops [net     ]", [], id="a module's call"),
+        pytest.param(
+            """
+            main ops [mm seq=1]
+            auto ops           [mm' seq=1 F=1]
+            """,
+            [],
+            id="a node's forward operator",
+        ),
+    ],
+)
+def test_a_forward_that_is_nowhere_is_named_without_a_device_too(
+    tmp_path: Path, picture: str, codes: list[str]
+) -> None:
+    names = {
+        "net": encode("forward", "net", "Linear"),
+        "mm'": "autograd::engine::evaluate_function: MmBackward0",
+    }
+    path = grid.write(tmp_path / "t.json", grid.events(picture, names))
+    data = build_report(load(path)).data
+    assert [row.code for row in data.trace.warnings] == codes
+    assert (data.steps[0].forward_us is None) == bool(codes)
+
+
+@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+def test_no_forward_is_unknown_without_a_reason(path: Path) -> None:
+    """Of device time, the whole trace; of host time, each step."""
+    data = build_report(load(path)).data
+    unknown = any(step.forward_us is None for step in data.steps)
+    reasons = {"no-host", "no-forward", "no-forward-host"} & {w.code for w in data.trace.warnings}
+    assert bool(reasons) == unknown

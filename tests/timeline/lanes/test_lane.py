@@ -29,8 +29,9 @@ def training(tmp_path: Path) -> Timeline:
 
 def test_lanes_come_in_the_order_in_which_they_are_read(training: Timeline) -> None:
     kinds = [entry.kind for entry in training.entries]
-    assert kinds == ["steps", "forward", "backward", "host", "host", "device", "idle", "queue"]
-    assert [training.entries[n].title for n in (3, 4)] == ["main thread", "autograd thread"]
+    assert kinds[:2] == ["steps", "path"]
+    assert kinds[2:] == ["device", "idle", "queue", "forward", "backward", "host", "host"]
+    assert [training.entries[n].title for n in (7, 8)] == ["main thread", "autograd thread"]
 
 
 def test_threads_are_called_by_what_they_were_for(tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ def test_threads_are_called_by_what_they_were_for(tmp_path: Path) -> None:
         """,
         {"data": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"},
     )
-    titles = [(timeline.entries[n].title, timeline.entries[n].subtitle) for n in (3, 4, 5, 6)]
+    titles = [(timeline.entries[n].title, timeline.entries[n].subtitle) for n in (4, 5, 6, 7)]
     assert titles == [
         ("main thread", "main"),
         ("autograd thread", "auto"),

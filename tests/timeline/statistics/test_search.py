@@ -60,7 +60,7 @@ def test_all_hits_are_counted_and_the_first_listed() -> None:
     expected = sorted(
         start
         for number, entry in enumerate(timeline.entries)
-        if entry.items
+        if entry.items and not entry.late
         for start, name in zip(
             timeline.lane(number).start.tolist(), timeline.lane(number).name.tolist(), strict=True
         )

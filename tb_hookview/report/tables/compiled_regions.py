@@ -1,0 +1,143 @@
+"""Compiled code by region, graph and operators, as the names of its kernels have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.analysis.compiled.names import (
+    GRAPH_CALL,
+    REGION,
+    is_compiled,
+    is_generated,
+    operators_of,
+)
+from tb_hookview.analysis.compiled.regions import CompiledUnits, find_compiled_units
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import dense_rank, unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int, StringIndex
+from tb_hookview.arrays.units import to_us
+from tb_hookview.schema import CompiledRegion
+
+LONGEST = 500
+"""Rows of the table."""
+_NOTHING = -1
+"""Operators of time in no operator."""
+
+
+def compiled_region_rows(selection: Selection) -> list[CompiledRegion]:
+    """Rows by region, graph and operators, most expensive first; empty without compiled code."""
+    analysis = selection.analysis
+    if not any(map(is_compiled, analysis.trace.strings.texts)):
+        return []
+    units = find_compiled_units(analysis.host, analysis.nodes)
+    unit, string, event, chosen, *times = (
+        np.concatenate(pair)
+        for pair in zip(_of_host(selection, units), _of_devices(selection, units), strict=True)
+    )
+    named, texts = _operators(selection, string)
+    keys = (
+        lookup(units.region, unit),
+        lookup(units.graph, unit),
+        lookup(units.backward.astype(np.int64), unit),
+        named,
+    )
+    group = dense_rank(*keys)
+    sums = np.zeros((3, int(group.max(initial=-1)) + 1), np.int64)
+    for column, values in zip(sums, times, strict=True):
+        np.add.at(column, group[chosen], values[chosen])
+    first = np.full(sums.shape[1], np.iinfo(np.int64).max)
+    np.minimum.at(first, group, event)
+    example = np.zeros(sums.shape[1], np.int64)
+    example[group[::-1]] = np.arange(len(group))[::-1]
+    rank = np.argsort(np.argsort([text for text, _ in texts] or [""]))[named[example]]
+    order = np.lexsort((first, rank, -sums[0], -sums[1]))[:LONGEST]
+    return [
+        _row(selection, [int(key[example[g]]) for key in keys], texts, sums[:, g], int(first[g]))
+        for g in order.tolist()
+        if sums[:, g].any()
+    ]
+
+
+def _of_host(selection: Selection, units: CompiledUnits) -> tuple[NDArray[Any], ...]:
+    """Operators of units, and what is left of each unit.
+
+    Returns:
+        Unit, name, event, whether in the selection, host and device time, calls.
+    """
+    host, tree = selection.analysis.host, selection.analysis.call_tree
+    rows = np.flatnonzero(units.operator == np.arange(len(host)))
+    rows = rows[units.around[rows] >= 0]
+    own = np.zeros(len(units.row), np.int64)
+    np.add.at(own, units.around[rows], tree.duration[rows])
+    unit = np.concatenate([units.around[rows], np.arange(len(own))])
+    nothing = np.full(len(own), _NOTHING)
+    left = np.maximum(tree.duration[units.row] - own, 0)
+    row, size = np.concatenate([rows, units.row]), len(unit)
+    return (
+        unit,
+        np.concatenate([host.string[rows], nothing]),
+        tree.event[row],
+        selection.rows[row],
+        np.concatenate([tree.duration[rows], left]),
+        np.zeros(size, np.int64),
+        np.ones(size, np.int64),
+    )
+
+
+def _of_devices(selection: Selection, units: CompiledUnits) -> tuple[NDArray[Any], ...]:
+    """Device events of units, and generated kernels of none, as `_of_host`."""
+    analysis = selection.analysis
+    events = analysis.device_events
+    kernel = analysis.trace.events.name[events.event].astype(np.int64)
+    names, place = unique_inverse(kernel)
+    texts = analysis.trace.strings
+    generated = np.array([is_generated(texts[name]) for name in names.tolist()], bool)
+    unit = lookup(units.around, events.launch)
+    mine = np.flatnonzero((unit >= 0) | (generated[place] if len(place) else False))
+    operator = lookup(units.operator, events.launch[mine])
+    inside = (unit[mine] >= 0) & (operator >= 0)
+    string = np.where(inside, lookup(analysis.host.string, operator), kernel[mine])
+    nothing = np.zeros(len(mine), np.int64)
+    # The row of an operator is counted; of a replayed graph, each kernel is.
+    counts = (~inside).astype(np.int64)
+    chosen = selection.device_events[mine]
+    return unit[mine], string, events.event[mine], chosen, nothing, events.duration[mine], counts
+
+
+def _operators(selection: Selection, string: StringIndex) -> tuple[Int, list[tuple[str, bool]]]:
+    """Number of the operators in each name, and these, with whether the code is generated."""
+    strings, place = unique_inverse(string)
+    numbers: dict[tuple[str, bool], int] = {}
+    texts = selection.analysis.trace.strings
+    named = [
+        ("", False) if name == _NOTHING else (operators_of(texts[name]), is_generated(texts[name]))
+        for name in strings.tolist()
+    ]
+    number = [numbers.setdefault(name, len(numbers)) for name in named]
+    return np.array(number, np.int64)[place], list(numbers)
+
+
+def _row(
+    selection: Selection, keys: list[int], texts: list[tuple[str, bool]], sums: Int, event: int
+) -> CompiledRegion:
+    strings, known = selection.analysis.trace.strings, selection.analysis.launches_known
+    region, graph, backward, named = keys
+    host, device, calls = sums.tolist()
+    match = GRAPH_CALL.fullmatch(strings[graph]) if graph >= 0 else None
+    operators, generated = texts[named]
+    return CompiledRegion(
+        id=event,
+        region=strings[region] if region >= 0 else None,
+        graph=match[1] if match else None,
+        compile_id=strings[region].removeprefix(REGION) if region >= 0 else None,
+        backward=backward > 0,
+        operators=operators,
+        generated=generated,
+        calls=calls,
+        host_us=to_us(host),
+        device_us=to_us(device) if known else None,
+    )

@@ -1,0 +1,129 @@
+"""Columns that all tables of operators have, from groups of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tb_hookview.analysis.host.stacks import StackNumbers, number_stacks
+from tb_hookview.analysis.operators import OperatorCalls, OperatorGroups, group_calls
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Float, Index, Int
+from tb_hookview.tables.events.names import Columns, Names
+from tb_hookview.tables.model.values import Numbers, Texts, Values
+
+
+def operator_columns(groups: OperatorGroups) -> Columns:
+    """The columns of `schema.Operator`."""
+    calls = groups.calls
+    analysis = calls.selection.analysis
+    first, tree = groups.first, analysis.call_tree
+    return {
+        "id": lambda i: Numbers(tree.event[first[i]]),
+        "name": lambda i: Names(analysis).event(tree.event[first[i]]),
+        "calls": lambda i: Numbers(groups.count[i]),
+        "host_us": lambda i: Numbers(groups.host[i] / 1000),
+        "self_host_us": lambda i: Numbers(groups.sum(calls.self_host)[i] / 1000),
+        "device_us": device_us(calls, lambda: groups.sum(calls.device)),
+        "self_device_us": device_us(calls, lambda: groups.sum(calls.self_device)),
+        "tensor_core_eligible": lambda i: Numbers(groups.any(calls.eligible)[i]),
+        "tensor_core_us": device_us(calls, lambda: groups.sum(calls.tensor_core)),
+        "self_tensor_core_us": device_us(calls, lambda: groups.sum(calls.self_tensor_core)),
+        **_work_columns(groups),
+    }
+
+
+def device_us(calls: OperatorCalls, time: Callable[[], Float]) -> Callable[[Int], Values]:
+    """A column of device time; without any launch in the trace it is unknown."""
+    known = calls.selection.analysis.launches_known
+    return lambda i: Numbers(time()[i] / 1000, np.full(len(i), known))
+
+
+def _work_columns(groups: OperatorGroups) -> Columns:
+    calls = groups.calls
+
+    def flops(i: Int) -> Float:
+        return groups.sum(calls.flops)[i]
+
+    def spent(i: Int) -> Float:
+        return groups.sum(calls.flops_time)[i]
+
+    return {
+        "flops": lambda i: _positive(flops(i)),
+        "flops_us": lambda i: Numbers(spent(i) / 1000, flops(i) > 0),
+        "tflop_per_s": lambda i: ratio(flops(i), spent(i) * 1000),
+        "peak_share": lambda i: ratio(groups.sum(_peak_or_none(calls))[i], spent(i)),
+        "flop_per_byte": lambda i: ratio(flops(i), groups.sum(_bytes_or_none(calls))[i]),
+    }
+
+
+def _peak_or_none(calls: OperatorCalls) -> Float:
+    """Time at the peak; 0 for calls without FLOPs, whose peak does not matter."""
+    return np.where(calls.flops > 0, calls.time_at_peak, 0.0)
+
+
+def _bytes_or_none(calls: OperatorCalls) -> Float:
+    return np.where(calls.flops > 0, calls.bytes, 0.0)
+
+
+def _positive(values: Float) -> Numbers:
+    return Numbers(values, values > 0)
+
+
+def ratio(part: Float, whole: Float) -> Numbers:
+    """A column of quotients; unknown where the part is none or unknown, or the whole is."""
+    known = (whole > 0) & (part > 0)
+    return Numbers(np.divide(part, whole, out=np.zeros(len(part)), where=known), known)
+
+
+def by_name(calls: OperatorCalls) -> OperatorGroups:
+    """Calls by name."""
+    return group_calls(calls, calls.selection.analysis.host.string[calls.rows])
+
+
+def by_shape(calls: OperatorCalls) -> OperatorGroups:
+    """Calls by name and shapes of the inputs."""
+    analysis = calls.selection.analysis
+    shapes = analysis.trace.events.shapes[analysis.call_tree.event[calls.rows]]
+    return group_calls(calls, analysis.host.string[calls.rows], shapes.astype(np.int64))
+
+
+def by_module(calls: OperatorCalls) -> OperatorGroups:
+    """Calls by name, module and phase."""
+    analysis, rows = calls.selection.analysis, calls.rows
+    module, phase = analysis.attribution.row_module[rows], analysis.phases.row[rows]
+    return group_calls(calls, analysis.host.string[rows], module, phase)
+
+
+def stacks_of(calls: OperatorCalls) -> StackNumbers:
+    """Stack around each of `calls.rows`, in the backward pass around the forward operator."""
+    analysis = calls.selection.analysis
+    row = analysis.forward_op_or_self(calls.rows)
+    tree = analysis.call_tree
+    return number_stacks(analysis.trace, tree.thread[row], tree.start[row])
+
+
+def by_stack(calls: OperatorCalls, stacks: StackNumbers) -> OperatorGroups:
+    """Calls by name and Python frames around them."""
+    return group_calls(calls, calls.selection.analysis.host.string[calls.rows], stacks.of)
+
+
+def group_ids(groups: OperatorGroups) -> Int:
+    """Id of the group of each row of the call tree, -1 for rows that are no calls."""
+    tree = groups.calls.selection.analysis.call_tree
+    ids = np.full(len(tree), -1, np.int64)
+    ids[groups.calls.rows] = lookup(tree.event[groups.first], groups.number)
+    return ids
+
+
+def text_column(groups: OperatorGroups, of: str) -> Callable[[Int], Values]:
+    """An argument of the first call of each group, as text of the trace."""
+    analysis = groups.calls.selection.analysis
+    column, event = getattr(analysis.trace.events, of), analysis.call_tree.event
+    return lambda i: argument(analysis.trace.texts.texts, column[event[groups.first[i]]])
+
+
+def argument(texts: tuple[str, ...], number: Index | Int) -> Texts:
+    """Arguments by their index in the texts of a trace; 0 is none."""
+    return Texts(texts, np.where(number > 0, number, -1).astype(np.int64))
