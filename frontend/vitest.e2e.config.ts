@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config";
 
-// One browser and one server at a time: the machine that runs these may have two cores.
+// Two browsers and servers at a time: the machine that runs these may have two cores.
 export default defineConfig({
   test: {
     include: ["e2e/**/*.e2e.ts"],
-    fileParallelism: false,
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -16,7 +16,7 @@ serving((logdir) => {
   );
 });
 
-visiting("#/backward?run=tiny", () => row(page, "blocks").waitFor());
+visiting("#/modules?run=tiny", () => row(page, "blocks").waitFor());
 
 const go = async (hash: string): Promise<void> => {
   await page.goto(`${server.url}${hash}`);
@@ -113,7 +113,7 @@ test("hovering a row marks its block", async () => {
 });
 
 test("the address restores what was shown", async () => {
-  await go("#/backward?run=tiny&step=ProfilerStep%233&module=blocks.1&zoom=blocks&q=1&sort=-self");
+  await go("#/modules?run=tiny&step=ProfilerStep%233&module=blocks.1&zoom=blocks&q=1&sort=-self");
   await page.getByRole("heading", { name: "blocks.1" }).waitFor();
   expect(await page.getByRole("searchbox").inputValue()).toBe("1");
   expect(await page.getByLabel("steps").inputValue()).toBe("step:ProfilerStep#3");
@@ -157,7 +157,7 @@ test("a trace with a device shows device time, and marks the sync", async () => 
 });
 
 test("five thousand modules scroll without blank rows", async () => {
-  await go("#/backward?run=large&sort=order");
+  await go("#/modules?run=large&sort=order");
   await row(page, "layers.0").waitFor();
   const table = page.getByRole("treegrid", { name: "Modules" });
   expect(Number(await table.getAttribute("aria-rowcount"))).toBe(5002);

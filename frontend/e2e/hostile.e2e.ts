@@ -18,7 +18,7 @@ serving((logdir) => {
 });
 
 test("names out of a trace are text, whatever they hold", async () => {
-  const { page, faults } = await open(browser, `${server.url}#/backward`);
+  const { page, faults } = await open(browser, `${server.url}#/modules`);
   const cell = page.locator(".table-body [role=row]", { hasText: MARKUP });
   await cell.waitFor();
   await cell.click();
@@ -33,7 +33,7 @@ test("names out of a trace are text, whatever they hold", async () => {
 });
 
 test("long and right-to-left names keep to their cells", async () => {
-  const { page, faults } = await open(browser, `${server.url}#/backward`);
+  const { page, faults } = await open(browser, `${server.url}#/modules`);
   const names = page.locator(".table-body [role=row] bdi.code");
   await names.first().waitFor();
   const texts = await names.allTextContents();

@@ -22,10 +22,10 @@ serving((logdir) => {
 });
 
 const PAGES: [name: string, hash: string, ready: string][] = [
-  ["modules with a panel", "#/backward?run=device&module=head", ".panel"],
-  ["modules by host time", "#/backward?run=tiny", ".icicle .block"],
+  ["modules with a panel", "#/modules?run=device&module=head", ".panel"],
+  ["modules by host time", "#/modules?run=tiny", ".icicle .block"],
   ["syncs with a chain", "#/syncs?run=device&sync=132.0", ".table-body [role=row]"],
-  ["an error", "#/backward?run=broken", "[role=alert]"],
+  ["an error", "#/modules?run=broken", "[role=alert]"],
 ];
 
 describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
@@ -117,14 +117,14 @@ function focused(): Stop | null {
 }
 
 test("the note on coverage opens, without a serious fault", async () => {
-  const { page } = await open(browser, `${server.url}#/backward?run=device`);
+  const { page } = await open(browser, `${server.url}#/modules?run=device`);
   await page.getByRole("button", { name: /attributed .* of .* backward/ }).click();
   await page.getByRole("dialog", { name: "Coverage and data quality" }).waitFor();
   expect(await seriousFaults(page)).toEqual([]);
 });
 
 test("the mode follows the system while the page is open", async () => {
-  const { page } = await open(browser, `${server.url}#/backward?run=tiny`, {
+  const { page } = await open(browser, `${server.url}#/modules?run=tiny`, {
     colorScheme: "light",
   });
   await page.locator(".table").waitFor();

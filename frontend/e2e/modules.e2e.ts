@@ -16,7 +16,7 @@ serving((logdir) => {
   ]);
 });
 
-visiting("#/backward?run=nested", () => row(page, "block").waitFor());
+visiting("#/modules?run=nested", () => row(page, "block").waitFor());
 
 const go = async (hash: string): Promise<void> => {
   await page.goto(`${server.url}${hash}`);
@@ -46,9 +46,9 @@ test("the measure and the clock are switched, and are in the address", async () 
 
 test("without a backward pass the view is called Modules, and counts them", async () => {
   const links = page.getByRole("navigation", { name: "Views" }).getByRole("link");
-  await expect.poll(() => links.nth(1).textContent()).toMatch(/^Backward\d+%$/);
-  expect(await page.title()).toMatch(/^Backward /);
-  await go("#/backward?run=inference");
+  await expect.poll(() => links.nth(1).textContent()).toMatch(/^Modules\d+%$/);
+  expect(await page.title()).toMatch(/^Modules /);
+  await go("#/modules?run=inference");
   await page.getByText("There is no backward pass in this trace").waitFor();
   await expect.poll(() => links.nth(1).textContent()).toBe("Modules4");
   expect(await page.title()).toMatch(/^Modules /);
@@ -111,7 +111,7 @@ test("the forward is drawn next to the backward in the picture", async () => {
 });
 
 test("a narrow table says which columns it has no room for", async () => {
-  await go("#/backward?run=nested&module=block&with=forward");
+  await go("#/modules?run=nested&module=block&with=forward");
   const heads = page.getByRole("columnheader");
   await page.setViewportSize({ width: 900, height: 720 });
   await page.getByText(/no room for: .*share/).waitFor();
@@ -121,7 +121,7 @@ test("a narrow table says which columns it has no room for", async () => {
 });
 
 test("what a figure means is read with the keyboard; Escape closes that alone", async () => {
-  await go("#/backward?run=nested&module=block");
+  await go("#/modules?run=nested&module=block");
   await panel().waitFor();
   const tip = page.locator(".tip:not([hidden])");
   await page.locator(".figure .term").first().focus();
@@ -139,7 +139,7 @@ test("what a figure means is read with the keyboard; Escape closes that alone", 
 
 test("each row shows its calls over time", async () => {
   await expect.poll(() => row(page, "a").locator(".spark rect").count()).toBe(1);
-  await go("#/backward?run=nested&per=total");
+  await go("#/modules?run=nested&per=total");
   await expect.poll(() => row(page, "a").locator(".spark rect").count()).toBe(2);
   expect(await row(page, "a").locator(".spark title").textContent()).toContain(
     "30.0 µs to 40.0 µs",
@@ -147,7 +147,7 @@ test("each row shows its calls over time", async () => {
 });
 
 test("the panel shows source, parameters, kernels, nodes and calls", async () => {
-  await go("#/backward?run=nested&module=block&per=total");
+  await go("#/modules?run=nested&module=block&per=total");
   const said = panel();
   await said.getByText("net/block.py:12").waitFor();
   await said.getByText("18 · 72 B").waitFor();
@@ -171,7 +171,7 @@ test("the panel shows source, parameters, kernels, nodes and calls", async () =>
 });
 
 test("a call is shown in the timeline", async () => {
-  await go("#/backward?run=nested&module=block&per=total");
+  await go("#/modules?run=nested&module=block&per=total");
   const calls = panel().getByRole("region", { name: "Calls over time" });
   await calls.getByRole("link", { name: "show in timeline" }).last().click();
   await expect.poll(() => page.url()).toMatch(/#\/timeline\?.*range=240\.\.370/);
@@ -180,7 +180,7 @@ test("a call is shown in the timeline", async () => {
 });
 
 test("a sync of the module is shown with its chain", async () => {
-  await go("#/backward?run=device&module=head");
+  await go("#/modules?run=device&module=head");
   const syncs = panel().getByRole("region", { name: "Syncs" });
   await syncs.getByText("cudaStreamSynchronize").first().waitFor();
   await syncs.getByText("LinearBackward0", { exact: true }).waitFor();

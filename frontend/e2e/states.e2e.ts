@@ -38,7 +38,7 @@ test("a run folder that is emptied while it is served says what to do", async ()
     dir.addReal("tiny");
   });
   rmSync(join(logdir.path, "tiny"), { recursive: true });
-  const { page, faults } = await open(browser, `${server.url}#/backward`);
+  const { page, faults } = await open(browser, `${server.url}#/modules`);
   await page.getByRole("heading", { name: "No traces yet" }).waitFor();
   const text = await page.locator(".state").innerText();
   expect(text).toContain(logdir.path);
@@ -57,7 +57,7 @@ test("what is not listed is counted", async () => {
   const { logdir, server } = await serving((dir) => {
     symlinkSync(join(elsewhere.path, "tiny"), join(dir.path, "linked"));
   });
-  const { page, faults } = await open(browser, `${server.url}#/backward`);
+  const { page, faults } = await open(browser, `${server.url}#/modules`);
   const note = page.getByText("Not listed: 1 link out of the log directory.");
   await note.waitFor();
   logdir.addReal("own");
@@ -71,7 +71,7 @@ test("a broken file is named with the reason, and can be tried again", async () 
   const { logdir, server } = await serving((dir) => {
     dir.addFile("run/broken.1.pt.trace.json", '{"traceEvents": [{"ph": "X", ');
   });
-  const { page, faults } = await open(browser, `${server.url}#/backward`);
+  const { page, faults } = await open(browser, `${server.url}#/modules`);
   const card = page.getByRole("alert");
   await card.getByRole("heading", { name: "This file cannot be read as a trace" }).waitFor();
   expect(await card.innerText()).toContain("broken.1.pt.trace.json");
@@ -86,7 +86,7 @@ test("an address to a run that is not there offers those that are", async () => 
   const { server } = await serving((dir) => {
     dir.addReal("tiny");
   });
-  const { page } = await open(browser, `${server.url}#/backward?run=gone`);
+  const { page } = await open(browser, `${server.url}#/modules?run=gone`);
   await page.getByRole("heading", { name: "There is no run gone" }).waitFor();
   await page.getByRole("button", { name: "tiny" }).click();
   await row(page, "blocks").waitFor();
@@ -96,7 +96,7 @@ test("a server that has gone away is said to be away", async () => {
   const { server } = await serving((dir) => {
     dir.addReal("tiny");
   });
-  const { page } = await open(browser, `${server.url}#/backward`);
+  const { page } = await open(browser, `${server.url}#/modules`);
   await row(page, "blocks").waitFor();
   await server.stop();
   await page.getByLabel("steps").selectOption("step:ProfilerStep#3");
@@ -108,10 +108,10 @@ test("the run looked at last is shown again", async () => {
     dir.addReal("one");
     dir.addReal("two");
   });
-  const { page } = await open(browser, `${server.url}#/backward?run=one`);
+  const { page } = await open(browser, `${server.url}#/modules?run=one`);
   await row(page, "blocks").waitFor();
   await page.goto("about:blank");
-  await page.goto(`${server.url}#/backward`);
+  await page.goto(`${server.url}#/modules`);
   await row(page, "blocks").waitFor();
   expect(await page.getByLabel("run").inputValue()).toBe("one");
 });
@@ -120,7 +120,7 @@ test("a refresh stays where one is, and leads to what is new", async () => {
   const { logdir, server } = await serving((dir) => {
     dir.addDevice("vit", [{ path: "", className: "Net" }]);
   });
-  const { page, faults } = await open(browser, `${server.url}#/backward?q=e&module=`);
+  const { page, faults } = await open(browser, `${server.url}#/modules?q=e&module=`);
   await page.getByRole("complementary", { name: "Module" }).waitFor();
   await page.getByRole("button", { name: "Refresh" }).click();
   await page.getByText("nothing new").waitFor();
@@ -140,7 +140,7 @@ test("a trace that was written again is loaded again by a refresh, at the same p
   const { logdir, server } = await serving((dir) => {
     dir.addDevice("vit", [{ path: "head", className: "Linear" }]);
   });
-  const { page, faults } = await open(browser, `${server.url}#/backward?run=vit&module=head`);
+  const { page, faults } = await open(browser, `${server.url}#/modules?run=vit&module=head`);
   await row(page, "head").waitFor();
   logdir.addDevice("vit", [
     { path: "head", className: "Linear" },
@@ -158,7 +158,7 @@ test("a reading can be stopped, and begun again", async () => {
   });
   const { page, faults } = await open(browser, `${server.url}api/runs`);
   await page.route("**/api/report?*", () => undefined);
-  await page.goto(`${server.url}#/backward`);
+  await page.goto(`${server.url}#/modules`);
   await page.getByRole("heading", { name: "Reading the trace" }).waitFor();
   await page.getByText("waiting for the reader").waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
@@ -173,7 +173,7 @@ test("a step that the trace does not have is no dead end", async () => {
   const { server } = await serving((dir) => {
     dir.addReal("tiny");
   });
-  const { page } = await open(browser, `${server.url}#/backward?run=tiny&step=ProfilerStep%2399`);
+  const { page } = await open(browser, `${server.url}#/modules?run=tiny&step=ProfilerStep%2399`);
   await page.getByText("ProfilerStep#99").waitFor();
   await page.getByRole("button", { name: "Show all steps" }).click();
   await row(page, "blocks").waitFor();
@@ -183,14 +183,14 @@ test("back and forward lead through the views, and the title names each", async 
   const { server } = await serving((dir) => {
     dir.addReal("tiny");
   });
-  const { page, faults } = await open(browser, `${server.url}#/backward?run=tiny`);
+  const { page, faults } = await open(browser, `${server.url}#/modules?run=tiny`);
   const current = page.locator(".navigation .current span").first();
   const title = async (): Promise<string> => (await page.title()).replace(/[\u2068\u2069]/g, "");
   await row(page, "blocks").waitFor();
   const links = page.getByRole("navigation", { name: "Views" }).getByRole("link");
   const views = await links.locator("span:first-child").allTextContents();
   const visited: string[] = [];
-  for (const view of ["Backward", ...views.filter((name) => name !== "Backward")]) {
+  for (const view of ["Modules", ...views.filter((name) => name !== "Modules")]) {
     await links.filter({ hasText: view }).click();
     await expect.poll(() => current.textContent()).toBe(view);
     await expect.poll(title).toBe(`${view} · tiny · HookView`);

@@ -31,7 +31,7 @@ test("the page begins here, and its figures lead to where they come from", async
   await page.goBack();
   await steps().waitFor();
   await figure(/^backward attributed/).click();
-  await expect.poll(() => page.url()).toContain("#/backward");
+  await expect.poll(() => page.url()).toContain("#/modules");
   await page.goBack();
   await figure(/^step/).click();
   await expect.poll(() => page.url()).toContain("#/timeline");

@@ -14,7 +14,7 @@ serving((logdir) => {
   ]);
 });
 
-visiting("#/backward?run=device", () => row(page, "head").waitFor());
+visiting("#/modules?run=device", () => row(page, "head").waitFor());
 
 const header = (name: string): Locator => page.getByRole("columnheader", { name, exact: true });
 

@@ -2,7 +2,7 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 
 import { drawn as drawnOn, parameter as parameterOf } from "./canvas";
-import { page, seriousFaults, server, serving, visiting } from "./scene";
+import { logdir, page, seriousFaults, server, serving, visiting } from "./scene";
 
 const MARKUP = `<img src=x onerror="document.title='taken'">`;
 const LONG = "k".repeat(10_000);
@@ -124,6 +124,41 @@ test("dragging selects a span and shows what happened in it", async () => {
   expect(parameter("range")).toBeNull();
 });
 
+test("a piece of the critical path leads to what ran, and says by which edge", async () => {
+  const label = page.locator(".lane-labels li", { hasText: "critical path" });
+  const at = await label.boundingBox();
+  const box = await canvas().boundingBox();
+  if (at === null || box === null) throw new Error("no lane");
+  await page.getByRole("list", { name: "Colours of the critical path" }).waitFor();
+  const pieces = async (): Promise<string> => {
+    await page.mouse.move(box.x + box.width / 2, at.y + 13);
+    await page.mouse.click(box.x + box.width / 2, at.y + 13);
+    return selection().innerText();
+  };
+  await expect.poll(pieces).toContain("critical path on");
+  const links = selection().getByRole("group", { name: "Links" });
+  await expect.poll(() => links.innerText()).toMatch(/(follows|leads to) \([a-z-]+, by [a-z ]+\)/);
+  await links.getByRole("button").first().click();
+  await expect.poll(() => selection().innerText()).not.toContain("critical path on");
+});
+
+test("without launches the critical path says why there is none", async () => {
+  const kernel = { ph: "X", cat: "kernel", name: "k", pid: 0, tid: 7, ts: 20, dur: 50 };
+  const step = { ph: "X", cat: "user_annotation", name: "ProfilerStep#1", pid: 1, tid: 1 };
+  const call = { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1 };
+  const traceEvents = [
+    { ...kernel, args: { correlation: 9, device: 0, stream: 7 } },
+    { ...step, ts: 0, dur: 100 },
+    { ...call, ts: 5, dur: 5, args: { correlation: 1 } },
+  ];
+  logdir.addFile("lost/w.1.pt.trace.json", JSON.stringify({ traceEvents }));
+  await page.goto(`${server.url}#/timeline?run=lost`);
+  await page.reload();
+  const label = page.locator(".lane-labels li", { hasText: "critical path" });
+  expect(await label.innerText()).toContain("launches of 0%");
+  expect(await page.getByRole("list", { name: "Colours of the critical path" }).count()).toBe(0);
+});
+
 test("lanes can be folded, and say how many rows they have", async () => {
   const lane = page.locator(".lane-labels li", { hasText: "autograd thread" });
   const height = async (): Promise<number> => (await lane.boundingBox())?.height ?? 0;
@@ -132,6 +167,22 @@ test("lanes can be folded, and say how many rows they have", async () => {
   expect(await lane.getByRole("button").getAttribute("aria-expanded")).toBe("false");
   expect(await lane.innerText()).toMatch(/1 of \d rows/);
   expect(await height()).toBeLessThanOrEqual(before);
+});
+
+test("a pinned lane comes first and stays, in the address too", async () => {
+  const first = page.locator(".lane-labels li").first();
+  await page
+    .getByRole("combobox", { name: /^Arrange .*autograd thread/ })
+    .selectOption("Pin on top");
+  await expect.poll(() => first.innerText()).toContain("autograd thread");
+  expect(parameter("pin")).toMatch(/^\d+$/);
+  await page.reload();
+  await expect.poll(() => first.innerText()).toContain("autograd thread");
+  await page
+    .getByRole("combobox", { name: /^Arrange .*autograd thread/ })
+    .selectOption("All lanes as at first");
+  await expect.poll(() => first.innerText()).toContain("Steps");
+  expect(parameter("pin")).toBeNull();
 });
 
 test("names out of a trace are text, whatever they hold", async () => {

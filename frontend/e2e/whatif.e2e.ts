@@ -18,6 +18,7 @@ interface Asked {
   predicted_us: number;
   low_us: number;
   high_us: number;
+  path_kinds: { kind: string; slack_us: number | null }[];
 }
 
 async function ask(query: string): Promise<Asked> {
@@ -90,6 +91,20 @@ test("a kernel is added by its name", async () => {
   await expect.poll(() => bars().count()).toBe(2);
 });
 
+test("modules and kinds have their time on the path and their slack", async () => {
+  const tables = page.getByRole("region", { name: "Critical path by module and kind" });
+  expect(await tables.getByRole("table").count()).toBe(2);
+  const { path_kinds: kinds } = await ask("");
+  const rows = tables.getByRole("table").nth(1).locator("tbody tr");
+  expect(await rows.getByRole("rowheader").allTextContents()).toEqual(
+    kinds.map(({ kind }) => kind),
+  );
+  const written = await rows.locator("td:last-child").allTextContents();
+  expect(written.map((text) => text === "none")).toEqual(
+    kinds.map(({ slack_us: slack }) => slack === 0),
+  );
+});
+
 test("syncs are taken out, and what is not there cannot be", async () => {
   await page.getByRole("checkbox", { name: "Syncs do not wait" }).check();
   const { predicted_us: then } = await ask("&scale=syncs%3D0");
@@ -128,6 +143,42 @@ test("steps that cannot be replayed say why, and nothing is asked", async () => 
   await page.reload();
   await page.getByRole("alert").getByText("The trace has the launches of 0%").waitFor();
   expect(await page.locator(".whatif-question").count()).toBe(0);
+});
+
+const lanes = (): Locator =>
+  page.getByRole("region", { name: "Recorded and predicted lanes", exact: true });
+const picture = (): Locator => lanes().getByRole("img");
+
+test("lanes as predicted lie below those as recorded, and follow the question", async () => {
+  await expect.poll(() => picture().getAttribute("aria-label")).toContain("as recorded");
+  const { replayed_us: now } = await ask("");
+  await expect.poll(() => picture().getAttribute("aria-label")).toContain(written(now));
+  const titles = await lanes().getByRole("listitem").allInnerTexts();
+  const half = titles.length / 2;
+  expect(titles.slice(0, half).every((title) => title.includes("recorded"))).toBe(true);
+  expect(titles.slice(half).every((title) => title.includes("predicted"))).toBe(true);
+  await page.goto(`${server.url}#/whatif?run=device&scale=host%3D0.5`);
+  const { predicted_us: then } = await ask("&scale=host%3D0.5");
+  expect(then).toBeLessThan(now);
+  const predicted = /as predicted ([\d.]+ [µm]s)/;
+  const shown = async (): Promise<string | undefined> =>
+    predicted.exec((await picture().getAttribute("aria-label")) ?? "")?.[1];
+  const before = written(now);
+  await expect.poll(shown).toBeDefined();
+  await expect.poll(async () => (await shown()) !== before).toBe(true);
+});
+
+test("the lanes are looked at more closely by the keyboard", async () => {
+  const view = lanes().locator(".whatif-in-view");
+  const whole = await view.innerText();
+  await lanes().getByRole("button", { name: "Zoom in" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => view.innerText()).not.toBe(whole);
+  await lanes().getByRole("button", { name: "Later" }).focus();
+  await page.keyboard.press("Enter");
+  await lanes().getByRole("button", { name: "All steps" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => view.innerText()).toBe(whole);
 });
 
 test("a finding leads here", async () => {

@@ -35,7 +35,7 @@ export function inTimeline(
 /** Where the page says more of a phase of the host. */
 export function phasePlace(phase: Phase): Partial<Place> {
   if (phase === "forward" || phase === "backward") {
-    return { view: "backward", quantity: phase, ...FRESH };
+    return { view: "modules", quantity: phase, ...FRESH };
   }
   return { view: "timeline", ...FRESH };
 }

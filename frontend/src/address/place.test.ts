@@ -35,6 +35,11 @@ test("every part of a place survives its address", () => {
     shown: { from: 0.001, to: 2_300_000.5 },
     range: { from: 12.25, to: 13 },
     mark: { from: 0, to: 1e9 },
+    lanes: {
+      pinned: ["3", "12"],
+      order: ["1", "3", "12", "0"],
+      openings: new Map([["12", "short"]]),
+    },
     event: "812",
     compare: {
       base: { run: "before & <1>", worker: "gpu01#0", trace: "16", steps: ["a b", "c"] },
@@ -43,6 +48,8 @@ test("every part of a place survives its address", () => {
       status: "appeared",
       row: "scalar-read head",
     },
+    operators: { group: "stack", page: 3, row: 17 },
+    kernels: { group: "launch", page: 2, row: 5, points: "module" },
     whatIf: {
       without: ["sync-scalar-item", "launch-bound:a=b & c"],
       scale: [
@@ -50,13 +57,18 @@ test("every part of a place survives its address", () => {
         { what: "host", factor: 0 },
       ],
     },
+    memory: { device: "cuda:1", table: "blocks", kind: "activation", offset: 50 },
   };
   expect(placeFromHash(placeToHash(place))).toEqual(place);
 });
 
+test("an address from before a view was renamed leads to it", () => {
+  expect(placeFromHash("#/backward?run=a")).toMatchObject({ view: "modules", run: "a" });
+});
+
 test("an unnamed root is not the same as none", () => {
-  expect(placeFromHash("#/backward?module=").module).toBe("");
-  expect(placeFromHash("#/backward").module).toBeNull();
+  expect(placeFromHash("#/modules?module=").module).toBe("");
+  expect(placeFromHash("#/modules").module).toBeNull();
 });
 
 test.each([

@@ -7,11 +7,29 @@ import {
   type ComparePlace,
 } from "../views/compare/address";
 import {
+  kernelsFromQuery,
+  kernelsToQuery,
+  NO_KERNELS,
+  type KernelsPlace,
+} from "../views/kernels/address";
+import {
+  memoryFromQuery,
+  memoryToQuery,
+  NO_MEMORY,
+  type MemoryPlace,
+} from "../views/memory/address";
+import {
   modulesFromQuery,
   modulesToQuery,
   NO_MODULES,
   type ModulesPlace,
 } from "../views/modules/address";
+import {
+  NO_OPERATORS,
+  operatorsFromQuery,
+  operatorsToQuery,
+  type OperatorsPlace,
+} from "../views/operators/address";
 import {
   NO_TIMELINE,
   timelineFromQuery,
@@ -27,14 +45,20 @@ import {
 
 export const VIEWS = [
   "summary",
-  "backward",
+  "modules",
   "syncs",
+  "operators",
+  "kernels",
   "timeline",
+  "memory",
   "findings",
   "whatif",
   "compare",
 ] as const;
 export type View = (typeof VIEWS)[number];
+
+/** What views were called in older addresses. */
+const ONCE: Readonly<Record<string, View>> = { backward: "modules" };
 
 /** Everything that a shared address brings back. */
 export interface Place extends ModulesPlace, TimelinePlace {
@@ -65,8 +89,11 @@ export interface Place extends ModulesPlace, TimelinePlace {
   sort: Sort | null;
   /** Id of the event selected in the timeline. */
   event: string | null;
+  operators: OperatorsPlace;
+  kernels: KernelsPlace;
   compare: ComparePlace;
   whatIf: WhatIfPlace;
+  memory: MemoryPlace;
 }
 
 export const START: Place = {
@@ -92,8 +119,11 @@ export const START: Place = {
   search: "",
   sort: null,
   event: null,
+  operators: NO_OPERATORS,
+  kernels: NO_KERNELS,
   compare: NO_COMPARE,
   whatIf: NO_WHATIF,
+  memory: NO_MEMORY,
 };
 
 const NAMED = [
@@ -128,8 +158,11 @@ export function placeToHash(place: Place): string {
   if (place.sort !== null)
     query.set("sort", `${place.sort.descending ? "-" : ""}${place.sort.key}`);
   timelineToQuery(place, query);
+  operatorsToQuery(place.operators, query);
+  kernelsToQuery(place.kernels, query);
   compareToQuery(place.compare, query);
   whatIfToQuery(place.whatIf, query);
+  memoryToQuery(place.memory, query);
   const text = query.toString();
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
 }
@@ -139,18 +172,21 @@ export function placeFromHash(hash: string): Place {
   const [path = "", text = ""] = splitOnce(hash.replace(/^#\/?/, ""), "?");
   const query = new URLSearchParams(text);
   const place: Place = { ...START, ...modulesFromQuery(query), ...timelineFromQuery(query) };
-  place.view = VIEWS.find((view) => view === path) ?? START.view;
+  place.view = VIEWS.find((view) => view === path) ?? ONCE[path] ?? START.view;
   for (const key of NAMED) place[key] = query.get(key);
   place.averaging = query.get("per") === "total" ? "total" : "mean";
   place.search = query.get("q") ?? "";
   place.sort = sortFrom(query.get("sort"));
+  place.operators = operatorsFromQuery(query);
+  place.kernels = kernelsFromQuery(query);
   place.compare = compareFromQuery(query);
   place.whatIf = whatIfFromQuery(query);
+  place.memory = memoryFromQuery(query);
   return place;
 }
 
 function sortFrom(text: string | null): Sort | null {
-  if (text === null || !/^-?[a-z]+$/.test(text)) return null;
+  if (text === null || !/^-?[a-z_]+$/.test(text)) return null;
   return { key: text.replace("-", ""), descending: text.startsWith("-") };
 }
 

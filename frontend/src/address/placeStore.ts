@@ -1,23 +1,26 @@
+import { addressBar, type AddressBar } from "./addressBar";
 import { placeFromHash, placeToHash, type Place } from "./place";
 
-/**
- * The place, stored in the hash of this document's address: shareable where the page stands alone,
- * and inside TensorBoard's frame at least back and forward work.
- */
+/** The place, stored in the address that the reader sees, which can be copied and loaded again. */
 export class PlaceStore {
   private readonly listeners = new Set<() => void>();
-  private hash = "";
+  private readonly bar: AddressBar;
+  private hash: string;
   private place: Place;
 
-  constructor(private readonly window: Window) {
-    this.hash = window.location.hash;
+  constructor(window: Window) {
+    this.bar = addressBar(window);
+    this.hash = this.bar.hash();
     this.place = placeFromHash(this.hash);
-    window.addEventListener("popstate", this.notify);
-    window.addEventListener("hashchange", this.notify);
+    this.bar.window.addEventListener("popstate", this.notify);
+    this.bar.window.addEventListener("hashchange", this.notify);
+    window.addEventListener("pagehide", this.forget);
+    // The first address names the view, as all others do.
+    if (this.hash === "") this.go({}, true);
   }
 
   readonly get = (): Place => {
-    const { hash } = this.window.location;
+    const hash = this.bar.hash();
     if (hash !== this.hash) {
       this.hash = hash;
       this.place = placeFromHash(hash);
@@ -32,10 +35,12 @@ export class PlaceStore {
 
   /** Go to a changed place; `quietly` leaves no step in the browser's history. */
   readonly go = (change: Partial<Place>, quietly = false): void => {
+    const { history, location } = this.bar.window;
     const href = this.href(change);
-    if (href === this.window.location.href) return;
-    if (quietly) this.window.history.replaceState(null, "", href);
-    else this.window.history.pushState(null, "", href);
+    if (href === location.href) return;
+    // TensorBoard keeps a state of its own with each entry that it makes.
+    if (quietly) history.replaceState(history.state, "", href);
+    else history.pushState(null, "", href);
     this.notify();
   };
 
@@ -43,10 +48,13 @@ export class PlaceStore {
    * The full address of a changed place. A mere hash would not do: TensorBoard's frame has a base
    * address of another folder, against which the browser would resolve it.
    */
-  readonly href = (change: Partial<Place>): string => {
-    const address = new URL(this.window.location.href);
-    address.hash = placeToHash({ ...this.get(), ...change });
-    return address.href;
+  readonly href = (change: Partial<Place>): string =>
+    this.bar.href(placeToHash({ ...this.get(), ...change }));
+
+  /** TensorBoard's window outlives the frame that listened to it. */
+  private readonly forget = (): void => {
+    this.bar.window.removeEventListener("popstate", this.notify);
+    this.bar.window.removeEventListener("hashchange", this.notify);
   };
 
   private readonly notify = (): void => {

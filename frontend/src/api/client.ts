@@ -1,6 +1,8 @@
 import { createCompareApi, type CompareApi } from "./compare";
+import { createMemoryApi, type MemoryApi } from "./memory";
 import { createModuleApi, type ModuleApi } from "./module";
 import { ApiError, getJson, withTarget, type Target } from "./request";
+import { createTableApi, type TableApi } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
 import { SCHEMA, type WireProgress, type WireReport, type WireRule, type WireRuns } from "./types";
 import { createWhatIfApi, type WhatIfApi } from "./whatif";
@@ -13,7 +15,9 @@ export interface Api {
   readonly module: ModuleApi;
   readonly compare: CompareApi;
   readonly whatIf: WhatIfApi;
+  readonly memory: MemoryApi;
   readonly timeline: TimelineApi;
+  readonly table: TableApi;
 }
 
 /** The server's interface below `base`, the folder that index.js came from. */
@@ -32,7 +36,9 @@ export function createApi(base: URL): Api {
     module: createModuleApi(base),
     compare: createCompareApi(base),
     whatIf: createWhatIfApi(base),
+    memory: createMemoryApi(base),
     timeline: createTimelineApi(base),
+    table: createTableApi(base),
   };
 }
 

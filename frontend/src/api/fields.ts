@@ -117,6 +117,35 @@ export const Comparison = {
   },
 } as const;
 
+export const CompiledGraphs = {
+  calls: { unit: "count", text: "Calls of graphs, in forward and backward." },
+  placed: {
+    unit: "count",
+    text: "Calls whose rows agree with the map. What the others ran stays with the module around the compiled region.",
+  },
+  whole_by_reason: {
+    unit: "count",
+    text: "The others by reason: no map of the graph (a cache that was filled without the recorder, say), a map of other modules, rows that differ from the map, calls of modules or nodes inside.",
+  },
+} as const;
+
+export const CompiledRegion = {
+  region: {
+    text: "`Torch-Compiled Region: compile id`; of a backward the one of its forward. Null for unknown, and for generated kernels that ran in no region.",
+  },
+  graph: { text: "Key of the graph, as in `## Call CompiledFxGraph key ##`." },
+  operators: {
+    text: 'The operators in the name of a generated kernel (`add_relu` of `triton_poi_fused_add_relu_1`), else the extern call (`aten::mm`); "" for host time between them: the code around kernels, and on a CPU generated kernels, which leave no rows.',
+  },
+  generated: { text: "Whether they are one kernel that Inductor generated." },
+  calls: { unit: "count", text: "Rows of calls; of a replayed CUDA graph its kernels." },
+  host_us: { unit: "us", text: "Time of the rows of these calls." },
+  device_us: {
+    unit: "us",
+    text: "Device work launched in them; null where the trace has no launches.",
+  },
+} as const;
+
 export const Coverage = {
   backward_device_us: {
     unit: "us",
@@ -221,6 +250,8 @@ export const EventLink = {
   start: { unit: "us", text: "Start of the event." },
   duration: { unit: "us", text: "Length of the event." },
   relation: { text: "Reads from the event to what is linked." },
+  kind: { text: "Kind of the link; null where it only says what is around or inside." },
+  evidence: { text: "What in the trace shows it; null where nothing needs to." },
 } as const;
 
 export const EventSummary = {
@@ -260,6 +291,10 @@ export const Finding = {
   advice: { text: "Related rules that no trace shows, to look at as well." },
   count: { unit: "count", text: "Number of times the rule holds in the steps that count." },
   examples: { unit: "us", text: "Starts of the first 20 of these; of syncs: `syncs[].start_us`." },
+  examples_us: {
+    unit: "us",
+    text: "Length of the longest call, device event, sync, idle time or step that begins at each of `examples`; null where none does: a moment.",
+  },
   sync_ids: { text: "Syncs of the steps that count which it explains." },
   caveats: {
     text: "Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions.",
@@ -326,6 +361,7 @@ export const Kernel = {
   },
   total_us: { unit: "us", text: "Sum of their durations." },
   mean_us: { unit: "us", text: "Mean of their durations." },
+  min_us: { unit: "us", text: "The shortest of them." },
   max_us: { unit: "us", text: "The longest of them." },
   by_phase: {
     unit: "us",
@@ -413,6 +449,101 @@ export const Marks = {
   function: { unit: "count", text: "Ranges around calls that scale or clip gradients." },
 } as const;
 
+export const MemoryAnswer = {
+  recorded: { text: "Whether the trace was recorded with `profile_memory=True`." },
+  devices: { text: "With the largest peak first." },
+  peaks: { text: "Of the whole trace for each device, then of the steps of the chosen one." },
+  modules: { text: "Of the chosen device at the chosen peak; at most 500, largest first." },
+  parameter_bytes: {
+    unit: "bytes",
+    text: "Bytes of all parameters by the recorder's manifest, counted by the allocator or not.",
+  },
+} as const;
+
+export const MemoryBand = {
+  start_us: { unit: "us", text: "Start, on the trace's own clock." },
+  end_us: { unit: "us", text: "End, on the trace's own clock." },
+} as const;
+
+export const MemoryCurve = {
+  start_us: { unit: "us", text: "Start of the window." },
+  end_us: { unit: "us", text: "End of the window." },
+  time_us: { unit: "us", text: "Times of the points, on the trace's own clock." },
+  allocated_bytes: { unit: "bytes", text: "`Total Allocated` from each point on." },
+  reserved_bytes: {
+    unit: "bytes",
+    text: "`Total Reserved` from each point on; null where the allocator holds nothing back.",
+  },
+  classes: {
+    unit: "bytes",
+    text: "Live bytes of each class from each point on; they sum to `allocated_bytes`. Classes without any are left out, all of them where the trace has no addresses.",
+  },
+  exact: {
+    text: "Whether each event is a point. Else the window is in equal parts, with the highest and lowest level of each.",
+  },
+  phases: { text: "Longest 500 of the window, in order of time." },
+} as const;
+
+export const MemoryModule = {
+  module: { text: "Null for what is outside of every module." },
+  peak_bytes: {
+    unit: "bytes",
+    text: "Live at the peak of the selected steps, allocated in this module.",
+  },
+  classes: { unit: "bytes", text: "They sum to `peak_bytes`." },
+  allocated_bytes: {
+    unit: "bytes",
+    text: "Bytes of all blocks allocated in the selected steps, freed or not.",
+  },
+  allocations: { unit: "count", text: "Blocks allocated in the selected steps." },
+  activations: { unit: "count", text: "Those of them that were saved for the backward pass." },
+  activation_bytes: { unit: "bytes", text: "Their bytes." },
+  activation_lifetime_us: {
+    unit: "us",
+    text: "Mean time from allocation to free, of those freed in the recording; null without one.",
+  },
+  activation_longest_us: { unit: "us", text: "The longest of these times." },
+  checkpoint_bytes: {
+    unit: "bytes",
+    text: "Most bytes that checkpointing the module would free at the peak: activations live then that were allocated in it or below, and freed by its nodes or by those below. An upper bound, since its own backward needs them all again: the peak may move there. Null outside of modules.",
+  },
+} as const;
+
+export const MemoryOperator = {
+  calls: { unit: "count", text: "Rows of that name in the trace." },
+  increase_bytes: {
+    unit: "bytes",
+    text: "Allocated less freed, operators inside included; below 0 where more was freed.",
+  },
+  self_increase_bytes: { unit: "bytes", text: "The same without the operators inside." },
+  allocated_bytes: { unit: "bytes", text: "Allocated, operators inside included." },
+  self_allocated_bytes: { unit: "bytes", text: "Allocated by the operator itself." },
+  allocations: { unit: "count", text: "Blocks allocated, operators inside included." },
+  self_allocations: { unit: "count", text: "Blocks that the operator itself allocated." },
+} as const;
+
+export const MemoryPeak = {
+  device: { text: "As `torch.device` spells it: `cpu`, `cuda:0`." },
+  step: { text: "Null for the peak of the whole trace." },
+  time_us: {
+    unit: "us",
+    text: "The first moment at which it was reached, on the trace's own clock.",
+  },
+  allocated_bytes: { unit: "bytes", text: "`Total Allocated` of the allocator." },
+  reserved_bytes: {
+    unit: "bytes",
+    text: "`Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back.",
+  },
+  classes: {
+    unit: "bytes",
+    text: "They sum to `allocated_bytes`. Null where the trace has no addresses.",
+  },
+  phase: { text: "Phase of the host row around the last allocation up to then; null without one." },
+  operator: { text: "Innermost operator around it." },
+  module: { text: "Module whose row that is." },
+  event_id: { text: "That row." },
+} as const;
+
 export const Minimap = {
   start: { unit: "us", text: "Start of each." },
   duration: { unit: "us", text: "Length of each." },
@@ -425,7 +556,10 @@ export const Module = {
   },
   parent: { text: "Path of the module above; null for a root." },
   depth: { text: "Modules above it; 0 for a root." },
-  calls: { unit: "count", text: "Calls of the module outside the backward pass." },
+  calls: {
+    unit: "count",
+    text: "Calls of the module outside the backward pass; of a module inside a compiled region, calls of placed forward graphs that hold it.",
+  },
   recompute: {
     text: "The part of `backward` that is forward work done again within a node (activation checkpointing): calls of modules inside a node and the device work they launched; in no module's call, forward operators inside a node, which are charged to the node's module. Forward operators are known by their sequence numbers; where nodes made inside a node are evaluated outside it (a backward that is differentiated itself), numbers say nothing. Null where the module and those below it recomputed nothing.",
   },
@@ -445,7 +579,7 @@ export const Module = {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
   },
   compiled: {
-    text: "Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
+    text: "Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
   },
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
@@ -466,6 +600,10 @@ export const ModuleDetail = {
   nodes: { text: "Most expensive first." },
   nodes_omitted: { text: "Null where the list is complete." },
   parameters: { text: "Null where the recorder left none." },
+  backward_by_evidence: {
+    unit: "us",
+    text: "Backward time of the module alone by evidence, in the `measure` of `coverage`.",
+  },
 } as const;
 
 export const ModuleSync = {
@@ -521,6 +659,38 @@ export const Operator = {
     unit: "us",
     text: "The part of it that no operator or annotation further in launched.",
   },
+  tensor_core_eligible: {
+    text: "Whether tensor cores could serve it: it is in the list of `tensor_cores.py`, it launched a kernel on them, or an operator inside is eligible.",
+  },
+  tensor_core_us: {
+    unit: "us",
+    text: "The part of `device_us` on tensor cores, by the kernels' names.",
+  },
+  self_tensor_core_us: { unit: "us", text: "The part of `self_device_us` on tensor cores." },
+  flops: {
+    unit: "flop",
+    text: "FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Null where no shapes are in the trace, or no formula fits.",
+  },
+  flops_us: {
+    unit: "us",
+    text: "Device time of these calls; in a trace without device events their host time.",
+  },
+  tflop_per_s: { unit: "TFLOP/s", text: "`flops` over `flops_us`." },
+  peak_share: {
+    unit: "fraction",
+    text: "Time that these FLOPs take at the peak of the device for their types, over `flops_us`. Null where the peak is not in `peaks.json`.",
+  },
+  flop_per_byte: {
+    unit: "flop/byte",
+    text: "`flops` over the bytes of inputs and results, each counted once: the most the intensity can be, as kernels may move them again.",
+  },
+} as const;
+
+export const OutOfMemory = {
+  time_us: { unit: "us", text: "When it failed, on the trace's own clock." },
+  requested_bytes: { unit: "bytes", text: "Bytes asked for." },
+  allocated_bytes: { unit: "bytes", text: "Bytes in use on the device at that moment." },
+  reserved_bytes: { unit: "bytes", text: "Bytes that the allocator held." },
 } as const;
 
 export const Pair = {
@@ -535,12 +705,32 @@ export const Parameters = {
   trainable: { text: "Whether a parameter of the module itself requires a gradient." },
 } as const;
 
+export const PathKind = {
+  device_us: { unit: "us", text: "Time of its device events in the replay." },
+  path_us: { unit: "us", text: "Time of these on the critical path." },
+  slack_us: {
+    unit: "us",
+    text: "Time a step by which they may take longer, wherever, with the step as long: the least slack of any of them in all steps, divided by their number. Null where nothing that is measured waits for them.",
+  },
+} as const;
+
+export const PathModule = {
+  module: { text: "Path of the module; null for what is outside of every module." },
+  path: {
+    text: "Its time on the critical path; of all modules, and the rest, that adds up to the step.",
+  },
+  slack_us: {
+    unit: "us",
+    text: "Time a step by which it may take longer, wherever in it, with the step as long: the least slack of its device events and its host time in all steps, divided by their number. Null where nothing that is measured waits for it.",
+  },
+} as const;
+
 export const PathTime = {
   host: { unit: "us", text: "A host thread ran: Python, operators, calls that launch." },
   device: { unit: "us", text: "A device event ran that is not a collective's." },
   communication: {
     unit: "us",
-    text: "A collective ran on a device, waiting for other ranks included.",
+    text: "A collective ran on a device, or other ranks had not come to one: before it began there, or while a host thread waited for one that the host runs (gloo).",
   },
   wait: {
     unit: "us",
@@ -591,6 +781,26 @@ export const PerStep = {
   device_us_by_kind: { unit: "us", text: "All of it by kind; kinds without any are left out." },
   sync_count: { unit: "count", text: "Syncs, without the profiler's own." },
   sync_blocked_us: { unit: "us", text: "Sum of their durations." },
+  communication_wait_us: { unit: "us", text: "Host time, as `steps[].communication_wait_us`." },
+} as const;
+
+export const PlacedTime = {
+  host_us: { unit: "us", text: "Host time of the calls." },
+  placed_host_us: { unit: "us", text: "The part of it that our recorder's map places on modules." },
+  leaf_host_us: {
+    unit: "us",
+    text: "The part of `placed_host_us` of modules without modules below them.",
+  },
+  split_host_us: {
+    unit: "us",
+    text: "The part of `placed_host_us` that was split among several modules, by the bytes that the part of each one reads and writes.",
+  },
+  near_host_us: {
+    unit: "us",
+    text: "The part of `placed_host_us` whose module the compiler lost, and neighbours in the graph named.",
+  },
+  device_us: { unit: "us", text: "Device work launched in the calls, recomputation left out." },
+  placed_device_us: { unit: "us", text: "The part of it that the map places on modules." },
 } as const;
 
 export const ReadingProgress = {
@@ -653,6 +863,18 @@ export const ReportData = {
   threads: {
     text: "Threads of the host on which operators, annotations or calls of the device's runtime began, busiest first; what runs on no thread of the forward or the backward (the collectives' and loaders' own) is here too. Rows among a device's streams that mirror calls are not threads.",
   },
+  memory_peaks: {
+    text: "Of each device that of the whole trace, then those of the selected steps. Empty where the trace was recorded without `profile_memory`, or by torch 1.9 and before, which wrote no totals.",
+  },
+  memory_modules: { text: "By device, most bytes at the peak of the selected steps first." },
+  memory_operators: {
+    text: "By device, most bytes allocated by the operator itself first. At most 1000 rows.",
+  },
+  out_of_memory: { text: "Allocations that failed, in order of time." },
+  compiled: {
+    text: "Null where no compiled graph was called, or the trace has no map of our recorder's.",
+  },
+  compiled_regions: { text: "Most expensive first; at most 500 rows." },
 } as const;
 
 export const RuleInfo = {
@@ -734,6 +956,10 @@ export const Step = {
     text: "Device events that began in the step and were launched before the trace began. They are in the step's busy time, but in none of its sums over device events. Null without launches.",
   },
   launched_before_us: { unit: "us", text: "Sum of their durations." },
+  communication_wait_us: {
+    unit: "us",
+    text: "Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs.",
+  },
 } as const;
 
 export const Stream = {
@@ -827,7 +1053,10 @@ export const Thread = {
 
 export const TimelineLane = {
   depth: { unit: "count", text: "Rows that nest, 1 for none." },
-  events: { unit: "count", text: "Events of the lane, or points of its curve." },
+  events: {
+    unit: "count",
+    text: "Events of the lane, or points of its curve; null for a lane that is made only when it is asked for by its id: its window alone shows them.",
+  },
   thread: {
     text: "Name of the thread of the host, as in the report's rows; null where the lane is of none.",
   },
@@ -835,6 +1064,7 @@ export const TimelineLane = {
   device: { text: "Id of the device as in the report's rows; null for a lane without." },
   stream: { text: "Stream of the device; null where the lane is of none." },
   stream_id: { text: "Id of that stream, as in the report's rows." },
+  note: { text: "Why the lane shows nothing, as a phrase; null where it shows something." },
 } as const;
 
 export const TimelineOverview = {
@@ -965,6 +1195,17 @@ export const WhatIf = {
   },
   critical_path: { text: "What the time of the predicted step consists of." },
   replayed_path: { text: "The same for the replay with nothing changed." },
+  path_modules: {
+    text: "Modules on the critical path of the predicted step, the longest first, then those off it with the least slack; null where the replay is refused, or they were not asked for, as the next three.",
+  },
+  path_modules_left_out: {
+    unit: "count",
+    text: "Number of modules that are not listed: of those on the critical path the longest 100 are, of the others the 50 with the least slack.",
+  },
+  path_modules_rest: { text: "Time on the critical path of the modules that are not listed." },
+  path_kinds: {
+    text: "Kinds of device events of the predicted step, those longest on the critical path first.",
+  },
   steps: { unit: "count", text: "Number of steps that were replayed." },
   refused: { text: "Why nothing was replayed; null where it was." },
 } as const;

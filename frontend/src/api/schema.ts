@@ -154,6 +154,39 @@ export interface Comparison {
   findings: FindingChange[];
 }
 
+/** Calls of compiled graphs (`## Call CompiledFxGraph`) in a trace with our recorder's map. */
+export interface CompiledGraphs {
+  /** Calls of graphs, in forward and backward. */
+  calls: number;
+  /** Calls whose rows agree with the map. What the others ran stays with the module around the compiled region. */
+  placed: number;
+  /** The others by reason: no map of the graph (a cache that was filled without the recorder, say), a map of other modules, rows that differ from the map, calls of modules or nodes inside. */
+  whole_by_reason: Record<string, number>;
+  forward: PlacedTime;
+  backward: PlacedTime;
+}
+
+/** Compiled code by region, graph and operators; it needs nothing of our recorder. */
+export interface CompiledRegion {
+  id: number;
+  /** `Torch-Compiled Region: compile id`; of a backward the one of its forward. Null for unknown, and for generated kernels that ran in no region. */
+  region: string | null;
+  /** Key of the graph, as in `## Call CompiledFxGraph key ##`. */
+  graph: string | null;
+  compile_id: string | null;
+  backward: boolean;
+  /** The operators in the name of a generated kernel (`add_relu` of `triton_poi_fused_add_relu_1`), else the extern call (`aten::mm`); "" for host time between them: the code around kernels, and on a CPU generated kernels, which leave no rows. */
+  operators: string;
+  /** Whether they are one kernel that Inductor generated. */
+  generated: boolean;
+  /** Rows of calls; of a replayed CUDA graph its kernels. */
+  calls: number;
+  /** Time of the rows of these calls. */
+  host_us: number;
+  /** Device work launched in them; null where the trace has no launches. */
+  device_us: number | null;
+}
+
 /** The part of the backward pass that was attributed, by evidence. */
 export interface Coverage {
   /** All device work launched inside a node, whatever launched it. Equals `totals.backward_device_us` and the sum over modules of `backward.self_device_us` plus `unattributed_us`. */
@@ -301,12 +334,39 @@ export interface EventLink {
     | "backward of"
     | "caused by"
     | "ended by"
+    | "follows"
     | "forward of"
     | "launched by"
     | "launches"
+    | "leads to"
     | "left idle"
+    | "runs"
     | "waited for by"
     | "waits for";
+  /** Kind of the link; null where it only says what is around or inside. */
+  kind:
+    | "autograd"
+    | "collective"
+    | "cross_stream"
+    | "handover"
+    | "host"
+    | "idle"
+    | "launch"
+    | "origin"
+    | "queue"
+    | "stream"
+    | "sync"
+    | null;
+  /** What in the trace shows it; null where nothing needs to. */
+  evidence:
+    | "calls of the runtime"
+    | "correlation id"
+    | "cuda_sync row"
+    | "flow"
+    | "order"
+    | "sequence number"
+    | "times"
+    | null;
 }
 
 /** An event: which, where, when. */
@@ -360,6 +420,8 @@ export interface Finding {
   count: number;
   /** Starts of the first 20 of these; of syncs: `syncs[].start_us`. */
   examples: number[];
+  /** Length of the longest call, device event, sync, idle time or step that begins at each of `examples`; null where none does: a moment. */
+  examples_us: (number | null)[];
   /** Syncs of the steps that count which it explains. */
   sync_ids: number[];
   /** Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions. */
@@ -436,6 +498,8 @@ export interface Kernel {
   total_us: number;
   /** Mean of their durations. */
   mean_us: number;
+  /** The shortest of them. */
+  min_us: number;
   /** The longest of them. */
   max_us: number;
   /** `total_us` by the phase of the launch. Work without a launch in the trace is in none. */
@@ -578,6 +642,127 @@ export interface Marks {
   function: number;
 }
 
+/** Memory of a trace, seen from one device in a window of time. */
+export interface MemoryAnswer {
+  /** Whether the trace was recorded with `profile_memory=True`. */
+  recorded: boolean;
+  /** With the largest peak first. */
+  devices: string[];
+  /** Of the whole trace for each device, then of the steps of the chosen one. */
+  peaks: MemoryPeak[];
+  /** Of the chosen device at the chosen peak; at most 500, largest first. */
+  modules: MemoryModule[];
+  /** Bytes of all parameters by the recorder's manifest, counted by the allocator or not. */
+  parameter_bytes: number | null;
+  curve: MemoryCurve | null;
+}
+
+/** A step or a span of one phase. */
+export interface MemoryBand {
+  name: string;
+  /** Start, on the trace's own clock. */
+  start_us: number;
+  /** End, on the trace's own clock. */
+  end_us: number;
+}
+
+/** Levels of one device in a window of time, as columns of equal length. */
+export interface MemoryCurve {
+  device: string;
+  /** Start of the window. */
+  start_us: number;
+  /** End of the window. */
+  end_us: number;
+  /** Times of the points, on the trace's own clock. */
+  time_us: number[];
+  /** `Total Allocated` from each point on. */
+  allocated_bytes: number[];
+  /** `Total Reserved` from each point on; null where the allocator holds nothing back. */
+  reserved_bytes: number[] | null;
+  /** Live bytes of each class from each point on; they sum to `allocated_bytes`. Classes without any are left out, all of them where the trace has no addresses. */
+  classes: Record<string, number[]>;
+  /** Whether each event is a point. Else the window is in equal parts, with the highest and lowest level of each. */
+  exact: boolean;
+  steps: MemoryBand[];
+  /** Longest 500 of the window, in order of time. */
+  phases: MemoryBand[];
+}
+
+/** Memory of a module on a device, of its own rows without the modules below. */
+export interface MemoryModule {
+  id: string;
+  device: string;
+  /** Null for what is outside of every module. */
+  module: string | null;
+  module_id: number | null;
+  /** Live at the peak of the selected steps, allocated in this module. */
+  peak_bytes: number;
+  /** They sum to `peak_bytes`. */
+  classes: Record<string, number>;
+  /** Bytes of all blocks allocated in the selected steps, freed or not. */
+  allocated_bytes: number;
+  /** Blocks allocated in the selected steps. */
+  allocations: number;
+  /** Those of them that were saved for the backward pass. */
+  activations: number;
+  /** Their bytes. */
+  activation_bytes: number;
+  /** Mean time from allocation to free, of those freed in the recording; null without one. */
+  activation_lifetime_us: number | null;
+  /** The longest of these times. */
+  activation_longest_us: number | null;
+  /** Most bytes that checkpointing the module would free at the peak: activations live then that were allocated in it or below, and freed by its nodes or by those below. An upper bound, since its own backward needs them all again: the peak may move there. Null outside of modules. */
+  checkpoint_bytes: number | null;
+}
+
+/** Memory that operators of a name allocated and freed on a device. */
+export interface MemoryOperator {
+  id: string;
+  device: string;
+  operator: string;
+  /** Rows of that name in the trace. */
+  calls: number;
+  /** Allocated less freed, operators inside included; below 0 where more was freed. */
+  increase_bytes: number;
+  /** The same without the operators inside. */
+  self_increase_bytes: number;
+  /** Allocated, operators inside included. */
+  allocated_bytes: number;
+  /** Allocated by the operator itself. */
+  self_allocated_bytes: number;
+  /** Blocks allocated, operators inside included. */
+  allocations: number;
+  /** Blocks that the operator itself allocated. */
+  self_allocations: number;
+}
+
+/** The most bytes that were allocated on a device, in the whole trace or in one step. */
+export interface MemoryPeak {
+  id: string;
+  /** As `torch.device` spells it: `cpu`, `cuda:0`. */
+  device: string;
+  /** Null for the peak of the whole trace. */
+  step: string | null;
+  step_id: number | null;
+  /** The first moment at which it was reached, on the trace's own clock. */
+  time_us: number;
+  /** `Total Allocated` of the allocator. */
+  allocated_bytes: number;
+  /** `Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back. */
+  reserved_bytes: number | null;
+  /** They sum to `allocated_bytes`. Null where the trace has no addresses. */
+  classes: Record<string, number> | null;
+  /** Phase of the host row around the last allocation up to then; null without one. */
+  phase: string | null;
+  /** Innermost operator around it. */
+  operator: string | null;
+  /** Module whose row that is. */
+  module: string | null;
+  module_id: number | null;
+  /** That row. */
+  event_id: number | null;
+}
+
 /** The phases of all steps, merged to 1500 pixels; equally long lists. */
 export interface Minimap {
   /** Start of each. */
@@ -599,7 +784,7 @@ export interface Module {
   parent_id: number | null;
   /** Modules above it; 0 for a root. */
   depth: number;
-  /** Calls of the module outside the backward pass. */
+  /** Calls of the module outside the backward pass; of a module inside a compiled region, calls of placed forward graphs that hold it. */
   calls: number;
   forward: Work;
   backward: Work;
@@ -614,7 +799,7 @@ export interface Module {
   kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
-  /** Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Its work is part of that module's. Its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
+  /** Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
   compiled: boolean;
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
   source: string | null;
@@ -655,6 +840,8 @@ export interface ModuleDetail {
   /** Null where the recorder left none. */
   parameters: Parameters | null;
   calls: CallsOverTime;
+  /** Backward time of the module alone by evidence, in the `measure` of `coverage`. */
+  backward_by_evidence: Record<string, number>;
 }
 
 /** Syncs inside a module or the modules below it, without the profiler's own. */
@@ -730,6 +917,39 @@ export interface Operator {
   device_us: number | null;
   /** The part of it that no operator or annotation further in launched. */
   self_device_us: number | null;
+  /** Whether tensor cores could serve it: it is in the list of `tensor_cores.py`, it launched a kernel on them, or an operator inside is eligible. */
+  tensor_core_eligible: boolean;
+  /** The part of `device_us` on tensor cores, by the kernels' names. */
+  tensor_core_us: number | null;
+  /** The part of `self_device_us` on tensor cores. */
+  self_tensor_core_us: number | null;
+  /** FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Null where no shapes are in the trace, or no formula fits. */
+  flops: number | null;
+  /** Device time of these calls; in a trace without device events their host time. */
+  flops_us: number | null;
+  /** `flops` over `flops_us`. */
+  tflop_per_s: number | null;
+  /** Time that these FLOPs take at the peak of the device for their types, over `flops_us`. Null where the peak is not in `peaks.json`. */
+  peak_share: number | null;
+  /** `flops` over the bytes of inputs and results, each counted once: the most the intensity can be, as kernels may move them again. */
+  flop_per_byte: number | null;
+}
+
+/** An allocation that failed: `[OutOfMemory]` in the trace. */
+export interface OutOfMemory {
+  id: number;
+  device: string;
+  /** When it failed, on the trace's own clock. */
+  time_us: number;
+  /** Bytes asked for. */
+  requested_bytes: number | null;
+  /** Bytes in use on the device at that moment. */
+  allocated_bytes: number | null;
+  /** Bytes that the allocator held. */
+  reserved_bytes: number | null;
+  operator: string | null;
+  module: string | null;
+  module_id: number | null;
 }
 
 /** One number on both sides; null where a side does not have it. */
@@ -755,13 +975,35 @@ export interface Parameters {
   shared: SharedParameter[];
 }
 
+/** A kind of device events, and how much of it is on the critical path of a step. */
+export interface PathKind {
+  kind: string;
+  /** Time of its device events in the replay. */
+  device_us: number;
+  /** Time of these on the critical path. */
+  path_us: number;
+  /** Time a step by which they may take longer, wherever, with the step as long: the least slack of any of them in all steps, divided by their number. Null where nothing that is measured waits for them. */
+  slack_us: number | null;
+}
+
+/** A module on the critical path of a step, and off it. What is of a module below it is only that one's. */
+export interface PathModule {
+  /** Path of the module; null for what is outside of every module. */
+  module: string | null;
+  module_id: number | null;
+  /** Its time on the critical path; of all modules, and the rest, that adds up to the step. */
+  path: PathTime;
+  /** Time a step by which it may take longer, wherever in it, with the step as long: the least slack of its device events and its host time in all steps, divided by their number. Null where nothing that is measured waits for it. */
+  slack_us: number | null;
+}
+
 /** Time of the critical path by what passed it, a step; the fields add up to the step. The critical path is the chain of dependencies that decided how long the steps took: each piece of it began because the one before had ended. */
 export interface PathTime {
   /** A host thread ran: Python, operators, calls that launch. */
   host: number;
   /** A device event ran that is not a collective's. */
   device: number;
-  /** A collective ran on a device, waiting for other ranks included. */
+  /** A collective ran on a device, or other ranks had not come to one: before it began there, or while a host thread waited for one that the host runs (gloo). */
   communication: number;
   /** Latencies: from launch to start, between device events, from stream to stream, and from the end of a device event to the return of the sync that waited for it. */
   wait: number;
@@ -817,6 +1059,26 @@ export interface PerStep {
   sync_count: number;
   /** Sum of their durations. */
   sync_blocked_us: number;
+  /** Host time, as `steps[].communication_wait_us`. */
+  communication_wait_us: number | null;
+}
+
+/** Time of the calls of compiled graphs in one direction, and the part that modules have. */
+export interface PlacedTime {
+  /** Host time of the calls. */
+  host_us: number;
+  /** The part of it that our recorder's map places on modules. */
+  placed_host_us: number;
+  /** The part of `placed_host_us` of modules without modules below them. */
+  leaf_host_us: number;
+  /** The part of `placed_host_us` that was split among several modules, by the bytes that the part of each one reads and writes. */
+  split_host_us: number;
+  /** The part of `placed_host_us` whose module the compiler lost, and neighbours in the graph named. */
+  near_host_us: number;
+  /** Device work launched in the calls, recomputation left out. */
+  device_us: number | null;
+  /** The part of it that the map places on modules. */
+  placed_device_us: number | null;
 }
 
 /** Progress of the reading of a trace; null where unknown. */
@@ -889,6 +1151,18 @@ export interface ReportData {
   streams: Stream[];
   /** Threads of the host on which operators, annotations or calls of the device's runtime began, busiest first; what runs on no thread of the forward or the backward (the collectives' and loaders' own) is here too. Rows among a device's streams that mirror calls are not threads. */
   threads: Thread[];
+  /** Of each device that of the whole trace, then those of the selected steps. Empty where the trace was recorded without `profile_memory`, or by torch 1.9 and before, which wrote no totals. */
+  memory_peaks: MemoryPeak[];
+  /** By device, most bytes at the peak of the selected steps first. */
+  memory_modules: MemoryModule[];
+  /** By device, most bytes allocated by the operator itself first. At most 1000 rows. */
+  memory_operators: MemoryOperator[];
+  /** Allocations that failed, in order of time. */
+  out_of_memory: OutOfMemory[];
+  /** Null where no compiled graph was called, or the trace has no map of our recorder's. */
+  compiled: CompiledGraphs | null;
+  /** Most expensive first; at most 500 rows. */
+  compiled_regions: CompiledRegion[];
 }
 
 /** A rule, without a trace. */
@@ -1004,6 +1278,8 @@ export interface Step {
   launched_before_count: number | null;
   /** Sum of their durations. */
   launched_before_us: number | null;
+  /** Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs. */
+  communication_wait_us: number | null;
 }
 
 /** One stream of a device: events, gaps between them, queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
@@ -1131,11 +1407,20 @@ export interface TimelineLane {
   group: string;
   title: string;
   subtitle: string;
-  kind: "annotations" | "backward" | "device" | "forward" | "host" | "idle" | "queue" | "steps";
+  kind:
+    | "annotations"
+    | "backward"
+    | "device"
+    | "forward"
+    | "host"
+    | "idle"
+    | "path"
+    | "queue"
+    | "steps";
   /** Rows that nest, 1 for none. */
   depth: number;
-  /** Events of the lane, or points of its curve. */
-  events: number;
+  /** Events of the lane, or points of its curve; null for a lane that is made only when it is asked for by its id: its window alone shows them. */
+  events: number | null;
   /** Name of the thread of the host, as in the report's rows; null where the lane is of none. */
   thread: string | null;
   /** Id of that thread, as in the report's rows. */
@@ -1146,6 +1431,8 @@ export interface TimelineLane {
   stream: string | null;
   /** Id of that stream, as in the report's rows. */
   stream_id: number | null;
+  /** Why the lane shows nothing, as a phrase; null where it shows something. */
+  note: string | null;
 }
 
 /** The lanes of a trace, its bounds and a minimap. */
@@ -1303,6 +1590,14 @@ export interface WhatIf {
   critical_path: PathTime | null;
   /** The same for the replay with nothing changed. */
   replayed_path: PathTime | null;
+  /** Modules on the critical path of the predicted step, the longest first, then those off it with the least slack; null where the replay is refused, or they were not asked for, as the next three. */
+  path_modules: PathModule[] | null;
+  /** Number of modules that are not listed: of those on the critical path the longest 100 are, of the others the 50 with the least slack. */
+  path_modules_left_out: number | null;
+  /** Time on the critical path of the modules that are not listed. */
+  path_modules_rest: PathTime | null;
+  /** Kinds of device events of the predicted step, those longest on the critical path first. */
+  path_kinds: PathKind[] | null;
   /** Number of steps that were replayed. */
   steps: number;
   /** Why nothing was replayed; null where it was. */

@@ -48,8 +48,14 @@ export type {
   ChainLink as WireChainLink,
   SearchResult as WireSearch,
   WindowStatistics as WireStatistics,
+  MemoryAnswer as WireMemory,
+  MemoryCurve as WireMemoryCurve,
+  MemoryModule as WireMemoryModule,
+  MemoryPeak as WireMemoryPeak,
+  TablePage as WirePage,
   WhatIf as WireWhatIf,
   PathTime as WirePathTime,
+  TablePage as WireTablePage,
 } from "./schema";
 
 /** How a row of a comparison changed. */

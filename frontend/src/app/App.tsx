@@ -78,7 +78,7 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
  */
 function stepsOf({ step, view, averaging }: Place): string | null {
   if (step !== null) return step;
-  return view === "summary" || (view === "backward" && averaging === "mean") ? COUNTED : null;
+  return view === "summary" || (view === "modules" && averaging === "mean") ? COUNTED : null;
 }
 
 /** Name the document, for tabs, history and screen readers. */

@@ -7,6 +7,7 @@ import { Picker } from "../components/controls";
 import { averagedSteps } from "../report/measures";
 import { usePlace } from "../parts/services";
 import { CoverageNote } from "./CoverageNote";
+import { Help } from "./Help";
 
 /** What means nothing in another trace. */
 const OF_A_TRACE = {
@@ -16,6 +17,7 @@ const OF_A_TRACE = {
   range: null,
   mark: null,
   event: null,
+  lanes: START.lanes,
 } as const;
 
 interface TopBarProps {
@@ -74,6 +76,7 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
       {children}
       <span className="spring" />
       {means !== null && <CoverageNote report={means} />}
+      <Help />
     </header>
   );
 }

@@ -4,6 +4,7 @@ import controls from "../components/controls.css?inline";
 import table from "../components/table/table.css?inline";
 import tip from "../components/tip.css?inline";
 import panel from "../parts/panel.css?inline";
+import serverTable from "../parts/serverTable/serverTable.css?inline";
 import states from "../parts/states.css?inline";
 import syncTimeline from "../parts/syncTimeline.css?inline";
 import base from "../theme/base.css?inline";
@@ -20,6 +21,7 @@ const SHEETS = [
   table,
   controls,
   panel,
+  serverTable,
   states,
   syncTimeline,
   charts,

@@ -4,15 +4,21 @@ import type { View } from "../address/place";
 import type { Target } from "../api/request";
 import type { WireReport, WireRuns } from "../api/types";
 import { headline } from "../report/headline";
-import { modulesTitle, stepsLength } from "../report/measures";
-import { avoidable, isHighlighted } from "../report/syncs";
+import { hasBackward, stepsLength } from "../report/measures";
+import { avoidable, isHighlighted, lostIn } from "../report/syncs";
 import { count, NOTHING } from "../text/formats";
 import compare from "../views/compare/compare.css?inline";
 import { CompareView } from "../views/compare/CompareView";
 import findings from "../views/findings/findings.css?inline";
 import { FindingsView } from "../views/findings/FindingsView";
+import kernels from "../views/kernels/kernels.css?inline";
+import { KernelsView } from "../views/kernels/KernelsView";
+import memory from "../views/memory/memory.css?inline";
+import { MemoryView } from "../views/memory/MemoryView";
 import modules from "../views/modules/modules.css?inline";
 import { ModulesView } from "../views/modules/ModulesView";
+import operators from "../views/operators/operators.css?inline";
+import { OperatorsView } from "../views/operators/OperatorsView";
 import summary from "../views/summary/summary.css?inline";
 import { SummaryView } from "../views/summary/SummaryView";
 import syncs from "../views/syncs/syncs.css?inline";
@@ -48,14 +54,17 @@ interface ViewEntry {
 /** Every view; `VIEWS` of `address/place.ts` says their order. */
 export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
   summary: { title: () => "Summary", component: SummaryView, style: summary },
-  backward: {
-    title: modulesTitle,
+  modules: {
+    title: () => "Modules",
     component: ModulesView,
     style: modules,
     badge: modulesBadge,
   },
   syncs: { title: () => "Syncs", component: SyncsView, style: syncs, badge: syncsBadge },
+  operators: { title: () => "Operators", component: OperatorsView, style: operators },
+  kernels: { title: () => "Kernels", component: KernelsView, style: kernels },
   timeline: { title: () => "Timeline", component: TimelineView, style: timeline },
+  memory: { title: () => "Memory", component: MemoryView, style: memory },
   findings: {
     title: () => "Findings",
     component: FindingsView,
@@ -68,7 +77,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
 
 /** The share of the backward pass in a step; without a backward pass, the number of modules. */
 function modulesBadge(report: WireReport, whole: WireReport): Badge {
-  if (modulesTitle(whole) === "Modules") return { text: count(report.modules.length) };
+  if (!hasBackward(whole)) return { text: count(report.modules.length) };
   const share = headline(report, "mean").stepShare;
   return { text: share === null ? NOTHING : `${Math.round(share * 100)}%` };
 }
@@ -76,6 +85,9 @@ function modulesBadge(report: WireReport, whole: WireReport): Badge {
 function syncsBadge(means: WireReport, whole: WireReport): Badge {
   const report = means.per_step.chosen ? means : whole;
   const syncs = avoidable(report.syncs);
-  const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0);
-  return { text: count(syncs.length), look: isHighlighted(blocked, stepsLength(report)) };
+  const lost = syncs.reduce(
+    (sum, sync) => sum + (lostIn(sync.duration_us, sync.device_idle_us) ?? 0),
+    0,
+  );
+  return { text: count(syncs.length), look: isHighlighted(lost, stepsLength(report)) };
 }

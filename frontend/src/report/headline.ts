@@ -9,7 +9,7 @@ import {
   type Averaging,
   type Measure,
 } from "./measures";
-import { avoidable } from "./syncs";
+import { avoidable, lostIn } from "./syncs";
 
 /** The figures above the fold; times in microseconds, null where the trace holds none. */
 export interface Headline {
@@ -23,6 +23,8 @@ export interface Headline {
   backwardSyncs: number;
   /** Host blocked by syncs in the backward pass. */
   blocked: number;
+  /** What of that is lost (`lostIn`). */
+  lost: number;
   /** Device idle while the host was in the backward pass; null without a device. */
   idle: number | null;
   /** Share of the backward time that is attributed to a module, 0 to 1. */
@@ -44,6 +46,8 @@ export function headline(report: WireReport, averaging: Averaging): Headline {
     ratio: backwardRatio(report),
     backwardSyncs: syncs.length / by,
     blocked: syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by,
+    lost:
+      syncs.reduce((sum, one) => sum + (lostIn(one.duration_us, one.device_idle_us) ?? 0), 0) / by,
     idle: over(sumOf(report.steps.map((step) => step.backward_idle_us)), by),
     attributed: attributedShare(report),
     stepShare: ratio(phaseSum(report, "backward_us"), stepTotal),
@@ -111,7 +115,12 @@ const ORIGINS: Record<string, string> = {
 
 /** What attributed the rest, most first. */
 export function evidenceOf(report: WireReport): Part[] {
-  return parts(report.coverage.by_evidence);
+  return evidenceParts(report.coverage.by_evidence);
+}
+
+/** Amounts by evidence in words, most first. */
+export function evidenceParts(amounts: Record<string, number>): Part[] {
+  return parts(amounts);
 }
 
 /** "12 events without launch" and the like: how many notes the trace carries. */

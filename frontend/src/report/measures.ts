@@ -45,12 +45,8 @@ export function backwardTotal(report: WireReport): number | null {
     : report.coverage.backward_host_us;
 }
 
-/** What the view of modules is called: after what it is about where the trace has a backward pass. */
-export function modulesTitle(report: WireReport | null): "Backward" | "Modules" {
-  return report === null || hasBackward(report) ? "Backward" : "Modules";
-}
-
-function hasBackward(report: WireReport): boolean {
+/** Whether any of the steps has a backward pass. */
+export function hasBackward(report: WireReport): boolean {
   return (backwardTotal(report) ?? 0) > 0 || report.steps.some((step) => step.backward_us > 0);
 }
 

@@ -17,6 +17,7 @@ const lane = (id: string, kind: WireLane["kind"], rest: Partial<WireLane> = {}):
   group: "Device 0",
   title: "",
   subtitle: "",
+  note: null,
   depth: 1,
   events: 1,
   thread: null,

@@ -81,7 +81,7 @@ export function summarizeSyncs(syncs: readonly WireSync[]): SyncSummary {
   return sum;
 }
 
-/** A host sync of this share of the step is where someone should look; below, it stays quiet. */
+/** A host sync that costs this share of the step is where someone should look; below, it stays quiet. */
 export const HIGHLIGHT_THRESHOLD = 0.01;
 
 /** The syncs that somebody could do without. */
@@ -94,6 +94,14 @@ export function isHighlighted(blockedUs: number | null, wholeUs: number): boolea
   return (
     blockedUs !== null && blockedUs > 0 && wholeUs > 0 && blockedUs >= HIGHLIGHT_THRESHOLD * wholeUs
   );
+}
+
+/**
+ * What waits cost: the device's idle time where that is known, since a host that waits for a device
+ * at work loses nothing; else the host's own time.
+ */
+export function lostIn(blockedUs: number | null, idleUs: number | null): number | null {
+  return blockedUs === null || idleUs === null ? blockedUs : Math.min(blockedUs, idleUs);
 }
 
 /** Syncs of the steps that count, without the profiler's own: how many, and blocked for how long. */

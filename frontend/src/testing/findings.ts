@@ -20,6 +20,7 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
     advice: [],
     count: 1,
     examples: [],
+    examples_us: [],
     sync_ids: [],
     caveats: [],
     ...rest,

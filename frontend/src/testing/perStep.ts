@@ -24,6 +24,7 @@ export function perStep(report: Omit<WireReport, "per_step">): WirePerStep {
     forward_us: mean((step) => step.forward_us),
     backward_us: mean((step) => step.backward_us),
     optimizer_us: mean((step) => step.optimizer_us),
+    communication_wait_us: mean((step) => step.communication_wait_us),
     data_us: mean((step) => step.data_us),
     other_us: mean((step) => step.other_us),
     device_busy_us: mean((step) => step.device_busy_us),

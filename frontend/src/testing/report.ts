@@ -59,6 +59,7 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
     sync_blocked_us: 0,
     idle: null,
     queue_full_us: null,
+    communication_wait_us: null,
     backward_idle_us: 12,
     counts: true,
     device_us: 16,
@@ -171,6 +172,12 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
     devices: [],
     streams: [],
     threads: [],
+    memory_peaks: [],
+    memory_modules: [],
+    memory_operators: [],
+    out_of_memory: [],
+    compiled: null,
+    compiled_regions: [],
     ...rest,
   });
 }

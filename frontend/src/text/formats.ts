@@ -107,7 +107,17 @@ export function bytes(value: Amount): string {
 }
 
 /** What the numbers of a column count. */
-export type Unit = "us" | "bytes" | "count" | "fraction" | "times" | "percent";
+export type Unit =
+  | "us"
+  | "bytes"
+  | "count"
+  | "fraction"
+  | "times"
+  | "percent"
+  | "flop"
+  | "TFLOP/s"
+  | "GB/s"
+  | "flop/byte";
 
 /** A number on its own, with its unit. */
 export function written(value: Amount, unit: Unit): string {
@@ -115,7 +125,31 @@ export function written(value: Amount, unit: Unit): string {
   if (unit === "bytes") return bytes(value);
   if (unit === "fraction") return percent(value);
   if (unit === "percent") return percent(over100(value));
+  if (unit === "flop") return flops(value);
+  if (unit === "TFLOP/s" || unit === "GB/s" || unit === "flop/byte") return figure(value);
   return unit === "times" ? times(value) : count(value);
+}
+
+const FLOP_UNITS = ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"] as const;
+
+/** Floating-point operations with the unit that suits them. */
+export function flops(value: Amount): string {
+  if (value === null || value === undefined) return NOTHING;
+  let size = value;
+  let unit = 0;
+  while (size >= 1000 && unit < FLOP_UNITS.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  return `${figure(size)} ${FLOP_UNITS[unit] ?? ""}`;
+}
+
+/** A number to three digits; below a thousandth as such. */
+export function figure(value: Amount): string {
+  if (value === null || value === undefined) return NOTHING;
+  if (value > 0 && value < 0.0005) return "<0.001";
+  if (value >= 1000) return grouped.format(value);
+  return String(Number(value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3)));
 }
 
 function over100(value: Amount): Amount {

@@ -24,7 +24,6 @@ export interface Palette {
   idle: string;
   wait: string;
   /** Idle time of the device by its cause, where that has no colour among those above. */
-  idleData: string;
   idleCopy: string;
   idleAllocator: string;
   idleKernels: string;
@@ -67,7 +66,6 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     busy: "#56637a",
     idle: "#c6cad1",
     wait: "#c8234f",
-    idleData: "#643400",
     idleCopy: "#382a98",
     idleAllocator: "#6d1458",
     idleKernels: "#cc33ff",
@@ -96,14 +94,13 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     forward: "#6ba3ee",
     backward: "#f0984a",
     optimizer: "#b196e6",
-    data: "#4fbdaa",
+    data: "#3ecf8e",
     communication: "#d3b843",
     other: "#6f6552",
     host: "#668a42",
     busy: "#bcc7d6",
     idle: "#4c525b",
     wait: "#f5587f",
-    idleData: "#4c6b1e",
     idleCopy: "#1957bb",
     idleAllocator: "#5c2f86",
     idleKernels: "#7722ff",
@@ -135,7 +132,7 @@ export const PHASE_COLOURS = {
 export const DEVICE_COLOURS = {
   busy: "busy",
   sync: "wait",
-  data_loading: "idleData",
+  data_loading: "data",
   copy: "idleCopy",
   allocator: "idleAllocator",
   kernel_loading: "idleKernels",
@@ -144,6 +141,20 @@ export const DEVICE_COLOURS = {
   profiler: "idleProfiler",
   device: "idle",
   unknown: "idleUnknown",
+} as const satisfies Record<string, keyof Palette>;
+
+/** Classes of live bytes, and all of them together where they are unknown. */
+export const MEMORY_COLOURS = {
+  parameter: "busy",
+  optimizer_state: "optimizer",
+  gradient: "backward",
+  activation: "forward",
+  recomputed: "communication",
+  input: "data",
+  temporary: "idleLaunch",
+  before_recording: "idle",
+  unknown: "idleUnknown",
+  allocated: "forward",
 } as const satisfies Record<string, keyof Palette>;
 
 /** What passes the time of the critical path. Latencies are idle time although work is queued. */
@@ -155,6 +166,24 @@ export const PATH_COLOURS = {
   wait: "idle",
   unexplained: "idleUnknown",
 } as const satisfies Record<string, keyof Palette>;
+
+/** How each of the server's colours looks; one it does not know of looks like idle time. */
+export function coloursOf(meanings: readonly string[], palette: Palette): string[] {
+  const known = new Map<string, string>([
+    ["forward", palette.forward],
+    ["backward", palette.backward],
+    ["optimizer", palette.optimizer],
+    ["data", palette.data],
+    ["other", palette.other],
+    ["wait", palette.wait],
+    ["communication", palette.communication],
+    ["host", palette.host],
+    ["device", palette.busy],
+    ["latency", palette.idle],
+    ["unexplained", palette.idleUnknown],
+  ]);
+  return meanings.map((meaning) => known.get(meaning) ?? palette.idle);
+}
 
 /** A colour as a style's value. */
 export function colourOf(name: keyof Palette): string {

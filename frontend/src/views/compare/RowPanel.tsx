@@ -1,5 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
+import { SidePanel } from "../../components/SidePanel";
 import type { Place } from "../../address/place";
 import type { CompareSide } from "../../api/compare";
 import type { WireReport } from "../../api/types";
@@ -34,13 +35,7 @@ export function RowPanel(props: RowPanelProps): ReactElement {
   const { row, table, base, other, after, onClose } = props;
   const before = useReportOf(base, table === "syncs" && row.base !== null);
   return (
-    <aside
-      className="panel"
-      aria-label="Difference"
-      onKeyDown={(event) => {
-        if (event.key === "Escape") onClose();
-      }}
-    >
+    <SidePanel label="Difference" className="" onClose={onClose}>
       <header>
         <h2>
           <Name text={row.name} className="wrap" />
@@ -69,7 +64,7 @@ export function RowPanel(props: RowPanelProps): ReactElement {
       <SideSection title="after" row={row} table={table} {...{ place: row.other, side: other }}>
         <LongestSync report={after} row={row} place={row.other} side={other} />
       </SideSection>
-    </aside>
+    </SidePanel>
   );
 }
 

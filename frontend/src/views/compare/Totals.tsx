@@ -9,12 +9,13 @@ import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The means of both sides. */
 export function Totals({ comparison }: { comparison: WireComparison }): ReactElement {
+  const device = comparison.measure === "device";
   const times: [Definition, WirePair][] = [
     [D.step, comparison.step_us],
     [D.busy, comparison.device_busy_us],
     [D.idle, comparison.device_idle_us],
-    [D.forward, comparison.forward_us],
-    [D.backward, comparison.backward_us],
+    [device ? D.forward : D.forwardHost, comparison.forward_us],
+    [device ? D.backward : D.backwardHost, comparison.backward_us],
     [D.blocked, comparison.sync_blocked_us],
   ];
   const { syncs, step_us: step } = comparison;

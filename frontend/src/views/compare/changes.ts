@@ -52,8 +52,8 @@ interface Reason {
   readonly text: string;
 }
 
-/** A step that changed by less than this share is as long as before. */
-const WORTH_SAYING = 0.005;
+/** Steps of one run differ by this share anyway: what changed by less is as long as before. */
+const WORTH_SAYING = 0.02;
 const MOST_NAME = 80;
 /** A second reason is named where it is this large a part of the first. */
 const SECOND = 0.3;

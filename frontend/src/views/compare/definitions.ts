@@ -5,14 +5,16 @@ export const COMPARE_TOTAL_DEFINITIONS = {
   step: define("step", "Mean length of the compared steps, on the host's clock.", "us"),
   busy: define("device busy", "Time of a step in which a device did any work.", "us"),
   idle: define("device idle", "Time of a step in which the devices had nothing to do.", "us"),
-  forward: define(
-    "forward",
-    "Device time launched in the forward, or its time on the host where a side has no device.",
+  forward: define("forward, device", "Device time launched in the forward.", "us"),
+  backward: define("backward, device", "Device time launched in the backward.", "us"),
+  forwardHost: define(
+    "forward, host",
+    "Time of the host in the forward; a side has no device.",
     "us",
   ),
-  backward: define(
-    "backward",
-    "Device time launched in the backward, or its host time where a side has no device.",
+  backwardHost: define(
+    "backward, host",
+    "Time of the host in the backward; a side has no device.",
     "us",
   ),
   unattributed: define(

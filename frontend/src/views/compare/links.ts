@@ -16,7 +16,7 @@ export function rowPlace(
   const { run, worker, trace, steps } = side;
   const step = steps.length === 1 ? (steps[0] ?? null) : null;
   const at = { ...START, run, worker, trace, step };
-  if (table === "modules") return { ...at, view: "backward", module: place.module };
+  if (table === "modules") return { ...at, view: "modules", module: place.module };
   if (table === "syncs") return { ...at, view: "syncs", cause: row.name };
   if (table === "findings") return { ...at, view: "findings", search: row.name };
   return { ...at, view: "timeline", search: row.name };

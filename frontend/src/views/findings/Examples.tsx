@@ -35,7 +35,7 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
             <tr>
               <th scope="col">start</th>
               <th scope="col">step</th>
-              <th scope="col">sync</th>
+              <th scope="col">length</th>
               <th scope="col">show</th>
             </tr>
           </thead>
@@ -46,7 +46,7 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
                 <td>
                   <bdi>{example.step === null ? NOTHING : stepLabel(example.step)}</bdi>
                 </td>
-                <td>{duration(example.sync?.sync.duration_us)}</td>
+                <td>{duration(example.length)}</td>
                 <td>
                   <PlaceLink to={exampleInTimeline(report, example)}>timeline</PlaceLink>
                   {example.sync !== null && (
@@ -91,15 +91,13 @@ export function longestSync(row: FindingRow): SyncRow | null {
   );
 }
 
-/** Where the timeline shows an example: the whole of a sync, the surroundings of anything else. */
+/** Where the timeline shows an example: all of what begins there, else the surroundings. */
 export function exampleInTimeline(
   report: Pick<WireReport, "trace">,
   example: FindingExample,
 ): Partial<Place> {
-  if (example.sync !== null) {
-    return inTimeline(report, example.start_us, example.sync.sync.duration_us);
-  }
-  const { start } = example;
+  const { start, length } = example;
+  if (length !== null) return inTimeline(report, example.start_us, length);
   return {
     ...inTimeline(report, example.start_us, 0),
     shown: { from: start - AROUND_US, to: start + AROUND_US },

@@ -60,7 +60,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
           {finding.module !== null && (
             <PlaceLink
               className="button"
-              to={{ view: "backward", module: finding.module, zoom: null, search: "", sort: null }}
+              to={{ view: "modules", module: finding.module, zoom: null, search: "", sort: null }}
             >
               Show module
             </PlaceLink>

@@ -124,6 +124,11 @@ test("an example leads to its time on the timeline, a sync to all of it", () => 
   expect(other && exampleInTimeline(given, other)).toMatchObject({
     shown: { from: 520, to: 1520 },
   });
+  // A long wait fills the window as a sync does.
+  expect(other && exampleInTimeline(given, { ...other, length: 128_000 })).toMatchObject({
+    range: { from: 1020, to: 129_020 },
+    shown: { from: expect.closeTo(1020 - 42_667, 0) as number },
+  });
 });
 
 test("most expensive first, unknown last either way, and counted", () => {

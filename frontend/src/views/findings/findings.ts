@@ -35,6 +35,8 @@ export interface FindingExample {
   readonly start_us: number;
   /** Since the beginning of the trace. */
   readonly start: number;
+  /** How long what begins there lasts, in microseconds; null for a moment. */
+  readonly length: number | null;
   readonly step: string | null;
   /** The sync that it is; null for anything else. */
   readonly sync: SyncRow | null;
@@ -46,9 +48,10 @@ export function findingRows(report: WireReport): FindingRow[] {
   return report.findings.map((finding) => {
     const own = finding.sync_ids.flatMap((id) => syncs.get(id) ?? []);
     const byStart = new Map(own.map((row) => [row.sync.start_us, row]));
-    const examples = finding.examples.map((start) => ({
+    const examples = finding.examples.map((start, at) => ({
       start_us: start,
       start: start - report.trace.start_us,
+      length: byStart.get(start)?.sync.duration_us ?? finding.examples_us[at] ?? null,
       step: stepAt(report, start)?.name ?? null,
       sync: byStart.get(start) ?? null,
     }));

@@ -22,7 +22,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
   const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
-  const look = isHighlighted(head.blocked, whole);
+  const look = isHighlighted(head.lost, whole);
   const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
   const means = meansNote(report);
   const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};

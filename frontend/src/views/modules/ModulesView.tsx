@@ -3,7 +3,8 @@ import { useState, type ReactElement } from "react";
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
 import { usePlace } from "../../parts/services";
-import { measureOf } from "../../report/measures";
+import { divisor, measureOf } from "../../report/measures";
+import { CompiledCode } from "./CompiledCode";
 import { Figures } from "./Figures";
 import { ModuleTable } from "./ModuleTable";
 import { HostNotice, NoBackward, NoModules } from "./Notices";
@@ -50,6 +51,7 @@ export function ModulesView({ report, target }: ModulesViewProps): ReactElement 
           </>
         )}
         {backward && measureOf(report) === "host" && <HostNotice report={report} />}
+        <CompiledCode report={report} by={divisor(report, place.averaging)} />
         <Rows
           key={place.group}
           report={report}

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Column } from "../../components/table/props";
-import { isHighlighted } from "../../report/syncs";
+import { isHighlighted, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import {
   count,
@@ -198,7 +198,7 @@ function blockedCell(settings: CellSettings, key: "blocked" | "idle"): Render {
     // No sync is worth no ink, and an idle time without a sync is not one of these.
     if (n.syncs === 0) return "—";
     const text = scaledDuration(value, scale);
-    const look = isHighlighted(value, settings.step);
+    const look = isHighlighted(lostIn(value, n.idle), settings.step);
     return (
       <span className={look ? "blocked look" : "blocked"} title={counted(n.syncs ?? 0, "sync")}>
         {text}

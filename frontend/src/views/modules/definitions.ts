@@ -121,7 +121,7 @@ export const MODULE_DEFINITIONS = {
   ),
   blocked: define(
     "host blocked",
-    "How long the host was in syncs, in any phase, including children and without the profiler's own; red from 1% of the step.",
+    "How long the host was in syncs, in any phase, including children and without the profiler's own; red where the device idled for 1% of the step meanwhile.",
     "us",
   ),
   idle: define(

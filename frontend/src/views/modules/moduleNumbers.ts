@@ -1,5 +1,6 @@
 import type { WireModule, WireReport } from "../../api/types";
 import { divisor } from "../../report/measures";
+import { lostIn } from "../../report/syncs";
 import { over, ratio, sumOf, without } from "../../text/numbers";
 import type { ModuleNode, ModuleTree } from "./moduleTree";
 import { totalOf, wholeOf, workOf, type ChosenQuantity } from "./quantity";
@@ -25,11 +26,13 @@ export interface ModuleNumbers {
   loading: number | null;
   /** Host sync of this row less that of the rows below it. */
   ownBlocked: number;
+  /** What of that is lost (`lostIn`). */
+  ownLost: number;
   /** What the row adds to the picture by itself: its own time, nothing for a group. */
   alone: number;
 }
 
-export type NumberKey = Exclude<keyof ModuleNumbers, "ownBlocked" | "alone">;
+export type NumberKey = Exclude<keyof ModuleNumbers, "ownBlocked" | "ownLost" | "alone">;
 
 /**
  * One row of numbers per node of `tree`.
@@ -56,7 +59,11 @@ export function moduleNumbers(
         )
       : selfOf(module, chosen);
     const blocked = module.sync.blocked_us - below(index, (child) => child.sync.blocked_us);
-    return { self, blocked: Math.max(0, blocked) };
+    const idle = without(
+      module.sync.device_idle_us,
+      below(index, (child) => child.sync.device_idle_us),
+    );
+    return { self, blocked: Math.max(0, blocked), lost: Math.max(0, lostIn(blocked, idle) ?? 0) };
   });
   return tree.nodes.map((node) => rowOf({ report, tree, chosen, own, by, whole }, node));
 }
@@ -64,6 +71,7 @@ export function moduleNumbers(
 interface Own {
   self: number | null;
   blocked: number;
+  lost: number;
 }
 
 interface Context {
@@ -120,6 +128,7 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
       by,
     ),
     ownBlocked: members.reduce((all, member) => all + (own[member]?.blocked ?? 0), 0) / by,
+    ownLost: members.reduce((all, member) => all + (own[member]?.lost ?? 0), 0) / by,
     alone: node.module === null ? 0 : Math.max(0, self ?? 0) / by,
   };
 }

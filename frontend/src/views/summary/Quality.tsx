@@ -4,7 +4,7 @@ import type { WireReport, WireWarning } from "../../api/types";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
-import { backwardTotal, divisor, measureOf, modulesTitle } from "../../report/measures";
+import { backwardTotal, divisor, measureOf } from "../../report/measures";
 import { clip, count, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
@@ -23,7 +23,7 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
     <Block
       title="Backward attributed"
       note={`${measureOf(report)} time, a step`}
-      from={{ view: "backward", title: modulesTitle(report) }}
+      from={{ view: "modules", title: "Modules" }}
     >
       {share === null || rows.length === 0 ? (
         <p className="muted">There is no backward work in these steps.</p>

@@ -5,7 +5,7 @@ import type { WireReport } from "../../api/types";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { attributedShare } from "../../report/headline";
 import { meansNote } from "../../report/measures";
-import { isHighlighted } from "../../report/syncs";
+import { isHighlighted, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationParts, NOTHING, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
@@ -38,7 +38,7 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
         number={share(figures.backward)}
         unit={figures.backward === null ? "" : "% of step"}
         tone={figures.backward === null ? "plain" : "backward"}
-        to={{ view: "backward", quantity: null, ...fresh }}
+        to={{ view: "modules", quantity: null, ...fresh }}
       />
       <LinkedFigure
         definition={D.blocked}
@@ -51,7 +51,7 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
         definition={D.attributed}
         number={share(figures.attributed)}
         unit={figures.attributed === null ? "" : "%"}
-        to={{ view: "backward", quantity: null, ...fresh }}
+        to={{ view: "modules", quantity: null, ...fresh }}
       />
     </ul>
   );
@@ -105,12 +105,13 @@ export interface SummaryNumbers {
 
 export function summaryFigures(report: WireReport): SummaryNumbers {
   const { duration_us: step, backward_us: backward, sync_blocked_us: blocked } = report.per_step;
+  const { idle } = report.per_step;
   return {
     step,
     busy: busyShare(report),
     backward: (backward ?? 0) > 0 ? ratio(backward, step) : null,
     blocked: report.trace.devices.length === 0 && blocked === 0 ? null : blocked,
-    blockedLooks: isHighlighted(blocked, step ?? 0),
+    blockedLooks: isHighlighted(lostIn(blocked, idle?.sync ?? null), step ?? 0),
     attributed: attributedShare(report),
   };
 }

@@ -6,8 +6,8 @@ import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { measureOf, modulesTitle, meanStep, type Measure } from "../../report/measures";
-import { isHighlighted } from "../../report/syncs";
+import { measureOf, meanStep, type Measure } from "../../report/measures";
+import { isHighlighted, lostIn } from "../../report/syncs";
 import {
   countOrNothing,
   duration,
@@ -35,10 +35,11 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
           {top.rows.length > 0 && (
             <span className="muted">
               by own {top.pass}, {top.measure}
+              {top.communication > 0 && ", without communication"}
             </span>
           )}
         </h2>
-        <PlaceLink to={{ view: "backward", module: null, zoom: null, search: "", sort: null }}>
+        <PlaceLink to={{ view: "modules", module: null, zoom: null, search: "", sort: null }}>
           All modules
         </PlaceLink>
       </header>
@@ -69,11 +70,16 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
                 row={row}
                 own={scaledDuration(row.self, scale)}
                 syncs={syncs}
-                look={isHighlighted(row.blocked, length)}
+                look={isHighlighted(lostIn(row.blocked, row.idle), length)}
               />
             ))}
           </tbody>
         </table>
+      )}
+      {top.communication > 0 && (
+        <p className="muted">
+          {duration(top.communication)} a step of communication ran in modules and is not counted.
+        </p>
       )}
       <Rest top={top} />
     </section>
@@ -94,7 +100,7 @@ function Row({ row, own, syncs, look }: RowProps): ReactElement {
     <tr>
       <th scope="row">
         <PlaceLink
-          to={{ view: "backward", module: module.path, zoom: null, search: "", sort: null }}
+          to={{ view: "modules", module: module.path, zoom: null, search: "", sort: null }}
         >
           <Name text={pathText(module.path)} className="code" />
         </PlaceLink>{" "}
@@ -125,7 +131,7 @@ function Rest({ top }: { top: TopModuleRows }): ReactElement | null {
 
 function nothingText(report: WireReport): string {
   if (report.modules.length === 0) {
-    return `The trace names no modules; the view ${modulesTitle(report)} says how to record them.`;
+    return `The trace names no modules; the view Modules says how to record them.`;
   }
   return "No module did any work of its own in these steps.";
 }
@@ -137,6 +143,8 @@ interface TopModuleRow {
   /** Of the whole pass, 0 to 1. */
   readonly share: number | null;
   readonly blocked: number;
+  /** Device idle time of its syncs; null where unknown. */
+  readonly idle: number | null;
   readonly loading: number | null;
 }
 
@@ -144,6 +152,8 @@ interface TopModuleRows {
   readonly pass: "backward" | "forward";
   readonly measure: Measure;
   readonly rows: readonly TopModuleRow[];
+  /** Communication in modules that is left out, microseconds a step. */
+  readonly communication: number;
   /** What belongs to no module, microseconds a step; null where unknown. */
   readonly rest: number | null;
 }
@@ -153,8 +163,12 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
   const pass = report.steps.some((step) => step.backward_us > 0) ? "backward" : "forward";
   const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
   const by = Math.max(1, report.steps.length);
+  const communicating = measure === "device" ? ownCommunication(report.modules, pass) : null;
+  // A bucket's all-reduce runs in the hook of whichever module came last: it is not its work.
   const selfOf = (module: WireModule): number =>
-    (measure === "device" ? module[pass].self_device_us : module[pass].self_host_us) ?? 0;
+    measure === "device"
+      ? Math.max(0, (module[pass].self_device_us ?? 0) - (communicating?.get(module.id) ?? 0))
+      : (module[pass].self_host_us ?? 0);
   const { coverage } = report;
   const rest =
     pass === "forward"
@@ -172,10 +186,28 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
       self: selfOf(module) / by,
       share: ratio(selfOf(module), whole),
       blocked: module.sync.blocked_us / by,
+      idle: over(module.sync.device_idle_us, by),
       loading: over(module.kernel_loading_us, by),
     }));
-  return { pass, measure, rows, rest: rest === null ? null : rest / by };
+  const communication = [...(communicating?.values() ?? [])].reduce((sum, us) => sum + us, 0) / by;
+  return { pass, measure, rows, communication, rest: rest === null ? null : rest / by };
 }
+
+/** Device time of collectives in each module and none below it, by its id. */
+function ownCommunication(
+  modules: readonly WireModule[],
+  pass: "backward" | "forward",
+): ReadonlyMap<number, number> {
+  const own = new Map(modules.map((module) => [module.id, communicationIn(module[pass])]));
+  for (const module of modules) {
+    const parent = module.parent_id;
+    if (parent === null) continue;
+    own.set(parent, (own.get(parent) ?? 0) - communicationIn(module[pass]));
+  }
+  return own;
+}
+
+const communicationIn = (work: WireModule["backward"]): number => work.by_kind?.communication ?? 0;
 
 function forwardMeasure(report: WireReport): Measure {
   return report.modules.some((module) => (module.forward.device_us ?? 0) > 0) ? "device" : "host";

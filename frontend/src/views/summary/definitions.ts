@@ -63,7 +63,7 @@ export const DEVICE_DEFINITIONS = {
 
 /** What the summary says about modules, kernels and the trace. */
 export const SUMMARY_TABLE_DEFINITIONS = {
-  self: define("own time", "The module's own time, excluding children.", "us"),
+  self: define("own time", "The module's own time, excluding children and communication.", "us"),
   selfShare: define("share", "The own time as a share of the whole pass.", "fraction"),
   blocked: define(
     "host blocked",

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { meanStep, stepsLength } from "../../report/measures";
-import { avoidable, isHighlighted, syncsPerStep, type SyncRow } from "../../report/syncs";
+import { avoidable, isHighlighted, lostIn, syncsPerStep, type SyncRow } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { counted, duration } from "../../text/formats";
 import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
@@ -28,7 +28,9 @@ export function SyncFacts({ report, node }: SyncFactsProps): ReactElement {
           definition={D.blocked}
           us={sum.blocked}
           whole={sum.blocked}
-          className={look && isHighlighted(sum.blocked, whole) ? "blocked look" : "blocked"}
+          className={
+            look && isHighlighted(lostIn(sum.blocked, sum.idle), whole) ? "blocked look" : "blocked"
+          }
         />
         <Amount
           definition={D.idle}

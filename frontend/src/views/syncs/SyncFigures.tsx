@@ -6,6 +6,7 @@ import { meansNote, stepsLength } from "../../report/measures";
 import {
   avoidable,
   isHighlighted,
+  lostIn,
   summarizeSyncs,
   syncsPerStep,
   type SyncRow,
@@ -42,7 +43,7 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
         definition={D.blocked}
         number={blocked}
         unit={blockedUnit}
-        tone={tone(sum.blocked)}
+        tone={tone(lostIn(sum.blocked, sum.idle))}
         note={note}
       />
       {report.per_step.of > 1 && (

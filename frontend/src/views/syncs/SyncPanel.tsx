@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { SidePanel } from "../../components/SidePanel";
 import { inTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport, WireRule } from "../../api/types";
@@ -36,13 +37,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
     go({ sync: null });
   };
   return (
-    <aside
-      className="panel sync-panel"
-      aria-label="Sync"
-      onKeyDown={(event) => {
-        if (event.key === "Escape") close();
-      }}
-    >
+    <SidePanel label="Sync" className="sync-panel" onClose={close}>
       <header>
         <h2>
           <Name text={node.kind === "cause" ? title : whatText(node)} className="wrap" />
@@ -67,13 +62,13 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
         {sync.module !== null && (
           <PlaceLink
             className="button"
-            to={{ view: "backward", module: sync.module, zoom: null, search: "", sort: null }}
+            to={{ view: "modules", module: sync.module, zoom: null, search: "", sort: null }}
           >
             Show module
           </PlaceLink>
         )}
       </div>
-    </aside>
+    </SidePanel>
   );
 }
 

@@ -2,9 +2,10 @@ import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { meanStep } from "../../report/measures";
-import { avoidable, isHighlighted, type SyncRow } from "../../report/syncs";
+import { avoidable, isHighlighted, lostIn, type SyncRow } from "../../report/syncs";
 import { counted, duration } from "../../text/formats";
 import { stepLabel } from "../../text/names";
+import { colourOf } from "../../theme/colours";
 import type { Span } from "../../text/span";
 import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
 
@@ -29,31 +30,39 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
   const steps = useMemo(() => stripSteps(report, span), [report, span]);
   if (all.length === 0) return null;
   return (
-    <div
-      className="picture sync-strip"
-      role="img"
-      title={D.strip.text}
-      aria-label={`${counted(rows.length, "sync")} over ${counted(steps.length, "step")}; the table lists them.`}
-    >
-      {steps.map((step) => (
-        <span key={step.id} className="strip-step" style={across(step)}>
-          <bdi>{stepLabel(step.name)}</bdi>
-        </span>
-      ))}
-      {bins.map((bin) => (
-        <span
-          key={bin.from}
-          className={`strip-bin ${bin.look ? "look" : ""} ${markOf(bin, selected)}`}
-          style={across(bin)}
-          title={`${counted(bin.rows.length, "sync")}, ${duration(bin.us)} of the host`}
-          onClick={() => {
-            onSelect(bin.longest.id);
-          }}
-        >
-          <span style={{ height: `${Math.max(10, bin.blocked * 100)}%` }} />
-        </span>
-      ))}
-    </div>
+    <figure className="sync-strip-figure">
+      <div
+        className="picture sync-strip"
+        role="img"
+        title={D.strip.text}
+        aria-label={`${counted(rows.length, "sync")} over ${counted(steps.length, "step")}; the table lists them.`}
+      >
+        {steps.map((step) => (
+          <span key={step.id} className="strip-step" style={across(step)}>
+            <bdi>{stepLabel(step.name)}</bdi>
+          </span>
+        ))}
+        {bins.map((bin) => (
+          <span
+            key={bin.from}
+            className={`strip-bin ${bin.look ? "look" : ""} ${markOf(bin, selected)}`}
+            style={across(bin)}
+            title={`${counted(bin.rows.length, "sync")}, ${duration(bin.us)} of the host`}
+            onClick={() => {
+              onSelect(bin.longest.id);
+            }}
+          >
+            <span style={{ height: `${Math.max(10, bin.blocked * 100)}%` }} />
+          </span>
+        ))}
+      </div>
+      <figcaption className="muted">
+        The steps from left to right; as high as the host waits.{" "}
+        <span className="swatch" style={{ background: colourOf("wait") }} /> the device idles
+        meanwhile <span className="swatch" style={{ background: colourOf("idle") }} /> it is at
+        work, or it costs little
+      </figcaption>
+    </figure>
   );
 }
 
@@ -146,7 +155,9 @@ export function stripBins(
       rows: slice.rows,
       longest: slice.rows.reduce((a, b) => (b.sync.duration_us > a.sync.duration_us ? b : a)),
       look: slice.rows.some(
-        ({ sync }) => avoidable([sync]).length > 0 && isHighlighted(sync.duration_us, step),
+        ({ sync }) =>
+          avoidable([sync]).length > 0 &&
+          isHighlighted(lostIn(sync.duration_us, sync.device_idle_us), step),
       ),
     }));
 }

@@ -5,7 +5,7 @@ import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
 import { TreeCell } from "../../components/table/TreeCell";
 import { meanStep, stepsLength } from "../../report/measures";
-import { avoidable, isHighlighted } from "../../report/syncs";
+import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
 import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
 import { causeTitle, stepLabel } from "../../text/names";
 import { SYNC_DEFINITIONS as D } from "./definitions";
@@ -64,9 +64,12 @@ export function syncColumns({
     ),
     column("blocked", 98, ({ node }) => (
       <>
-        {waited(node, node.sum.blocked)}
+        {scaledDuration(node.sum.blocked, time)}
         {most > 0 && (
-          <Bar share={node.sum.blocked / most} look={deserves(node, node.sum.blocked)} />
+          <Bar
+            share={node.sum.blocked / most}
+            look={deserves(node, lostIn(node.sum.blocked, node.sum.idle))}
+          />
         )}
       </>
     )),

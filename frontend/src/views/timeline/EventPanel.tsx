@@ -84,7 +84,7 @@ function Owner({ event }: { event: WireEvent }): ReactElement {
       className="link"
       title="Show module"
       onClick={() => {
-        go({ view: "backward", module, zoom: null, search: "", sort: null });
+        go({ view: "modules", module, zoom: null, search: "", sort: null });
       }}
     >
       <Name text={pathText(module)} className="code" />

@@ -5,6 +5,7 @@ import { clip, duration } from "../../text/formats";
 import { EventPanel } from "./EventPanel";
 import { RangePanel } from "./RangePanel";
 import { laneText } from "./event";
+import { TIMELINE_KEYS } from "./keys";
 import type { Actions } from "./useActions";
 import type { Selection } from "./useSelection";
 
@@ -40,26 +41,11 @@ export function SelectionPanel({
   );
 }
 
-const KEYS: readonly [keys: string, does: string][] = [
-  ["W S", "zoom"],
-  ["A D", "pan"],
-  ["drag", "select a span"],
-  ["shift+drag", "pan"],
-  ["ctrl+wheel", "zoom"],
-  ["shift+arrows", "move the selection"],
-  ["F", "fit"],
-  ["0", "all"],
-  ["/", "search"],
-  ["N", "next hit"],
-  ["M", "mark"],
-  ["Esc", "clear"],
-];
-
 /** What keys and mouse do. */
 function Hints(): ReactElement {
   return (
     <p className="hints" id="timeline-keys">
-      {KEYS.map(([keys, does]) => (
+      {TIMELINE_KEYS.map(([keys, does]) => (
         <span key={keys}>
           <kbd>{keys}</kbd> {does}
         </span>

@@ -5,13 +5,14 @@ import type { WireReport, WireTimeline } from "../../api/types";
 import { useLoad, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { ChartArea } from "./ChartArea";
+import { PathLegend } from "./PathLegend";
 import { Announcement, SelectionPanel } from "./SelectionPanel";
 import { Toolbar } from "./Toolbar";
 import { HoverSource } from "./Tooltip";
 import { useCommands } from "./commands";
-import { layoutLanes, type Opening } from "./data/lanes";
 import { boundsOf } from "./data/viewport";
 import { useActions } from "./useActions";
+import { useArrangement } from "./useArrangement";
 import { useChart, useChartEvents, useReveal } from "./useChart";
 import { useDecor } from "./useDecor";
 import { useHits } from "./useHits";
@@ -51,9 +52,9 @@ interface TimelineProps {
 /** The chart and what is around it: search on top, what is selected below. */
 function Timeline({ report, target, timeline }: TimelineProps): ReactElement {
   const [place] = usePlace();
-  const [openings, setOpenings] = useState<ReadonlyMap<string, Opening>>(new Map());
+  const arrangement = useArrangement(timeline);
+  const { boxes } = arrangement;
   const bounds = useMemo(() => boundsOf(timeline.duration_us), [timeline]);
-  const boxes = useMemo(() => layoutLanes(timeline.lanes, openings), [timeline, openings]);
   const selection = useSelection(target);
   const hits = useHits(target, place.search);
   const decor = useDecor(report, timeline, boxes, selection, hits);
@@ -70,7 +71,7 @@ function Timeline({ report, target, timeline }: TimelineProps): ReactElement {
   const input = useRef<HTMLInputElement>(null);
   const [hover] = useState(() => new HoverSource());
   useChartEvents(chart, actions, shown, hover, readout);
-  useReveal(chart, selection.spot, boxes, setOpenings);
+  useReveal(chart, selection.spot, boxes, place.lanes.openings, arrangement.setOpenings);
   useCommands(chart, scroller, actions, () => input.current?.focus());
   return (
     <div className="timeline">
@@ -79,12 +80,10 @@ function Timeline({ report, target, timeline }: TimelineProps): ReactElement {
         timeline={timeline}
         refs={refs}
         readout={readout}
-        boxes={boxes}
+        arrangement={arrangement}
         hover={hover}
-        onOpening={(lane, opening) => {
-          setOpenings((before) => new Map(before).set(lane, opening));
-        }}
       />
+      <PathLegend timeline={timeline} />
       <SelectionPanel timeline={timeline} selection={selection} actions={actions} />
       <Announcement selection={selection} lanes={timeline.lanes} />
     </div>

@@ -8,9 +8,30 @@ export interface TimelinePlace {
   range: Span | null;
   /** What of the timeline is marked. */
   mark: Span | null;
+  lanes: LanesPlace;
 }
 
-export const NO_TIMELINE: TimelinePlace = { shown: null, range: null, mark: null };
+/** How much of a lane is open: its first row, some of its rows, or all of them. */
+export type Opening = "folded" | "short" | "whole";
+
+/** How the reader arranged the lanes, by their ids, which are numbers. */
+export interface LanesPlace {
+  /** Those that stay in sight on top. */
+  readonly pinned: readonly string[];
+  /** All in their order; null as the server lists them. */
+  readonly order: readonly string[] | null;
+  /** Those that are open otherwise than at first. */
+  readonly openings: ReadonlyMap<string, Opening>;
+}
+
+export const NO_LANES: LanesPlace = { pinned: [], order: null, openings: new Map() };
+
+export const NO_TIMELINE: TimelinePlace = {
+  shown: null,
+  range: null,
+  mark: null,
+  lanes: NO_LANES,
+};
 
 export function timelineToQuery(place: TimelinePlace, query: URLSearchParams): void {
   if (place.shown !== null) {
@@ -19,6 +40,25 @@ export function timelineToQuery(place: TimelinePlace, query: URLSearchParams): v
   }
   if (place.range !== null) query.set("range", spanText(place.range));
   if (place.mark !== null) query.set("mark", spanText(place.mark));
+  lanesToQuery(place.lanes, query);
+}
+
+function lanesToQuery({ pinned, order, openings }: LanesPlace, query: URLSearchParams): void {
+  if (pinned.length > 0) query.set("pin", pinned.join("."));
+  if (order !== null) query.set("lanes", order.join("."));
+  const open = [...openings].map(([id, opening]) => `${id}-${opening}`);
+  if (open.length > 0) query.set("open", open.join("."));
+}
+
+function lanesFromQuery(query: URLSearchParams): LanesPlace {
+  const ids = (name: string): string[] =>
+    (query.get(name) ?? "").split(".").filter((id) => /^\d+$/.test(id));
+  const order = ids("lanes");
+  const open = (query.get("open") ?? "").split(".").flatMap((text) => {
+    const found = /^(\d+)-(folded|short|whole)$/.exec(text);
+    return found === null ? [] : [[found[1] ?? "", found[2] as Opening] as const];
+  });
+  return { pinned: ids("pin"), order: order.length === 0 ? null : order, openings: new Map(open) };
 }
 
 export function timelineFromQuery(query: URLSearchParams): TimelinePlace {
@@ -26,5 +66,6 @@ export function timelineFromQuery(query: URLSearchParams): TimelinePlace {
     shown: spanFrom(query.get("from"), query.get("to")),
     range: spanOf(query.get("range")),
     mark: spanOf(query.get("mark")),
+    lanes: lanesFromQuery(query),
   };
 }

@@ -27,6 +27,8 @@ test("a lane by its name", () => {
 test("links are grouped by what they mean", () => {
   const link = (relation: WireLink["relation"], id: number): WireLink => ({
     relation,
+    kind: relation === "launches" ? "launch" : null,
+    evidence: relation === "launches" ? "correlation id" : null,
     id,
     lane: "1",
     depth: 0,
@@ -37,7 +39,7 @@ test("links are grouped by what they mean", () => {
   });
   const groups = linkGroups([link("launches", 1), link("forward of", 2), link("launches", 3)]);
   expect(groups.map(([relation, links]) => [relation, links.map(({ id }) => id)])).toEqual([
-    ["launches", [1, 3]],
+    ["launches (launch, by correlation id)", [1, 3]],
     ["forward of", [2]],
   ]);
 });

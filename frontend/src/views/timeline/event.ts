@@ -20,15 +20,22 @@ export function laneText(lanes: readonly WireLane[], id: string): string {
   return subtitle === "" ? `${group} ${title}`.trim() : `${title}, ${subtitle}`;
 }
 
-/** Links by what they mean, in the order in which the server has them. */
+/** Links by what they mean and what shows them, in the order in which the server has them. */
 export function linkGroups(links: readonly WireLink[]): [string, WireLink[]][] {
   const groups = new Map<string, WireLink[]>();
   for (const link of links) {
-    const group = groups.get(link.relation);
-    if (group === undefined) groups.set(link.relation, [link]);
+    const meaning = meaningOf(link);
+    const group = groups.get(meaning);
+    if (group === undefined) groups.set(meaning, [link]);
     else group.push(link);
   }
   return [...groups];
+}
+
+function meaningOf({ relation, kind, evidence }: WireLink): string {
+  const shown = [kind?.replaceAll("_", "-"), evidence === null ? null : `by ${evidence}`];
+  const said = shown.filter((text) => text != null).join(", ");
+  return said === "" ? relation : `${relation} (${said})`;
 }
 
 export interface ChainLine {

@@ -41,6 +41,7 @@ export function laneOf(id: string, change: Partial<WireLane> = {}): WireLane {
     device: null,
     stream: null,
     stream_id: null,
+    note: null,
     ...change,
   };
 }

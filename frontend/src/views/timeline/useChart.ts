@@ -1,12 +1,4 @@
-import {
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-  type Dispatch,
-  type RefObject,
-  type SetStateAction,
-} from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import type { ApiError, Target } from "../../api/request";
 import type { WireTimeline } from "../../api/types";
@@ -17,7 +9,8 @@ import type { HoverSource } from "./Tooltip";
 import { Chart } from "./chart/chart";
 import { followMinimap, followPointer } from "./chart/gestures";
 import type { Decor, Spot } from "./chart/scene";
-import { opened, type LaneBox, type Opening } from "./data/lanes";
+import type { Opening } from "./address";
+import { opened, type LaneBox } from "./data/lanes";
 import { TileStore } from "./data/tileStore";
 import type { Actions } from "./useActions";
 import type { Shown } from "./useShown";
@@ -38,6 +31,12 @@ interface ChartParts {
   decor: Decor;
 }
 
+/** Lanes that are asked for by themselves, as the first request for them takes long; all others. */
+function lanesApart({ lanes }: WireTimeline): { lanes?: string[] }[] {
+  const late = lanes.filter(({ events, note }) => events === null && note === null);
+  return late.length === 0 ? [{}] : [{}, { lanes: late.map(({ id }) => id) }];
+}
+
 /** The chart on its canvases, notified of every change of what is drawn on it; null until it is there. */
 export function useChart(
   { lanes, axis, minimap, scroller }: ChartRefs,
@@ -52,16 +51,19 @@ export function useChart(
     const around = scroller.current;
     if (onLanes === null || onAxis === null || onMinimap === null || around === null) return;
     const canvases = { lanes: onLanes, axis: onAxis, minimap: onMinimap, scroller: around };
-    const tiles = new TileStore(
-      (query, signal) => api.timeline.window(target, query, signal),
-      bounds,
-      () => {
-        setError(tiles.error);
-        made.invalidate();
-      },
+    const stores = lanesApart(timeline).map(
+      (lanes) =>
+        new TileStore(
+          (query, signal) => api.timeline.window(target, { ...query, ...lanes }, signal),
+          bounds,
+          () => {
+            setError(stores.find((tiles) => tiles.error !== null)?.error ?? null);
+            made.invalidate();
+          },
+        ),
     );
     const { current } = begin;
-    const made = new Chart(canvases, timeline, tiles, bounds, current.decor, current.first);
+    const made = new Chart(canvases, timeline, stores, bounds, current.decor, current.first);
     const observer = new ResizeObserver(made.invalidate);
     observer.observe(around);
     around.addEventListener("scroll", made.invalidate, { passive: true });
@@ -76,7 +78,7 @@ export function useChart(
       around.removeEventListener("scroll", made.invalidate);
       for (const stop of stops) stop();
       made.close();
-      tiles.close();
+      for (const tiles of stores) tiles.close();
       setChart(null);
     };
   }, [api, target, timeline, bounds, lanes, axis, minimap, scroller]);
@@ -121,7 +123,8 @@ export function useReveal(
   chart: Chart | null,
   spot: Spot | null,
   boxes: readonly LaneBox[],
-  setOpenings: Dispatch<SetStateAction<ReadonlyMap<string, Opening>>>,
+  openings: ReadonlyMap<string, Opening>,
+  setOpenings: (openings: ReadonlyMap<string, Opening>) => void,
 ): void {
   const revealed = useRef<string | null>(null);
   const wanted =
@@ -130,10 +133,10 @@ export function useReveal(
     if (chart === null || wanted === revealed.current) return;
     const box = boxes.find(({ lane }) => lane.id === spot?.lane);
     if (spot !== null && box !== undefined && spot.depth >= box.rows) {
-      setOpenings((chosen) => opened(boxes, chosen, spot.lane, spot.depth));
+      setOpenings(opened(boxes, openings, spot.lane, spot.depth));
       return;
     }
     revealed.current = wanted;
     if (spot !== null) chart.reveal(spot);
-  }, [chart, wanted, spot, boxes, setOpenings]);
+  }, [chart, wanted, spot, boxes, openings, setOpenings]);
 }

@@ -1,10 +1,11 @@
-import { useMemo, useSyncExternalStore } from "react";
+import { useMemo } from "react";
 
 import type { WireReport, WireTimeline } from "../../api/types";
 import { usePlace } from "../../parts/services";
-import { PALETTES, type Palette } from "../../theme/colours";
+import { usePalette } from "../../components/palette";
+import { coloursOf } from "../../theme/colours";
 import type { Decor } from "./chart/scene";
-import { coloursOf, inkOf, textsOf } from "./chart/shades";
+import { inkOf, textsOf } from "./chart/shades";
 import type { LaneBox } from "./data/lanes";
 import { syncMarksOf } from "./data/syncMarks";
 import type { Hits } from "./useHits";
@@ -43,20 +44,4 @@ export function useDecor(
     }),
     [boxes, palette, ink, colours, texts, syncs, spot, links, hits, density, range, mark],
   );
-}
-
-function subscribe(listener: () => void): () => void {
-  const observer = new MutationObserver(listener);
-  observer.observe(document.documentElement, { attributeFilter: ["data-mode"] });
-  return () => {
-    observer.disconnect();
-  };
-}
-
-const current = (): Palette =>
-  PALETTES[document.documentElement.dataset.mode === "dark" ? "dark" : "light"];
-
-/** The colours that hold now, for what no style sheet reaches. */
-function usePalette(): Palette {
-  return useSyncExternalStore(subscribe, current);
 }

@@ -14,7 +14,8 @@ import {
 } from "../../text/formats";
 import { colourOf, PATH_COLOURS } from "../../theme/colours";
 import { answerText, gainText, wholeOf, type PathRow, type Prediction } from "./answer";
-import { PATH_DEFINITIONS, WHATIF_DEFINITIONS as D, type PathPart } from "./definitions";
+import { PATH_DEFINITIONS, type PathPart } from "../../report/criticalPath";
+import { WHATIF_DEFINITIONS as D } from "./definitions";
 import { Term } from "../../components/Tip";
 
 interface AnswerProps {

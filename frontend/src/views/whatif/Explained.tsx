@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
-import { PATH_DEFINITIONS, SCALE_DEFINITIONS, WHATIF_DEFINITIONS } from "./definitions";
+import { PATH_DEFINITIONS } from "../../report/criticalPath";
+import { SCALE_DEFINITIONS, SLACK_DEFINITIONS, WHATIF_DEFINITIONS } from "./definitions";
 
 /** What a replay cannot answer, and why. */
 const NOT_OFFERED = [
@@ -25,9 +26,12 @@ const NOT_OFFERED = [
 
 /** What the answers mean, for who asks. */
 export function Explained(): ReactElement {
-  const words = [PATH_DEFINITIONS, SCALE_DEFINITIONS, WHATIF_DEFINITIONS].flatMap((group) =>
-    Object.values(group),
-  );
+  const words = [
+    PATH_DEFINITIONS,
+    SLACK_DEFINITIONS,
+    SCALE_DEFINITIONS,
+    WHATIF_DEFINITIONS,
+  ].flatMap((group) => Object.values(group));
   return (
     <footer className="whatif-explained">
       <details>

@@ -7,6 +7,8 @@ import { Answer, Pending, Refused } from "./Answer";
 import { Explained } from "./Explained";
 import { Factors } from "./Factors";
 import { FindingChoice } from "./FindingChoice";
+import { PathTables } from "./PathTables";
+import { PredictedLanes } from "./PredictedLanes";
 import { NO_WHATIF } from "./address";
 import { predictionOf } from "./answer";
 import { isChanged } from "./question";
@@ -20,7 +22,7 @@ interface WhatIfViewProps {
 /** How long a step would take with findings gone, or parts of it quicker. */
 export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
   const [{ whatIf: place }] = usePlace();
-  const loaded = useAnswer(target, report, place);
+  const loaded = useAnswer(target, report, place, false);
   return (
     <div className="view">
       <div className="view-main whatif">
@@ -36,6 +38,12 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
             <FindingChoice report={report} place={place} />
             <Factors report={report} place={place} />
           </div>
+        )}
+        {loaded.status !== "error" && loaded.value?.refused === null && (
+          <PathTables report={report} target={target} place={place} />
+        )}
+        {loaded.status !== "error" && loaded.value?.refused === null && (
+          <PredictedLanes report={report} target={target} place={place} />
         )}
         <Explained />
       </div>

@@ -1,17 +1,8 @@
 import type { WirePathTime, WireWhatIf } from "../../api/types";
 import { duration, percent } from "../../text/formats";
+import { pathText } from "../../text/names";
 import { ratio } from "../../text/numbers";
-import type { PathPart } from "./definitions";
-
-/** Parts of the critical path, in the order in which they are drawn. */
-export const PATH_PARTS = [
-  "host",
-  "data",
-  "device",
-  "communication",
-  "wait",
-  "unexplained",
-] as const satisfies readonly PathPart[];
+import { PATH_PARTS, type PathPart } from "../../report/criticalPath";
 
 /** An answer that was not refused. */
 export interface Prediction {
@@ -62,7 +53,7 @@ export function predictionOf(answer: WireWhatIf): Prediction | null {
 }
 
 function largest(path: WirePathTime): { part: PathPart; share: number } {
-  const whole = PATH_PARTS.reduce((sum, part) => sum + path[part], 0);
+  const whole = timeOf(path);
   const part = PATH_PARTS.reduce((most, one) => (path[one] > path[most] ? one : most));
   return { part, share: ratio(path[part], whole) ?? 0 };
 }
@@ -90,3 +81,41 @@ export function gainText({ before, after }: Prediction): string {
 
 /** A difference of less than this share of a step is none. */
 const UNCHANGED = 0.0005;
+
+/** A module or a kind: its time on the critical path of the predicted step, and its slack. */
+export interface SlackRow {
+  readonly name: string;
+  readonly path: number;
+  /** null where nothing waits for it. */
+  readonly slack: number | null;
+}
+
+/** Modules of an answer, in its order. */
+export function moduleRows(answer: WireWhatIf): SlackRow[] {
+  return (answer.path_modules ?? []).map(({ module, path, slack_us: slack }) => ({
+    name: module === null ? "outside every module" : pathText(module),
+    path: timeOf(path),
+    slack,
+  }));
+}
+
+/** Modules that an answer does not list; null where there are none. */
+export function moduleRest(answer: WireWhatIf): { modules: number; path: number } | null {
+  const { path_modules_left_out: modules, path_modules_rest: rest } = answer;
+  return modules === null || modules === 0 || rest === null
+    ? null
+    : { modules, path: timeOf(rest) };
+}
+
+/** Kinds of device events of an answer, in its order. */
+export function kindRows(answer: WireWhatIf): SlackRow[] {
+  return (answer.path_kinds ?? []).map(({ kind, path_us: path, slack_us: slack }) => ({
+    name: kind,
+    path,
+    slack,
+  }));
+}
+
+function timeOf(path: WirePathTime): number {
+  return PATH_PARTS.reduce((sum, part) => sum + path[part], 0);
+}

@@ -1,17 +1,5 @@
-import { Finding, PathTime, WhatIf } from "../../api/fields";
+import { Finding, PathModule, WhatIf } from "../../api/fields";
 import { define, defineField } from "../../text/definitions";
-
-/** What passes the time of the critical path: the chain of dependencies that decides a step. */
-export const PATH_DEFINITIONS = {
-  host: defineField("host", PathTime.host),
-  data: defineField("data loading", PathTime.data),
-  device: defineField("device", PathTime.device),
-  communication: defineField("communication", PathTime.communication),
-  wait: defineField("latencies", PathTime.wait),
-  unexplained: defineField("unexplained", PathTime.unexplained),
-} as const;
-
-export type PathPart = keyof typeof PATH_DEFINITIONS;
 
 /** Figures of an answer. */
 export const WHATIF_DEFINITIONS = {
@@ -48,6 +36,17 @@ export const WHATIF_DEFINITIONS = {
     "The recorded time is multiplied by it: 0 takes it out, 1 changes nothing, 2 doubles it.",
     "times",
   ),
+} as const;
+
+/** Columns of the tables by module and by kind. */
+export const SLACK_DEFINITIONS = {
+  module: define(
+    "module",
+    "What is on the critical path of the predicted step; what is of a module below it is only that one's.",
+  ),
+  kind: define("device events", "Kinds of device events on the critical path of that step."),
+  path: define("on the path", "Time on the critical path, a step.", "us"),
+  slack: defineField("slack", PathModule.slack_us),
 } as const;
 
 /** What can be scaled. */

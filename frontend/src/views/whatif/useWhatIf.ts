@@ -9,20 +9,24 @@ import { asked } from "./question";
 /** How long a factor rests before it is asked about. */
 const REST_MS = 150;
 
-/** The answer to what the address asks; the one before stays until it is there. */
+/**
+ * The answer to what the address asks, with or without the critical path by module; the one before
+ * stays until it is there.
+ */
 export function useAnswer(
   target: Target,
   report: WireReport,
   place: WhatIfPlace,
+  modules: boolean,
 ): Loaded<WireWhatIf> {
   const { api } = useServices();
   // By what it says: a place that changes elsewhere is no reason to ask again.
   const key = JSON.stringify([target, asked(place)]);
   const load = useMemo(() => {
     const [of, question] = JSON.parse(key) as [Target, WhatIfPlace];
-    return (signal: AbortSignal) => api.whatIf(of, question, signal);
+    return (signal: AbortSignal) => api.whatIf.answer(of, question, modules, signal);
     // eslint-disable-next-line react-hooks/exhaustive-deps -- another report is another trace
-  }, [api, key, report]);
+  }, [api, key, modules, report]);
   return useLoad(load);
 }
 

@@ -10,7 +10,16 @@ import {
   whatIfToQuery,
   type WhatIfPlace,
 } from "./address";
-import { answerText, gainText, predictionOf, wholeOf, type Prediction } from "./answer";
+import {
+  answerText,
+  gainText,
+  kindRows,
+  moduleRest,
+  moduleRows,
+  predictionOf,
+  wholeOf,
+  type Prediction,
+} from "./answer";
 import {
   added,
   allGone,
@@ -151,6 +160,13 @@ const ANSWER: WireWhatIf = {
   launches_known: 0.95,
   critical_path: { ...PATH, host: 40, device: 0 },
   replayed_path: PATH,
+  path_modules: [
+    { module: null, module_id: null, path: PATH, slack_us: 0 },
+    { module: "", module_id: 0, path: { ...PATH, host: 0 }, slack_us: null },
+  ],
+  path_modules_left_out: 2,
+  path_modules_rest: { ...PATH, data: 0 },
+  path_kinds: [{ kind: "matrix", device_us: 9, path_us: 4, slack_us: 1.5 }],
   steps: 3,
   refused: null,
 };
@@ -194,4 +210,15 @@ test("what was refused predicts nothing", () => {
   const refused = Object.fromEntries(Object.keys(ANSWER).map((key) => [key, null]));
   const answer = { ...refused, launches_known, steps, refused: "why" } as WireWhatIf;
   expect(predictionOf(answer)).toBeNull();
+});
+
+test("a module's time on the path is that of all parts, and those not listed are counted", () => {
+  const whole = Object.values(PATH).reduce((sum, us) => sum + us, 0);
+  expect(moduleRows(ANSWER)).toEqual([
+    { name: "outside every module", path: whole, slack: 0 },
+    { name: "(root)", path: whole - PATH.host, slack: null },
+  ]);
+  expect(moduleRest(ANSWER)).toEqual({ modules: 2, path: whole - PATH.data });
+  expect(moduleRest({ ...ANSWER, path_modules_left_out: 0 })).toBe(null);
+  expect(kindRows(ANSWER)).toEqual([{ name: "matrix", path: 4, slack: 1.5 }]);
 });

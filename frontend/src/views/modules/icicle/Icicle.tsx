@@ -113,8 +113,8 @@ function classOf(props: BlockViewProps): string {
   const { block, modules, step } = props;
   const names = ["block", block.kind];
   if (block.module !== null) {
-    const sync = modules.numbers[block.module]?.ownBlocked ?? 0;
-    if (isHighlighted(sync, step)) names.push("look");
+    const lost = modules.numbers[block.module]?.ownLost ?? 0;
+    if (isHighlighted(lost, step)) names.push("look");
     if (block.module === props.shared.selected) names.push("selected");
     if (block.module === props.shared.hovered) names.push("hovered");
     if (modules.search !== null && !modules.search.shown.has(block.module)) names.push("faded");

@@ -4,6 +4,8 @@ import type { WireReport } from "../../../api/types";
 import { Name } from "../../../components/Name";
 import { usePlace } from "../../../parts/services";
 import { divisor, stepsLength } from "../../../report/measures";
+import { isHighlighted } from "../../../report/syncs";
+import { colourOf } from "../../../theme/colours";
 import { over } from "../../../text/numbers";
 import { indexOfPath, lineage } from "../moduleTree";
 import { restOf } from "../quantity";
@@ -22,6 +24,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
   const [place, go] = usePlace();
   const { tree, chosen, grouping } = modules;
   const by = divisor(report, chosen.averaging);
+  const step = stepsLength(report) / by;
   const zoom = grouping === "instance" ? indexOfPath(tree, place.zoom) : null;
   // A group's block is as wide as own times: no scale for the forward, children included.
   const withForward = place.withForward && chosen.quantity !== "forward" && grouping === "instance";
@@ -41,6 +44,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
         modules={modules}
         zoom={zoom}
         withForward={withForward}
+        waits={modules.numbers.some(({ ownLost }) => isHighlighted(ownLost, step))}
         onZoom={(index) => {
           go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
         }}
@@ -48,7 +52,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
       <Icicle
         modules={modules}
         rest={over(restOf(report, chosen), by) ?? 0}
-        step={stepsLength(report) / by}
+        step={step}
         zoom={zoom}
         withForward={withForward}
         shared={shared}
@@ -63,11 +67,13 @@ interface BreadcrumbProps {
   zoom: number | null;
   /** Whether the blocks show the forward too. */
   withForward: boolean;
+  /** Whether some block is crimson. */
+  waits: boolean;
   onZoom: (index: number | null) => void;
 }
 
 /** The way from everything down to the subtree that the icicle shows. */
-function Breadcrumb({ modules, zoom, withForward, onZoom }: BreadcrumbProps): ReactElement {
+function Breadcrumb({ modules, zoom, withForward, waits, onZoom }: BreadcrumbProps): ReactElement {
   const chain = zoom === null ? [] : lineage(modules.tree, zoom);
   return (
     <nav className="breadcrumb" aria-label="Subtree shown">
@@ -87,6 +93,12 @@ function Breadcrumb({ modules, zoom, withForward, onZoom }: BreadcrumbProps): Re
         >
           all modules
         </button>
+      )}
+      {waits && (
+        <span className="wait-key">
+          <span className="swatch" style={{ background: colourOf("wait") }} aria-hidden="true" />
+          the device idles while the host waits in it
+        </span>
       )}
       {withForward && (
         <span className="forward-key">

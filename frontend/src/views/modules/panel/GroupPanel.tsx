@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { SidePanel } from "../../../components/SidePanel";
 import type { WireReport } from "../../../api/types";
 import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
@@ -32,14 +33,7 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
     go({ picked: null });
   };
   return (
-    <aside
-      className="panel module-panel"
-      aria-label="Group"
-      tabIndex={-1}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") close();
-      }}
-    >
+    <SidePanel label="Group" className="module-panel" onClose={close}>
       <header>
         <h2>
           <Name text={node.label} />
@@ -54,7 +48,7 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
       </p>
       <Totals sums={sums} modules={modules} />
       <Members modules={modules} index={index} />
-    </aside>
+    </SidePanel>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
+import { SidePanel } from "../../../components/SidePanel";
 import type { Target } from "../../../api/request";
 import type { WireReport } from "../../../api/types";
 import { Name } from "../../../components/Name";
@@ -12,6 +13,7 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { countBelow } from "../moduleTree";
 import type { Modules } from "../useModules";
 import { Detail } from "./Detail";
+import { ModuleEvidence } from "./ModuleEvidence";
 import { ModuleFacts } from "./ModuleFacts";
 import { ModuleSyncs } from "./ModuleSyncs";
 import { KindBars, WorkTable } from "./work";
@@ -47,18 +49,12 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
     go({ module: null });
   };
   return (
-    <aside
-      className="panel module-panel"
-      aria-label="Module"
-      tabIndex={-1}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") close();
-      }}
-    >
+    <SidePanel label="Module" className="module-panel" onClose={close}>
       <Head {...props} onClose={close} />
       {module.sync.count > 0 ? [syncs, ...fixes] : [...fixes, syncs]}
       <WorkTable module={module} by={by} />
       <KindBars module={module} by={by} />
+      <ModuleEvidence report={report} module={module} detail={detail.value} by={by} />
       <Detail
         report={report}
         module={module}
@@ -71,7 +67,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
         module={module}
         parameters={detail.status === "ready" ? detail.value.parameters : null}
       />
-    </aside>
+    </SidePanel>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { WireTimeline } from "../../../api/types";
 import { lengthOf, type Span } from "../../../text/span";
 import { blockAt, eventNextTo, sameBlock, type Block, type Direction } from "../data/hits";
-import { heightOf, rowTop } from "../data/lanes";
+import { heightOf, pinnedHeight, rowTop, scrolled, type LaneBox } from "../data/lanes";
 import type { TileStore } from "../data/tileStore";
 import { piecesFor, tilesInView, tilesWanted } from "../data/tiles";
 import { between, clampSpan, sameSpan } from "../data/viewport";
@@ -59,7 +59,7 @@ export class Chart {
   constructor(
     private readonly canvases: Canvases,
     timeline: WireTimeline,
-    private readonly tiles: TileStore,
+    private readonly stores: readonly TileStore[],
     readonly bounds: Span,
     private decor: Decor,
     first: Span,
@@ -142,7 +142,7 @@ export class Chart {
   blockAt(x: number, y: number): Block | null {
     const slack = (SLACK_PX * lengthOf(this.span)) / Math.max(this.width, 1);
     const height = y + this.canvases.scroller.scrollTop;
-    return blockAt(this.pieces(), this.decor.boxes, this.timeAt(x), height, slack);
+    return blockAt(this.pieces(), this.boxes(), this.timeAt(x), height, slack);
   }
 
   /** Mark what is pointed at; true if that is something else than before. */
@@ -166,23 +166,29 @@ export class Chart {
   /** Scroll to the row of an event, if it is not in view. */
   reveal(spot: Spot): void {
     const box = this.decor.boxes.find(({ lane }) => lane.id === spot.lane);
-    if (box === undefined) return;
+    if (box === undefined || box.pinned) return;
     const { scroller } = this.canvases;
     const top = rowTop(box, spot.depth);
-    const above = top < scroller.scrollTop;
+    const above = top < scroller.scrollTop + pinnedHeight(this.decor.boxes);
     const below = top + box.rowHeight > scroller.scrollTop + scroller.clientHeight;
     if (!above && !below) return;
     scroller.scrollTop = top - (scroller.clientHeight - box.rowHeight) / 2;
     this.invalidate();
   }
 
+  /** Where the lanes are, scrolled as they are. */
+  private boxes(): readonly LaneBox[] {
+    return scrolled(this.decor.boxes, this.canvases.scroller.scrollTop);
+  }
+
   private pieces(): Scene["pieces"] {
-    return piecesFor(tilesInView(this.span, this.bounds), this.bounds, this.tiles.find);
+    const wanted = tilesInView(this.span, this.bounds);
+    return this.stores.flatMap((tiles) => piecesFor(wanted, this.bounds, tiles.find));
   }
 
   /** The greatest value of each curve, once the whole trace is there. */
   private greatest(): ReadonlyMap<string, number> {
-    const whole = this.tiles.find({ level: 0, index: 0 });
+    const whole = this.stores[0]?.find({ level: 0, index: 0 });
     if (this.curveTops.size === 0) {
       for (const [id, { value }] of whole?.curves ?? []) {
         this.curveTops.set(
@@ -204,9 +210,12 @@ export class Chart {
     ];
     if (width <= 0 || height <= 0) return;
     const ratio = window.devicePixelRatio;
-    this.tiles.want(tilesWanted(this.shown, this.bounds), width);
+    const wanted = tilesWanted(this.shown, this.bounds);
+    for (const tiles of this.stores) tiles.want(wanted, width);
     const scene: Scene = {
       ...this.decor,
+      boxes: this.boxes(),
+      covered: pinnedHeight(this.decor.boxes),
       span: this.span,
       width,
       height,

@@ -2,7 +2,7 @@ import { counted } from "../../../text/formats";
 import type { Span } from "../../../text/span";
 import { blocksWithin, type Blocks, type Tile } from "../data/blocks";
 import type { LaneBox } from "../data/lanes";
-import { LABEL_FONT, type Scene } from "./scene";
+import { isCovered, LABEL_FONT, type Scene } from "./scene";
 import { strengthOf } from "./shades";
 
 /** Narrower blocks have no label. */
@@ -30,6 +30,7 @@ function drawRowLabels(
 ): void {
   const y = box.rowsTop + (depth + 0.5) * box.rowHeight - scene.scroll;
   if (y < -box.rowHeight || y > scene.height + box.rowHeight) return;
+  if (isCovered(scene, box, y)) return;
   const fit = box.lane.kind === "forward" || box.lane.kind === "backward" ? fitPath : fitText;
   const strength = strengthOf(box.lane.kind, box.lane.depth);
   // A block in view of two tiles is drawn by both, and named once.

@@ -53,7 +53,8 @@ export class LanesPicture {
 
   private drawLane(scene: Scene, box: LaneBox): void {
     const { ratio, ink } = scene;
-    const bounds = { from: 0, to: this.image.height };
+    const from = box.pinned ? 0 : Math.round(scene.covered * ratio);
+    const bounds = { from, to: this.image.height };
     const device = (y: number): number => Math.round((y - scene.scroll) * ratio);
     const bottom = device(box.top + box.height) - 1;
     const strength = strengthOf(box.lane.kind, box.lane.depth);

@@ -1,14 +1,16 @@
 import { rowTop, type LaneBox } from "../data/lanes";
 import { lowerBound, type Curve } from "../data/blocks";
 import { syncMarks } from "../data/syncMarks";
-import { toX, type Scene, type Spot } from "./scene";
+import { isCovered, LABEL_FONT, toX, type Scene, type Spot } from "./scene";
 
 const MANY_LINKS = 3;
 
 /** What lies upon the blocks: curves, syncs, what is found, pointed at and selected, arrows. */
 export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene): void {
   for (const box of scene.boxes) {
+    if (isCovered(scene, box, box.top + box.height / 2 - scene.scroll)) continue;
     if (box.lane.kind === "queue") drawCurve(context, scene, box);
+    if (box.lane.note !== null) drawNote(context, scene, box, box.lane.note);
   }
   drawSyncMarks(context, scene);
   drawRange(context, scene);
@@ -17,6 +19,20 @@ export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene): vo
   for (const link of scene.links) outline(context, scene, link, scene.palette.text, 1);
   drawArrows(context, scene);
   if (scene.selected !== null) outline(context, scene, scene.selected, scene.palette.text, 2);
+}
+
+/** Why a lane shows nothing, in a line. */
+function drawNote(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  box: LaneBox,
+  note: string,
+): void {
+  context.font = LABEL_FONT;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.fillStyle = scene.palette.muted;
+  context.fillText(note, 8, box.top + box.height / 2 - scene.scroll);
 }
 
 /** Arrows to what is linked; of many, paler ones, so that they do not hide what is below. */
@@ -102,6 +118,7 @@ function boxOf(scene: Scene, spot: Spot): Box | null {
   const box = scene.boxes.find(({ lane }) => lane.id === spot.lane);
   if (box === undefined) return null;
   const top = rowTop(box, spot.depth) - scene.scroll;
+  if (isCovered(scene, box, top)) return null;
   const hidden = spot.depth >= box.rows;
   const left = toX(scene, spot.span.from);
   const right = Math.max(toX(scene, spot.span.to), left + 3);

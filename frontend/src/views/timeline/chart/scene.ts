@@ -42,6 +42,8 @@ export interface Scene extends Decor {
   readonly width: number;
   readonly height: number;
   readonly scroll: number;
+  /** Height that pinned lanes cover, from the top. */
+  readonly covered: number;
   /** Device pixels in one of them. */
   readonly ratio: number;
   readonly pieces: readonly Piece<Tile>[];
@@ -49,6 +51,11 @@ export interface Scene extends Decor {
   readonly measure: Measure;
   /** The greatest value of each curve of the whole trace. */
   readonly greatest: ReadonlyMap<string, number>;
+}
+
+/** Whether something of a lane at this height of the canvas lies under the pinned ones. */
+export function isCovered(scene: Scene, box: LaneBox, y: number): boolean {
+  return !box.pinned && y < scene.covered;
 }
 
 export const LABEL_FONT =

@@ -1,6 +1,6 @@
 import type { LaneKind } from "../../../api/types";
 import { lengthOf, type Span } from "../../../text/span";
-import type { Palette } from "../../../theme/colours";
+import { coloursOf, type Palette } from "../../../theme/colours";
 import type { Blocks } from "../data/blocks";
 import { STRENGTHS, type Ink } from "./raster";
 
@@ -19,7 +19,7 @@ export function strengthOf(
   rows: number,
 ): (blocks: Blocks, index: number, depth: number) => number {
   const most = STRENGTHS - 1;
-  if (kind === "steps") return () => most;
+  if (kind === "steps" || kind === "path") return () => most;
   if (kind === "idle") return () => most - 2;
   if (kind === "device") {
     return (blocks, index) => Math.round(shareOfLength(lengthAt(blocks, index)) * most);
@@ -85,20 +85,6 @@ export function shadesOf(colour: string, ground: string, least: number, most: nu
     const part = (n: 0 | 1 | 2): number => Math.round(paper[n] + (ink[n] - paper[n]) * share);
     return packed([part(0), part(1), part(2)]);
   });
-}
-
-/** How each of the server's colours looks; one it does not know of looks like idle time. */
-export function coloursOf(meanings: readonly string[], palette: Palette): string[] {
-  const known = new Map<string, string>([
-    ["forward", palette.forward],
-    ["backward", palette.backward],
-    ["optimizer", palette.optimizer],
-    ["data", palette.data],
-    ["other", palette.other],
-    ["wait", palette.wait],
-    ["communication", palette.communication],
-  ]);
-  return meanings.map((meaning) => known.get(meaning) ?? palette.idle);
 }
 
 /** Blocks have the colour of their text by their own, so they can be deeper than elsewhere. */

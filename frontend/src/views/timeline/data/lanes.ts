@@ -1,12 +1,12 @@
 import type { LaneKind, WireLane } from "../../../api/types";
-
-/** How much of a lane is open: its first row, some of its rows, or all of them. */
-export type Opening = "folded" | "short" | "whole";
+import type { LanesPlace, Opening } from "../address";
 
 /** Where a lane is drawn; heights and places in CSS pixels from the top of all lanes. */
 export interface LaneBox {
   readonly lane: WireLane;
   readonly opening: Opening;
+  /** Whether it stays on top while the others are scrolled. */
+  readonly pinned: boolean;
   readonly top: number;
   readonly height: number;
   /** Rows on show, of `lane.depth`. */
@@ -29,6 +29,7 @@ const PADDING = 5;
 const CURVE_HEIGHT = 46;
 const ROW_HEIGHT: Readonly<Record<LaneKind, number>> = {
   steps: 19,
+  path: 16,
   forward: 18,
   backward: 18,
   host: 16,
@@ -55,19 +56,50 @@ export function nextOpening(lane: WireLane, now: Opening): Opening {
   return possible[(possible.indexOf(now) + 1) % possible.length] ?? now;
 }
 
-/** All lanes one below the other, in their order. */
-export function layoutLanes(
-  lanes: readonly WireLane[],
-  chosen: ReadonlyMap<string, Opening>,
-): LaneBox[] {
+/** Lanes as the reader arranged them: pinned ones first, what the order does not know last. */
+export function arrange(lanes: readonly WireLane[], place: LanesPlace): WireLane[] {
+  const rank = new Map(place.order?.map((id, index) => [id, index]));
+  const of = ({ id }: WireLane): number => rank.get(id) ?? rank.size;
+  const sorted = [...lanes].sort((a, b) => of(a) - of(b));
+  const pinned = new Set(place.pinned);
+  const isPinned = ({ id }: WireLane): boolean => pinned.has(id);
+  return [...sorted.filter(isPinned), ...sorted.filter((lane) => !isPinned(lane))];
+}
+
+/** The order with a lane moved up (-1) or down (1) by one among those pinned as it is. */
+export function moved(boxes: readonly LaneBox[], id: string, by: 1 | -1): readonly string[] {
+  const ids = boxes.map(({ lane }) => lane.id);
+  const at = ids.indexOf(id);
+  const other = boxes[at + by];
+  if (other === undefined || other.pinned !== boxes[at]?.pinned) return ids;
+  [ids[at], ids[at + by]] = [other.lane.id, id];
+  return ids;
+}
+
+/** The boxes where a scrolled chart shows them: pinned ones move along. */
+export function scrolled(boxes: readonly LaneBox[], scroll: number): readonly LaneBox[] {
+  if (boxes[0]?.pinned !== true) return boxes;
+  return boxes.map((box) =>
+    box.pinned ? { ...box, top: box.top + scroll, rowsTop: box.rowsTop + scroll } : box,
+  );
+}
+
+/** Height of the pinned lanes, which cover what is scrolled under them. */
+export function pinnedHeight(boxes: readonly LaneBox[]): number {
+  return heightOf(boxes.filter(({ pinned }) => pinned));
+}
+
+/** All lanes one below the other, as they are arranged. */
+export function layoutLanes(lanes: readonly WireLane[], place: LanesPlace): LaneBox[] {
   let top = 0;
-  return lanes.map((lane) => {
-    const opening = openingOf(lane, chosen);
+  return arrange(lanes, place).map((lane) => {
+    const opening = openingOf(lane, place.openings);
+    const pinned = place.pinned.includes(lane.id);
     const rows = rowsOf(lane, opening);
     const rowHeight = ROW_HEIGHT[lane.kind];
     const least = openingsOf(lane).length > 1 ? LEAST_FOLDABLE : LEAST_HEIGHT;
     const height = Math.max(rows * rowHeight + 2 * PADDING, least);
-    const box = { lane, opening, top, height, rows, rowHeight, rowsTop: top + PADDING };
+    const box = { lane, opening, pinned, top, height, rows, rowHeight, rowsTop: top + PADDING };
     top += height;
     return box;
   });

@@ -1,6 +1,6 @@
 import type { WireReport } from "../../../api/types";
 import { meanStep } from "../../../report/measures";
-import { avoidable, isHighlighted } from "../../../report/syncs";
+import { avoidable, isHighlighted, lostIn } from "../../../report/syncs";
 import { lengthOf, type Span } from "../../../text/span";
 
 /** A time in which the host waited for the device. */
@@ -18,7 +18,8 @@ export function syncMarksOf(report: WireReport): Sync[] {
   return avoidable(report.syncs)
     .map((sync): Sync => {
       const from = sync.start_us - report.trace.start_us;
-      return { from, to: from + sync.duration_us, look: isHighlighted(sync.duration_us, step) };
+      const lost = lostIn(sync.duration_us, sync.device_idle_us);
+      return { from, to: from + sync.duration_us, look: isHighlighted(lost, step) };
     })
     .sort((a, b) => a.from - b.from);
 }

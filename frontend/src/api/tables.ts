@@ -1,0 +1,30 @@
+import { getJson, withTarget, type Target } from "./request";
+import type { WireTablePage } from "./types";
+
+/** Some rows of a table: filtered, sorted and cut to a page by the server. */
+export interface TableQuestion {
+  table: string;
+  /** Columns, the most important first; `-` before one for descending. */
+  sort: readonly string[];
+  /** `column:op:value`; all must hold. */
+  filter: readonly string[];
+  offset: number;
+  limit: number;
+}
+
+export type TableApi = (
+  target: Target,
+  question: TableQuestion,
+  signal: AbortSignal,
+) => Promise<WireTablePage>;
+
+export function createTableApi(root: URL): TableApi {
+  return (target, { table, sort, filter, offset, limit }, signal) => {
+    const url = withTarget(new URL(`api/table/${table}`, root), target);
+    for (const column of sort) url.searchParams.append("sort", column);
+    for (const test of filter) url.searchParams.append("filter", test);
+    url.searchParams.set("offset", String(offset));
+    url.searchParams.set("limit", String(limit));
+    return getJson<WireTablePage>(url, signal);
+  };
+}

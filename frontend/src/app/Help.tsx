@@ -1,0 +1,109 @@
+import { useEffect, useEffectEvent, useRef, useState, type ReactElement } from "react";
+
+import type { View } from "../address/place";
+import { usePlace } from "../parts/services";
+import type { Definition } from "../text/definitions";
+import { TIMELINE_KEYS } from "../views/timeline/keys";
+import { VIEW_ENTRIES } from "./views";
+
+type Keys = readonly (readonly [keys: string, does: string])[];
+
+const EVERYWHERE: Keys = [
+  ["?", "this help"],
+  ["Tab", "the next thing that can be used"],
+  ["Esc", "close a panel, or give up a selection"],
+  ["↑ ↓", "rows of a table"],
+  ["← →", "fold and unfold a row; on its edge, the width of a panel"],
+];
+
+/** All definitions of a view, by the names under which they are exported. */
+type Definitions = Readonly<Record<string, Readonly<Record<string, Definition>>>>;
+
+const OF_VIEWS = import.meta.glob<Definitions>("../views/*/definitions.ts", { eager: true });
+
+export function definitionsOf(view: View): Definition[] {
+  const groups = Object.values(OF_VIEWS[`../views/${view}/definitions.ts`] ?? {});
+  return groups
+    .filter((group) => typeof group === "object")
+    .flatMap((group) => Object.values(group))
+    .filter((one) => typeof one.title === "string" && typeof one.text === "string");
+}
+
+/** The keys, and what the words and numbers of the view mean; `?` shows it too. */
+export function Help(): ReactElement {
+  const [{ view }] = usePlace();
+  const [open, setOpen] = useState(false);
+  const dialog = useRef<HTMLDivElement>(null);
+  const obey = useEffectEvent((event: KeyboardEvent) => {
+    const { target } = event;
+    const typed = target instanceof Element && target.closest("input, select, textarea") !== null;
+    if (event.key === "?" && !typed) dialog.current?.togglePopover();
+  });
+  useEffect(() => {
+    document.addEventListener("keydown", obey);
+    return () => {
+      document.removeEventListener("keydown", obey);
+    };
+  }, []);
+  return (
+    <>
+      <button type="button" className="help-button" popoverTarget="help">
+        Help
+      </button>
+      <div
+        id="help"
+        ref={dialog}
+        popover="auto"
+        className="popover help"
+        role="dialog"
+        aria-label="Help"
+        tabIndex={-1}
+        onToggle={(event) => {
+          setOpen(event.newState === "open");
+        }}
+      >
+        {open && <KeyList title="Keys" keys={EVERYWHERE} />}
+        {open && view === "timeline" && <KeyList title="In the timeline" keys={TIMELINE_KEYS} />}
+        {open && (
+          <Words title={`Words of the view ${VIEW_ENTRIES[view].title(null)}`} view={view} />
+        )}
+      </div>
+    </>
+  );
+}
+
+function KeyList({ title, keys }: { title: string; keys: Keys }): ReactElement {
+  return (
+    <section>
+      <h2>{title}</h2>
+      <dl className="help-keys">
+        {keys.map(([key, does]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Words({ title, view }: { title: string; view: View }): ReactElement | null {
+  const words = definitionsOf(view);
+  if (words.length === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <dl>
+        {words.map(({ title: word, text }, index) => (
+          <div key={index}>
+            <dt>{word}</dt>
+            <dd className="muted">{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

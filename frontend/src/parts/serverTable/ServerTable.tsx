@@ -1,0 +1,128 @@
+import { useMemo, type ReactElement } from "react";
+
+import type { WireTablePage } from "../../api/types";
+import { Name } from "../../components/Name";
+import { DataTable } from "../../components/table/DataTable";
+import type { Column } from "../../components/table/props";
+import type { Definition } from "../../text/definitions";
+import { count, NOTHING, written } from "../../text/formats";
+import type { Sort } from "../../text/numbers";
+import type { Loaded } from "../services";
+import { ErrorCard } from "../states";
+import { numberOf, PAGE_ROWS, rowsOf, textOf, type TableRow } from "./rows";
+
+/** A column of the server's table. */
+export interface ServerColumn {
+  id: string;
+  definition: Definition;
+  /** 0 takes what is left. */
+  width: number;
+  /** Goes where there is no room, the least first. */
+  yields?: number;
+}
+
+interface ServerTableProps {
+  label: string;
+  columns: readonly ServerColumn[];
+  loaded: Loaded<WireTablePage>;
+  sort: Sort;
+  onSort: (sort: Sort) => void;
+  page: number;
+  onPage: (page: number) => void;
+  selected: number | null;
+  onSelect: (id: number | null) => void;
+  search: string;
+  empty: string;
+}
+
+/** A page of a table that the server filters, sorts and cuts. */
+export function ServerTable(props: ServerTableProps): ReactElement {
+  const { loaded, search, selected, onSelect } = props;
+  const columns = useMemo(
+    () => props.columns.map((column) => modelColumn(column, search)),
+    [props.columns, search],
+  );
+  if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
+  const rows = rowsOf(loaded.value);
+  return (
+    <>
+      <DataTable
+        label={props.label}
+        columns={columns}
+        rows={rows}
+        rowId={(row) => String(row.id)}
+        sort={props.sort}
+        onSort={props.onSort}
+        selected={selected === null ? null : String(selected)}
+        onSelect={(id) => {
+          onSelect(Number(id) === selected ? null : Number(id));
+        }}
+        empty={loaded.status === "loading" ? "Loading…" : props.empty}
+      />
+      <Pager total={loaded.value?.total ?? 0} page={props.page} onPage={props.onPage} />
+    </>
+  );
+}
+
+interface PagerProps {
+  total: number;
+  page: number;
+  onPage: (page: number) => void;
+}
+
+function Pager({ total, page, onPage }: PagerProps): ReactElement | null {
+  const last = Math.max(Math.ceil(total / PAGE_ROWS) - 1, 0);
+  if (last === 0) return null;
+  const to = (label: string, target: number): ReactElement => (
+    <button
+      type="button"
+      disabled={target < 0 || target > last || target === page}
+      onClick={() => {
+        onPage(target);
+      }}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <nav className="toolbar" aria-label="Pages of the table">
+      {to("First", 0)}
+      {to("Previous", page - 1)}
+      <span role="status">
+        {count(page * PAGE_ROWS + 1)}–{count(Math.min((page + 1) * PAGE_ROWS, total))} of{" "}
+        {count(total)}
+      </span>
+      {to("Next", page + 1)}
+      {to("Last", last)}
+    </nav>
+  );
+}
+
+function modelColumn(column: ServerColumn, search: string): Column<TableRow> {
+  const { id, definition, width, yields } = column;
+  const meta = {
+    definition,
+    width,
+    align: definition.unit === undefined ? "start" : "end",
+  } as const;
+  return {
+    id,
+    accessorFn: (row) => row[id] ?? null,
+    meta: yields === undefined ? meta : { ...meta, yields },
+    cell: ({ row }) => <Value row={row.original} column={column} search={search} />,
+  };
+}
+
+interface ValueProps {
+  row: TableRow;
+  column: ServerColumn;
+  search: string;
+}
+
+function Value({ row, column: { id, definition }, search }: ValueProps): ReactElement | string {
+  const value = row[id] ?? null;
+  if (value === null) return NOTHING;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (definition.unit !== undefined) return written(numberOf(row, id), definition.unit);
+  return <Name text={textOf(row, id)} {...(id === "name" ? { mark: search } : {})} />;
+}

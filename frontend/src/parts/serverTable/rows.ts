@@ -1,0 +1,40 @@
+import { useCallback } from "react";
+
+import type { Target } from "../../api/request";
+import type { TableQuestion } from "../../api/tables";
+import type { WireTablePage } from "../../api/types";
+import { useLoad, useServices, type Loaded } from "../services";
+
+/** Rows of a page; fewer than a megabyte even where each has a long name and a stack. */
+export const PAGE_ROWS = 50;
+
+export type TableRow = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Some rows of a table of the server; null asks nothing. */
+export function useRows(
+  { run, worker, trace, step }: Target,
+  question: TableQuestion | null,
+): Loaded<WireTablePage> {
+  const { api } = useServices();
+  const asked = question === null ? null : JSON.stringify(question);
+  const load = useCallback(
+    (signal: AbortSignal) =>
+      api.table({ run, worker, trace, step }, JSON.parse(asked ?? "") as TableQuestion, signal),
+    [api, run, worker, trace, step, asked],
+  );
+  return useLoad(asked === null ? null : load);
+}
+
+export function rowsOf(page: WireTablePage | null): TableRow[] {
+  return (page?.rows ?? []) as TableRow[];
+}
+
+export function numberOf(row: TableRow, column: string): number | null {
+  const value = row[column];
+  return typeof value === "number" ? value : null;
+}
+
+export function textOf(row: TableRow, column: string): string {
+  const value = row[column];
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,47 @@
+import type { WireReport } from "../api/types";
+
+/** One row of compiled code: what it ran, and where. */
+export interface CompiledRow {
+  readonly id: number;
+  readonly operators: string;
+  readonly region: string;
+  readonly direction: "forward" | "backward";
+  readonly calls: number;
+  readonly host: number;
+  readonly device: number | null;
+}
+
+/** How much of the compiled code has modules; null without compiled code. */
+export function compiledText(report: WireReport): string | null {
+  const { compiled, compiled_regions: regions } = report;
+  if (compiled !== null && compiled.placed === compiled.calls)
+    return `Compiled code: all ${String(compiled.calls)} calls of graphs are on their modules.`;
+  if (compiled !== null) {
+    const whole = Object.entries(compiled.whole_by_reason).map(
+      ([reason, calls]) => `${String(calls)} ${reason}`,
+    );
+    return `Compiled code: ${String(compiled.placed)} of ${String(compiled.calls)} calls of graphs are on their modules, the others with the module around them (${whole.join(", ")}).`;
+  }
+  if (regions.length === 0) return null;
+  return "Compiled code: each region is one lump, with the module around it.";
+}
+
+/** How to get modules where a lump stands; null where there is none. */
+export function compiledRemedy(report: WireReport): string | null {
+  const { compiled, compiled_regions: regions } = report;
+  if (compiled === null ? regions.length === 0 : compiled.placed === compiled.calls) return null;
+  return "For times by module, import tb_hookview before the first compilation, with torch 2.10 or later, and record with hookview.profile: docs/compiled.md.";
+}
+
+/** The most expensive compiled code first, as the report has it. */
+export function compiledRows(report: WireReport): CompiledRow[] {
+  return report.compiled_regions.map((row) => ({
+    id: row.id,
+    operators: row.operators === "" ? "between operators" : row.operators,
+    region: row.region?.replace("Torch-Compiled Region: ", "") ?? "",
+    direction: row.backward ? "backward" : "forward",
+    calls: row.calls,
+    host: row.host_us,
+    device: row.device_us,
+  }));
+}

@@ -1,0 +1,186 @@
+import { useState, type ReactElement } from "react";
+
+import { Name } from "../../components/Name";
+import { clip, duration, figure, percent } from "../../text/formats";
+import { along, axesOf, roofLine, type Axes, type Roof, type RooflinePoint } from "./axes";
+
+const WIDTH = 720;
+const HEIGHT = 300;
+const LEFT = 56;
+const BOTTOM = 40;
+const TOP = 26;
+/** Room for the names of the roofs. */
+const RIGHT = 190;
+const LABEL = 13;
+
+interface RooflineProps {
+  points: readonly RooflinePoint[];
+  roofs: readonly Roof[];
+  selected: number | null;
+  onSelect: (id: number) => void;
+}
+
+const placeX = (share: number): number => LEFT + share * (WIDTH - LEFT - RIGHT);
+const placeY = (share: number): number => HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
+
+/** Intensity against TFLOP/s; each point is reached by the keyboard, and the table says the same. */
+export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): ReactElement {
+  const [pointed, setPointed] = useState<number | null>(null);
+  const axes = axesOf(points, roofs);
+  const most = Math.max(...points.map(({ us }) => us), 1);
+  const shown = points.find(({ id }) => id === (pointed ?? selected));
+  return (
+    <>
+      <svg
+        className="roofline"
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="group"
+        aria-label="Roofline: FLOP per byte against TFLOP/s"
+      >
+        <Grid axes={axes} />
+        <Roofs roofs={roofs} axes={axes} />
+        {points.map((point) => (
+          <circle
+            key={point.id}
+            className={point.id === selected ? "point selected" : "point"}
+            cx={placeX(along(point.intensity, axes.x))}
+            cy={placeY(along(point.rate, axes.y))}
+            r={4 + 8 * Math.sqrt(point.us / most)}
+            role="button"
+            tabIndex={0}
+            aria-label={sentence(point)}
+            aria-pressed={point.id === selected}
+            onClick={() => {
+              onSelect(point.id);
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" && event.key !== " ") return;
+              event.preventDefault();
+              onSelect(point.id);
+            }}
+            onFocus={() => {
+              setPointed(point.id);
+            }}
+            onBlur={() => {
+              setPointed(null);
+            }}
+            onMouseEnter={() => {
+              setPointed(point.id);
+            }}
+            onMouseLeave={() => {
+              setPointed(null);
+            }}
+          />
+        ))}
+      </svg>
+      <p className="muted roofline-pointed">
+        {shown === undefined ? (
+          "Point at a circle, or reach it by Tab."
+        ) : (
+          <bdi>{sentence(shown)}</bdi>
+        )}
+      </p>
+      <PointTable points={points} />
+    </>
+  );
+}
+
+function sentence({ name, intensity, rate, us, share }: RooflinePoint): string {
+  const peak = share === null ? "" : `, ${percent(share)} of peak`;
+  return `${clip(name, 120)}: ${figure(rate)} TFLOP/s at ${figure(intensity)} FLOP/byte${peak}, ${duration(us)}`;
+}
+
+function Grid({ axes }: { axes: Axes }): ReactElement {
+  const ticks = ([from, to]: readonly [number, number]): number[] =>
+    Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  return (
+    <g className="roofline-grid" aria-hidden="true">
+      {ticks(axes.x).map((power) => {
+        const x = placeX(along(10 ** power, axes.x));
+        return (
+          <g key={power}>
+            <line x1={x} x2={x} y1={TOP} y2={HEIGHT - BOTTOM} />
+            <text x={x} y={HEIGHT - BOTTOM + 15} textAnchor="middle">
+              {figure(10 ** power)}
+            </text>
+          </g>
+        );
+      })}
+      {ticks(axes.y).map((power) => {
+        const y = placeY(along(10 ** power, axes.y));
+        return (
+          <g key={power}>
+            <line x1={LEFT} x2={WIDTH - RIGHT} y1={y} y2={y} />
+            <text x={LEFT - 6} y={y + 4} textAnchor="end">
+              {figure(10 ** power)}
+            </text>
+          </g>
+        );
+      })}
+      <text x={WIDTH - RIGHT} y={HEIGHT - 6} textAnchor="end">
+        FLOP/byte
+      </text>
+      <text x={4} y={12}>
+        TFLOP/s
+      </text>
+    </g>
+  );
+}
+
+/** The roofs, with their names at the right edge, none upon another. */
+function Roofs({ roofs, axes }: { roofs: readonly Roof[]; axes: Axes }): ReactElement {
+  const ordered = [...roofs].sort((a, b) => b.peak - a.peak);
+  const labels: number[] = [];
+  for (const { peak } of ordered) {
+    const y = placeY(along(peak, axes.y)) + 4;
+    labels.push(Math.max(y, (labels.at(-1) ?? -LABEL) + LABEL));
+  }
+  return (
+    <g className="roofs" aria-hidden="true">
+      {ordered.map((roof, index) => (
+        <g key={roof.name}>
+          <polyline
+            points={roofLine(roof, axes)
+              .map(([x, y]) => `${placeX(x)},${Math.min(placeY(y), HEIGHT - BOTTOM)}`)
+              .join(" ")}
+          />
+          <text x={WIDTH - RIGHT + 6} y={labels[index]}>
+            {roof.name} {figure(roof.peak)}
+          </text>
+        </g>
+      ))}
+    </g>
+  );
+}
+
+function PointTable({ points }: { points: readonly RooflinePoint[] }): ReactElement {
+  return (
+    <details>
+      <summary>The points as a table</summary>
+      <table className="small-table">
+        <thead>
+          <tr>
+            <th scope="col">name</th>
+            <th scope="col">FLOP/byte</th>
+            <th scope="col">TFLOP/s</th>
+            <th scope="col">of peak</th>
+            <th scope="col">time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.map((point) => (
+            <tr key={point.id}>
+              <th scope="row">
+                <Name text={point.name} />
+              </th>
+              <td>{figure(point.intensity)}</td>
+              <td>{figure(point.rate)}</td>
+              <td>{percent(point.share)}</td>
+              <td>{duration(point.us)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

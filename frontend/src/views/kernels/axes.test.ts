@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+
+import { along, attainable, axesOf, roofLine, type Roof } from "./axes";
+
+const ROOF: Roof = { name: "float16", peak: 100, gbPerS: 1000 };
+const POINT = { id: 1, name: "mm", intensity: 20, rate: 5, us: 1, share: null };
+
+test("the roof is memory's up to the ridge, then the peak", () => {
+  expect(attainable(ROOF, 10)).toBe(10);
+  expect(attainable(ROOF, 100)).toBe(100);
+  expect(attainable(ROOF, 5000)).toBe(100);
+});
+
+test("axes are whole decades around points, ridges and peaks", () => {
+  expect(axesOf([POINT], [ROOF])).toEqual({ x: [1, 2], y: [0, 2] });
+  expect(axesOf([], [])).toEqual({ x: [0, 1], y: [0, 1] });
+  expect(axesOf([{ ...POINT, intensity: 10, rate: 10 }], [])).toEqual({ x: [0, 2], y: [0, 2] });
+});
+
+test("places are logarithmic", () => {
+  expect(along(10, [0, 2])).toBe(0.5);
+  expect(roofLine(ROOF, { x: [0, 4], y: [0, 4] })).toEqual([
+    [0, 0],
+    [0.5, 0.5],
+    [1, 0.5],
+  ]);
+});

@@ -1,0 +1,60 @@
+/** Where the points and roofs of a roofline lie: both axes are logarithmic, in fractions of them. */
+
+export interface RooflinePoint {
+  id: number;
+  name: string;
+  /** FLOP/byte. */
+  intensity: number;
+  /** TFLOP/s. */
+  rate: number;
+  us: number;
+  share: number | null;
+}
+
+export interface Roof {
+  name: string;
+  /** TFLOP/s. */
+  peak: number;
+  gbPerS: number;
+}
+
+export interface Axes {
+  /** Powers of ten. */
+  x: readonly [from: number, to: number];
+  y: readonly [from: number, to: number];
+}
+
+/** The decades that hold all points, and the peaks above them. */
+export function axesOf(points: readonly RooflinePoint[], roofs: readonly Roof[]): Axes {
+  const ridges = roofs.map(({ peak, gbPerS }) => (peak * 1000) / gbPerS);
+  const peaks = roofs.map(({ peak }) => peak);
+  return {
+    x: decades([...points.map(({ intensity }) => intensity), ...ridges]),
+    y: decades([...points.map(({ rate }) => rate), ...peaks]),
+  };
+}
+
+function decades(values: readonly number[]): readonly [number, number] {
+  const powers = values.filter((value) => value > 0).map((value) => Math.log10(value));
+  if (powers.length === 0) return [0, 1];
+  const [from, to] = [Math.floor(Math.min(...powers)), Math.ceil(Math.max(...powers))];
+  return from === to ? [from - 1, to + 1] : [from, to];
+}
+
+/** From the left or the bottom, 0 to 1. */
+export function along(value: number, [from, to]: readonly [number, number]): number {
+  return (Math.log10(value) - from) / (to - from);
+}
+
+/** TFLOP/s that a device reaches at most at an intensity. */
+export function attainable({ peak, gbPerS }: Roof, intensity: number): number {
+  return Math.min(peak, (intensity * gbPerS) / 1000);
+}
+
+/** The roof from the left edge over its ridge to the right edge. */
+export function roofLine(roof: Roof, axes: Axes): [x: number, y: number][] {
+  const ridge = (roof.peak * 1000) / roof.gbPerS;
+  const [from, to] = [10 ** axes.x[0], 10 ** axes.x[1]];
+  const places = [from, ...(ridge > from && ridge < to ? [ridge] : []), to];
+  return places.map((x) => [along(x, axes.x), along(attainable(roof, x), axes.y)]);
+}

@@ -1,0 +1,39 @@
+import type { ServerColumn } from "../../parts/serverTable/ServerTable";
+import type { KernelGroup } from "./address";
+import { KERNEL_DEFINITIONS as D } from "./definitions";
+
+export const KERNEL_TABLES: Readonly<Record<KernelGroup, string>> = {
+  name: "kernels",
+  launch: "kernels_by_launch",
+};
+
+const OF_LAUNCH: ServerColumn[] = [
+  { id: "operator", definition: D.operator, width: 150 },
+  { id: "grid", definition: D.grid, width: 92, yields: 7 },
+  { id: "block", definition: D.block, width: 80, yields: 6 },
+];
+
+const WORK: ServerColumn[] = [
+  { id: "tflop_per_s", definition: D.rate, width: 74, yields: 11 },
+  { id: "peak_share", definition: D.peak, width: 70, yields: 10 },
+  { id: "module", definition: D.module, width: 140, yields: 3 },
+  { id: "phase", definition: D.phase, width: 76, yields: 2 },
+];
+
+export function kernelColumns(group: KernelGroup): ServerColumn[] {
+  const launch = group === "launch";
+  return [
+    { id: "name", definition: D.name, width: 0 },
+    ...(launch ? OF_LAUNCH : []),
+    { id: "kind", definition: D.kind, width: 96, yields: 8 },
+    { id: "count", definition: D.count, width: 60 },
+    { id: "total_us", definition: D.total, width: 84 },
+    { id: "mean_us", definition: D.mean, width: 76 },
+    { id: "min_us", definition: D.least, width: 76, yields: 1 },
+    { id: "max_us", definition: D.most, width: 76, yields: 5 },
+    { id: "blocks_per_sm", definition: D.blocks, width: 84, yields: 4 },
+    { id: "occupancy_pct", definition: D.occupancy, width: 84, yields: 9 },
+    { id: "tensor_core", definition: D.tensorCore, width: 84, yields: 12 },
+    ...(launch ? WORK : []),
+  ];
+}

@@ -1,0 +1,57 @@
+import { Kernel, Operator } from "../../api/fields";
+import { define, defineField } from "../../text/definitions";
+
+/** Columns of the tables of kernels. */
+export const KERNEL_DEFINITIONS = {
+  name: define("kernel", "Name of the kernel, copy or set."),
+  operator: define("operator", "Innermost operator or annotation around the launch."),
+  grid: define("grid", "Blocks in each dimension."),
+  block: define("block", "Threads of a block in each dimension."),
+  kind: define("kind", "Kind of device work, by the kernel's name or its operator."),
+  count: defineField("count", Kernel.count),
+  total: defineField("total", Kernel.total_us),
+  mean: defineField("mean", Kernel.mean_us),
+  least: defineField("min", Kernel.min_us),
+  most: defineField("max", Kernel.max_us),
+  blocks: defineField("blocks / SM", Kernel.blocks_per_sm),
+  occupancy: defineField("occupancy", Kernel.occupancy_pct),
+  tensorCore: defineField("tensor cores", Kernel.tensor_core),
+  module: define("module", "The module with the most of its time."),
+  phase: define("phase", "The phase of the launch with the most of its time."),
+  flops: define(
+    "FLOPs",
+    "FLOPs of the calls that launched it, shared among their kernels by duration.",
+    "flop",
+  ),
+  rate: defineField("TFLOP/s", Operator.tflop_per_s),
+  peak: defineField("of peak", Operator.peak_share),
+} as const;
+
+/** Figures above the table of kernels, and the axes of the roofline. */
+export const ROOFLINE_DEFINITIONS = {
+  mfu: define(
+    "MFU",
+    "Model FLOPs utilization: the time that the FLOPs of the steps, without recomputed ones, take at the device's peak, over the length of the steps; a lower bound where FLOPs are unknown.",
+    "fraction",
+  ),
+  known: define(
+    "device time with known FLOPs",
+    "The share of device time in calls whose FLOPs the shapes of their inputs tell.",
+    "fraction",
+  ),
+  unknown: define(
+    "without known FLOPs",
+    "Device time of products, convolutions and attention whose FLOPs are not known.",
+    "us",
+  ),
+  intensity: define(
+    "FLOP/byte",
+    "FLOPs over the bytes of inputs and results, each counted once: the most the intensity can be, as kernels may move them again.",
+    "flop/byte",
+  ),
+  rate: define(
+    "TFLOP/s",
+    "FLOPs over the time of the calls or kernels that compute them.",
+    "TFLOP/s",
+  ),
+} as const;

@@ -1,0 +1,167 @@
+import type { ReactElement } from "react";
+
+import type { Target } from "../../api/request";
+import type { WirePage } from "../../api/types";
+import { Name } from "../../components/Name";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { bytes, count, duration, NOTHING } from "../../text/formats";
+import { pathText } from "../../text/names";
+import type { MemoryPlace } from "./address";
+import { MEMORY_CLASSES } from "./curve";
+import { CLASS_DEFINITIONS } from "./definitions";
+import { PAGE, useBlocks, useChangeMemory } from "./useMemory";
+
+interface BlocksProps {
+  target: Target;
+  device: string;
+  place: MemoryPlace;
+}
+
+/** Allocations with their frees, the largest first, page by page from the server. */
+export function Blocks({ target, device, place }: BlocksProps): ReactElement {
+  const loaded = useBlocks(target, device, place);
+  const change = useChangeMemory();
+  if (loaded.status === "error")
+    return (
+      <p className="notice" role="alert">
+        {loaded.error.message}
+      </p>
+    );
+  return (
+    <>
+      <div className="toolbar">
+        <label className="picker">
+          <span className="picker-label">class</span>
+          <select
+            value={place.kind ?? ""}
+            onChange={(event) => {
+              change({ kind: event.target.value === "" ? null : event.target.value, offset: 0 });
+            }}
+          >
+            <option value="">any</option>
+            {MEMORY_CLASSES.map((kind) => (
+              <option key={kind} value={kind}>
+                {CLASS_DEFINITIONS[kind].title}
+              </option>
+            ))}
+          </select>
+        </label>
+        {loaded.value !== null && (
+          <Pages
+            page={loaded.value}
+            onOffset={(offset) => {
+              change({ offset });
+            }}
+          />
+        )}
+      </div>
+      {loaded.value === null ? (
+        <p className="notice" role="status">
+          Reading the blocks…
+        </p>
+      ) : (
+        <Rows page={loaded.value} />
+      )}
+    </>
+  );
+}
+
+function Pages({
+  page,
+  onOffset,
+}: {
+  page: WirePage;
+  onOffset: (offset: number) => void;
+}): ReactElement {
+  const last = page.offset + page.rows.length;
+  return (
+    <>
+      <button
+        type="button"
+        disabled={page.offset === 0}
+        onClick={() => {
+          onOffset(Math.max(page.offset - PAGE, 0));
+        }}
+      >
+        Previous
+      </button>
+      <span role="status">
+        {page.rows.length === 0 ? "none" : `${count(page.offset + 1)} to ${count(last)}`} of{" "}
+        {count(page.total)}
+      </span>
+      <button
+        type="button"
+        disabled={page.left_out === 0}
+        onClick={() => {
+          onOffset(page.offset + PAGE);
+        }}
+      >
+        Next
+      </button>
+    </>
+  );
+}
+
+const HEADS = ["operator", "class", "size", "life", "module", "step", "freed by"];
+
+function Rows({ page }: { page: WirePage }): ReactElement {
+  return (
+    <table className="small-table memory-table memory-blocks">
+      <thead>
+        <tr>
+          {HEADS.map((head) => (
+            <th key={head} scope="col">
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {page.rows.map((row) => (
+          <tr key={String(row.id)}>
+            <th scope="row">
+              <Event name={text(row.operator)} id={number(row.operator_id)} />
+            </th>
+            <td>{classTitle(text(row.memory_class))}</td>
+            <td>{bytes(number(row.bytes))}</td>
+            <td>{duration(number(row.lifetime_us))}</td>
+            <td>
+              <Module path={text(row.module)} />
+            </td>
+            <td>{text(row.step) ?? NOTHING}</td>
+            <td>
+              <Event name={text(row.freed_by)} id={number(row.freed_by_id)} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Module({ path }: { path: string | null }): ReactElement {
+  return path === null ? <>{NOTHING}</> : <Name text={pathText(path)} className="code" />;
+}
+
+/** A row of the trace, which the timeline shows. */
+function Event({ name, id }: { name: string | null; id: number | null }): ReactElement {
+  if (name === null || id === null) return <>{NOTHING}</>;
+  return (
+    <PlaceLink to={{ view: "timeline", event: String(id), range: null, search: "", sort: null }}>
+      <Name text={name} className="code" />
+    </PlaceLink>
+  );
+}
+
+function classTitle(name: string | null): string {
+  const known = MEMORY_CLASSES.find((kind) => kind === name);
+  return known === undefined ? (name ?? NOTHING) : CLASS_DEFINITIONS[known].title;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function number(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

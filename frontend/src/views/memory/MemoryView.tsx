@@ -1,0 +1,207 @@
+import type { ReactElement } from "react";
+
+import type { Target } from "../../api/request";
+import type { WireMemory, WireMemoryPeak, WireReport } from "../../api/types";
+import { Segments } from "../../components/controls";
+import { Figure } from "../../components/Figure";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { usePlace, type Loaded } from "../../parts/services";
+import { inTimeline } from "../../address/links";
+import { bytes, NOTHING } from "../../text/formats";
+import { pathText } from "../../text/names";
+import { MEMORY_TABLES, type MemoryTable } from "./address";
+import { Activations } from "./Activations";
+import { AtPeak } from "./AtPeak";
+import { Blocks } from "./Blocks";
+import { Curve } from "./Curve";
+import { MEMORY_DEFINITIONS } from "./definitions";
+import { Operators } from "./Operators";
+import { useChangeMemory, useMemory } from "./useMemory";
+
+interface MemoryViewProps {
+  report: WireReport;
+  target: Target;
+}
+
+/** What is in use on a device over time, and what its peak consists of. */
+export function MemoryView({ report, target }: MemoryViewProps): ReactElement {
+  const loaded = useMemory(target, report);
+  return (
+    <div className="view">
+      <div className="view-main memory" aria-busy={loaded.status === "loading"}>
+        <Content loaded={loaded} report={report} target={target} />
+      </div>
+    </div>
+  );
+}
+
+interface ContentProps extends MemoryViewProps {
+  loaded: Loaded<WireMemory>;
+}
+
+function Content({ loaded, report, target }: ContentProps): ReactElement {
+  const change = useChangeMemory();
+  const [{ memory: place }] = usePlace();
+  if (loaded.status === "error") return <Failed loaded={loaded} />;
+  const answer = loaded.value;
+  if (answer === null)
+    return (
+      <p className="notice" role="status">
+        Adding up the memory…
+      </p>
+    );
+  const device = answer.curve?.device ?? place.device ?? answer.devices[0] ?? null;
+  if (!answer.recorded || device === null) return <NotRecorded />;
+  const peak = peakOf(answer, device, target.step);
+  return (
+    <>
+      <div className="toolbar">
+        <Segments
+          label="Device"
+          segments={answer.devices.map((value) => ({ value, title: value }))}
+          chosen={device}
+          onChoose={(value) => {
+            change({ device: value, offset: 0 });
+          }}
+        />
+      </div>
+      <Figures answer={answer} peak={peak} report={report} />
+      {answer.curve === null ? (
+        <p className="notice">
+          This trace has no totals of this device: torch 1.9 and before wrote none. Operators are
+          listed all the same.
+        </p>
+      ) : (
+        <Curve curve={answer.curve} peak={peak} report={report} />
+      )}
+      <Segments
+        label="Table"
+        segments={TABLES}
+        chosen={place.table}
+        onChoose={(table) => {
+          change({ table });
+        }}
+      />
+      <Table answer={answer} device={device} report={report} target={target} />
+    </>
+  );
+}
+
+const TITLES: Readonly<Record<MemoryTable, string>> = {
+  peak: "At the peak",
+  activations: "Longest-lived activations",
+  blocks: "Blocks",
+  operators: "Operators",
+};
+const TABLES = MEMORY_TABLES.map((value) => ({ value, title: TITLES[value] }));
+
+interface TableProps extends MemoryViewProps {
+  answer: WireMemory;
+  device: string;
+}
+
+function Table({ answer, device, report, target }: TableProps): ReactElement {
+  const [{ memory: place }] = usePlace();
+  if (place.table === "operators") return <Operators report={report} device={device} />;
+  if (answer.modules.length === 0) {
+    return (
+      <p className="notice">
+        This trace has no addresses of blocks, which torch 1.10 and later write: what lives how long
+        is unknown.
+      </p>
+    );
+  }
+  if (place.table === "blocks") return <Blocks target={target} device={device} place={place} />;
+  if (place.table === "activations") return <Activations rows={answer.modules} />;
+  return <AtPeak rows={answer.modules} />;
+}
+
+/** The peak of the steps shown; the largest where there are several. */
+function peakOf(answer: WireMemory, device: string, step: string | null): WireMemoryPeak | null {
+  const mine = answer.peaks.filter((peak) => peak.device === device);
+  const wanted = mine.filter((peak) => step !== null || peak.step === null);
+  return wanted.reduce<WireMemoryPeak | null>(
+    (most, peak) => (most === null || peak.allocated_bytes > most.allocated_bytes ? peak : most),
+    null,
+  );
+}
+
+interface FiguresProps {
+  answer: WireMemory;
+  peak: WireMemoryPeak | null;
+  report: WireReport;
+}
+
+function Figures({ answer, peak, report }: FiguresProps): ReactElement {
+  const reserved = peak?.reserved_bytes ?? null;
+  const of = MEMORY_DEFINITIONS;
+  return (
+    <>
+      <dl className="figures">
+        <Figure definition={of.peak} number={bytes(peak?.allocated_bytes)} />
+        <Figure definition={of.reserved} number={bytes(reserved)} />
+        <Figure
+          definition={of.unused}
+          number={
+            reserved === null || peak === null ? NOTHING : bytes(reserved - peak.allocated_bytes)
+          }
+        />
+        <Figure definition={of.parameters} number={bytes(answer.parameter_bytes)} />
+      </dl>
+      {peak !== null && (
+        <p className="notice">
+          The peak is reached in {peak.operator ?? "no operator"}
+          {peak.phase === null ? "" : `, ${peak.phase}`}
+          {peak.module === null ? "" : `, in ${pathText(peak.module)}`}
+          {peak.step === null ? "" : `, ${peak.step}`}.{" "}
+          <PlaceLink to={inTimeline(report, peak.time_us, 1000, peak.event_id)}>
+            Show it in the timeline
+          </PlaceLink>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Failed({
+  loaded,
+}: {
+  loaded: Extract<Loaded<WireMemory>, { status: "error" }>;
+}): ReactElement {
+  const change = useChangeMemory();
+  const [, go] = usePlace();
+  return (
+    <div className="state" role="alert">
+      <h1>The memory cannot be shown</h1>
+      <p className="message">
+        <bdi>{loaded.error.message}</bdi>
+      </p>
+      <button
+        type="button"
+        className="primary"
+        onClick={() => {
+          go({ shown: null });
+          change({ device: null, offset: 0 });
+          loaded.retry();
+        }}
+      >
+        Start over
+      </button>
+    </div>
+  );
+}
+
+const RECORD = `with hookview.profile("runs/memory", profile_memory=True) as prof:`;
+
+function NotRecorded(): ReactElement {
+  return (
+    <div className="state">
+      <h1>This trace has no memory</h1>
+      <p className="message">Record it with profile_memory=True, on any device, the CPU too:</p>
+      <pre className="code">{RECORD}</pre>
+      <button type="button" onClick={() => void navigator.clipboard.writeText(RECORD)}>
+        Copy this line
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import { useCallback, useMemo } from "react";
+
+import type { Target } from "../../api/request";
+import type { WireMemory, WirePage, WireReport } from "../../api/types";
+import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import type { MemoryPlace } from "./address";
+
+/** Rows of a page of blocks. */
+export const PAGE = 50;
+
+/** Memory of the device and the window that the address names; the answer before stays until then. */
+export function useMemory(target: Target, report: WireReport): Loaded<WireMemory> {
+  const { api } = useServices();
+  const [{ memory, shown }] = usePlace();
+  const begin = report.trace.start_us;
+  const key = JSON.stringify([
+    target,
+    { device: memory.device, span: shown && { from: shown.from + begin, to: shown.to + begin } },
+  ]);
+  const load = useMemo(() => {
+    const [of, question] = JSON.parse(key) as [Target, Parameters<typeof api.memory.at>[1]];
+    return (signal: AbortSignal) => api.memory.at(of, question, signal);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- another report is another trace
+  }, [api, key, report]);
+  return useLoad(load);
+}
+
+/** Blocks of a device, the largest first; the page that the address names. */
+export function useBlocks(target: Target, device: string, place: MemoryPlace): Loaded<WirePage> {
+  const { api } = useServices();
+  const { kind, offset } = place;
+  const load = useMemo(() => {
+    const filter = [`device:eq:${device}`];
+    if (kind !== null) filter.push(`memory_class:eq:${kind}`);
+    const question = { table: "memory_blocks", sort: "-bytes", filter, offset, limit: PAGE };
+    return (signal: AbortSignal) => api.memory.table(target, question, signal);
+  }, [api, target, device, kind, offset]);
+  return useLoad(load);
+}
+
+export function useChangeMemory(): (change: Partial<MemoryPlace>) => void {
+  const { places } = useServices();
+  return useCallback(
+    (change) => {
+      places.go({ memory: { ...places.get().memory, ...change } });
+    },
+    [places],
+  );
+}

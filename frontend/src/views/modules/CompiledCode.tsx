@@ -1,0 +1,67 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { useMore } from "../../components/more";
+import { Name } from "../../components/Name";
+import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
+import { count, duration } from "../../text/formats";
+
+interface CompiledCodeProps {
+  report: WireReport;
+  /** What the numbers are divided by. */
+  by: number;
+}
+
+/** What torch.compile made, on how many modules it is, and how to get the rest there. */
+export function CompiledCode({ report, by }: CompiledCodeProps): ReactElement | null {
+  const text = compiledText(report);
+  if (text === null) return null;
+  return (
+    <details className="notice">
+      <summary>{text}</summary>
+      <Remedy report={report} />
+      <Regions report={report} by={by} />
+    </details>
+  );
+}
+
+function Remedy({ report }: { report: WireReport }): ReactElement | null {
+  const remedy = compiledRemedy(report);
+  return remedy === null ? null : <p>{remedy}</p>;
+}
+
+function Regions({ report, by }: CompiledCodeProps): ReactElement {
+  const rows = compiledRows(report);
+  const [shown, more] = useMore(rows);
+  return (
+    <section aria-label="Compiled code">
+      <table className="small-table nodes">
+        <thead>
+          <tr>
+            <th scope="col">operators</th>
+            <th scope="col">region</th>
+            <th scope="col">direction</th>
+            <th scope="col">calls</th>
+            <th scope="col">device</th>
+            <th scope="col">host</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <tr key={`${String(row.id)} ${row.operators}`}>
+              <th scope="row">
+                <Name text={row.operators} className="code" />
+              </th>
+              <td>{row.region}</td>
+              <td>{row.direction}</td>
+              <td>{count(row.calls / by)}</td>
+              <td>{duration(row.device === null ? null : row.device / by)}</td>
+              <td>{duration(row.host / by)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </section>
+  );
+}

@@ -1,0 +1,75 @@
+import type { ReactElement } from "react";
+
+import type { Target } from "../../api/request";
+import type { WireReport } from "../../api/types";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import { duration, durationScale, NOTHING, scaledDuration } from "../../text/formats";
+import type { WhatIfPlace } from "./address";
+import { moduleRows, moduleRest, kindRows, type SlackRow } from "./answer";
+import { SLACK_DEFINITIONS as D } from "./definitions";
+import { useAnswer } from "./useWhatIf";
+
+interface PathTablesProps {
+  report: WireReport;
+  target: Target;
+  place: WhatIfPlace;
+}
+
+/** The critical path of the predicted step by module and by kind, and the slack of what is off it. */
+export function PathTables({ report, target, place }: PathTablesProps): ReactElement | null {
+  const { value: answer, status } = useAnswer(target, report, place, true);
+  if (answer === null) return null;
+  return (
+    <section
+      className="facet whatif-slack"
+      aria-label="Critical path by module and kind"
+      aria-busy={status === "loading"}
+    >
+      <SlackTable title={D.module} rows={moduleRows(answer)} rest={moduleRest(answer)} />
+      <SlackTable title={D.kind} rows={kindRows(answer)} rest={null} />
+    </section>
+  );
+}
+
+interface SlackTableProps {
+  title: { title: string; text: string };
+  rows: readonly SlackRow[];
+  /** What is not listed. */
+  rest: { modules: number; path: number } | null;
+}
+
+function SlackTable({ title, rows, rest }: SlackTableProps): ReactElement {
+  const scale = durationScale(Math.max(0, ...rows.map((row) => row.path)));
+  return (
+    <div className="whatif-slack-rows">
+      <table className="small-table">
+        <thead>
+          <tr>
+            {[title, D.path, D.slack].map((column) => (
+              <th key={column.title} scope="col">
+                <Term text={column.text}>{column.title}</Term>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, path, slack }) => (
+            <tr key={name}>
+              <th scope="row">
+                <Name text={name} />
+              </th>
+              <td>{path === 0 ? NOTHING : scaledDuration(path, scale)}</td>
+              <td>{slack === 0 ? "none" : duration(slack)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rest !== null && (
+        <p className="muted">
+          {rest.modules} more modules, {duration(rest.path)} of the path
+        </p>
+      )}
+    </div>
+  );
+}
