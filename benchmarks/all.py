@@ -20,7 +20,7 @@ from common import page
 _HERE = Path(__file__).resolve().parent
 _PAGE = _HERE.parent / "docs" / "performance.md"
 
-PROGRAMS = ("startup", "latency", "native", "sharing", "scaling", "analyze")
+PROGRAMS = ("startup", "whatif", "latency", "native", "sharing", "scaling", "analyze")
 """The short ones first: what is wrong with a machine shows soon."""
 
 

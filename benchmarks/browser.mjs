@@ -25,7 +25,12 @@ export function serve(path, folder = ROOT) {
   return start(["-m", "tb_hookview.cli", "serve", path, "--port", "0"], folder);
 }
 
-/** TensorBoard with the page as a tab: `{ url, stop }`. */
+/** TensorBoard with our tab alone (`with`), or `beside` that of torch-tb-profiler: `{ url, stop }`. */
+export function tensorboardWith(which, logdir) {
+  return start([join(import.meta.dirname, "starting/tensorboard_once.py"), which, logdir], ROOT);
+}
+
+/** TensorBoard with every tab that is installed: `{ url, stop }`. */
 export function tensorboard(logdir) {
   const place = ["--port", "0", "--host", "127.0.0.1"];
   return start(["-m", "tensorboard.main", "--logdir", logdir, ...place], ROOT);
@@ -35,10 +40,11 @@ async function start(args, cwd) {
   const cache = mkdtempSync(join(tmpdir(), "hookview-"));
   const ours = { HOOKVIEW_CACHE: cache, PYTHONPATH: ROOT, PYTHONUNBUFFERED: "1" };
   const env = { ...process.env, ...ours };
-  const child = spawn(PYTHON, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(PYTHON, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const stop = async () => {
-    child.kill("SIGTERM");
+    // Its whole group: torch-tb-profiler's readers would go on without it.
+    if (child.exitCode === null) process.kill(-child.pid, "SIGTERM");
     await ended;
     rmSync(cache, { recursive: true, force: true });
   };

@@ -1,10 +1,10 @@
-// From the click on the tab to a Backward view that can be used, in headless Chromium:
+// From the click on the tab to a view Modules that can be used, in headless Chromium:
 //
 //     node benchmarks/page.mjs TRACE [--runs N] [--write docs/performance.md]
 //
 // Cold: a server that has not read the trace, a browser that has not seen the page. Warm: the same
 // server and browser once more. "Usable": the rows of the table of modules are drawn. The page lands
-// on its summary: the way from there to the Backward view, without the pause of a hand, is in the times.
+// on its summary: the way from there to the view Modules, without the pause of a hand, is in the times.
 
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -53,10 +53,11 @@ function watchView() {
   watcher.observe(document, { childList: true, subtree: true });
 }
 
-/** Runs in the page: goes to the Backward view; how long until its rows are drawn. */
-function openBackward() {
+/** Runs in the page: goes to the view Modules; how long until its rows are drawn. */
+function openModules() {
   const begun = performance.now();
-  document.querySelector(".navigation a[href*='#/backward']").click();
+  const links = [...document.querySelectorAll(".navigation a")];
+  links.find(({ textContent }) => textContent.startsWith("Modules")).click();
   return new Promise((resolve) => {
     const look = () => {
       const row = document.querySelector(".table-body [role=row]");
@@ -67,11 +68,11 @@ function openBackward() {
   });
 }
 
-/** What the first view took; `at` is when the rows of the Backward view would have been there. */
+/** What the first view took; `at` is when the rows of the view Modules would have been there. */
 async function usableIn(frame) {
   await frame.waitForFunction(() => window.hookviewUsable !== undefined, null, { polling: 50 });
   const usable = await frame.evaluate(() => window.hookviewUsable);
-  return { ...usable, at: usable.at + (await frame.evaluate(openBackward)) };
+  return { ...usable, at: usable.at + (await frame.evaluate(openModules)) };
 }
 
 /** By itself: from the navigation on. */

@@ -117,7 +117,7 @@ def _row(simulator: Simulator, repeats: int) -> list[str]:
         f"{step / 1e6:.2f}",
         percent(unchanged.step / step - 1),
         percent(worst_step(simulator)),
-        percent(path_time(simulator, unchanged).unexplained * 1000 / unchanged.step),
+        percent(path_time(unchanged).unexplained * 1000 / unchanged.step),
         *asked,
         f"{_milliseconds(lambda: Simulator(simulator.selection).graph, repeats):.1f}",
         f"{_milliseconds(lambda: simulator.step(_half(simulator)), repeats):.1f}",

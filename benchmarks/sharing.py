@@ -29,7 +29,7 @@ _PROCESSES = (1, 2, 4, 8, 16)
 
 def once(processes: int, path: str) -> dict[str, float]:
     """Read a file with a number of processes; 0 only inflates and cuts it."""
-    from tb_hookview.trace import read_trace
+    from tb_hookview.trace import read_trace, trace_file
     from tb_hookview.trace.text.pieces import Share, cut
     from tb_hookview.workers.pool import Workers
 
@@ -42,7 +42,7 @@ def once(processes: int, path: str) -> dict[str, float]:
     if processes:
         read_trace(path, workers=workers)
     else:
-        for _ in cut(Path(path), share=Share(1 << 40)):
+        for _ in cut(trace_file(path), share=Share(1 << 40)):
             pass
     seconds = time.perf_counter() - start
     if workers:

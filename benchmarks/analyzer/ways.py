@@ -46,10 +46,11 @@ def hookview(path: str) -> Work:
 def records(path: str) -> Work:
     """The typed records that our reader makes columns of, all of them at once."""
     from tb_hookview.trace.format.decode import decode_events, decode_head
+    from tb_hookview.trace.source.file import trace_file
     from tb_hookview.trace.source.inflate import blocks
 
     def read() -> Rows:
-        head = decode_head(b"".join(blocks(Path(path))))
+        head = decode_head(b"".join(blocks(trace_file(path))))
         return Rows(len(decode_events(bytes(head.traceEvents))[0]))
 
     return read

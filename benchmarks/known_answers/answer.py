@@ -13,7 +13,8 @@ from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.simulator import Simulator
 
-_HOST = (EdgeKind.HOST, EdgeKind.HANDOVER, EdgeKind.QUEUE)
+HOST = (EdgeKind.HOST, EdgeKind.HANDOVER, EdgeKind.QUEUE)
+"""Edges that are work of the host."""
 
 
 class Predicted(NamedTuple):
@@ -32,13 +33,24 @@ class Predicted(NamedTuple):
         return Predicted(*(value * factor for value in self))
 
 
+class Round(NamedTuple):
+    """What one recording says, and what happened next to it."""
+
+    asked: Predicted
+    happened: float
+
+    @property
+    def error(self) -> float:
+        """Part by which the prediction is off what happened."""
+        return self.asked.predicted / self.happened - 1
+
+
 class Answer(NamedTuple):
-    """A question, what was predicted, and what happened."""
+    """A question, what was predicted, and what happened, in several rounds."""
 
     program: str
     question: str
-    asked: Predicted
-    happened: float
+    rounds: list[Round]
     note: str = ""
     """Why the prediction is off."""
 
@@ -48,14 +60,30 @@ class Answer(NamedTuple):
         return text(f"{self.program} ({self.note})" if self.note else self.program)
 
     @property
+    def asked(self) -> Predicted:
+        """Median of the predictions."""
+        return median_of([each.asked for each in self.rounds])
+
+    @property
+    def happened(self) -> float:
+        """Median of what happened."""
+        return statistics.median(each.happened for each in self.rounds)
+
+    @property
     def error(self) -> float:
-        """Part by which the prediction is off what happened."""
-        return self.asked.predicted / self.happened - 1
+        """Part by which the predictions are off; the two of a round saw the same machine."""
+        return statistics.median(each.error for each in self.rounds)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """Least and largest error of a round."""
+        errors = [each.error for each in self.rounds]
+        return min(errors), max(errors)
 
     @property
     def naive_error(self) -> float:
-        """The same of the answer without a model."""
-        return self.asked.naive / self.happened - 1
+        """The error of the answer without a model."""
+        return statistics.median(each.asked.naive / each.happened - 1 for each in self.rounds)
 
 
 def ask(simulator: Simulator, change: Change) -> Predicted:
@@ -76,7 +104,7 @@ def _sum_of(simulator: Simulator, change: Change) -> float:
     """Nanoseconds a step by which everything that is changed gets longer, together."""
     graph, lengths, syncs = simulator.graph, simulator.lengths(change), simulator.analysis.syncs
     device = lengths.duration - graph.nodes.duration
-    host = (lengths.lag - graph.edges.lag)[graph.edges.of(*_HOST)]
+    host = (lengths.lag - graph.edges.lag)[graph.edges.of(*HOST)]
     waited = (syncs.end - syncs.start)[np.intersect1d(change.syncs, graph.sync)]
     return float(device.sum() + host.sum() - waited.sum()) / len(simulator.window.steps)
 
@@ -101,8 +129,8 @@ HEAD = (
     "bounds, ms",
     "happened, ms",
     "error, %",
-    "added up, ms",
-    "error, %",
+    "of rounds, %",
+    "added up, %",
 )
 
 
@@ -117,7 +145,16 @@ def cells(answer: Answer) -> list[str]:
         f"{asked.predicted:.2f}",
         f"{asked.low:.2f} to {asked.high:.2f}",
         f"{answer.happened:.2f}",
-        f"{100 * answer.error:+.1f}",
-        f"{asked.naive:.2f}",
-        f"{100 * answer.naive_error:+.1f}",
+        *errors_of(answer),
+        percent(answer.naive_error),
     ]
+
+
+def errors_of(answer: Answer) -> list[str]:
+    """Cells for the error, and for those of its rounds."""
+    return [percent(answer.error), " to ".join(map(percent, answer.spread))]
+
+
+def percent(part: float) -> str:
+    """A part with its sign."""
+    return f"{100 * part:+.1f}"

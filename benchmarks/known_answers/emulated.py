@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import statistics
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from known_answers.answer import Answer, Predicted, ask, median_of
+from known_answers.answer import Answer, Round, ask
 from known_answers.device import Device
-from known_answers.programs import PROGRAMS, Factors, Program, scale
+from known_answers.programs import Factors, Program, scale
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.questions import scaled
@@ -21,23 +19,22 @@ from tb_hookview.simulation.simulator import Simulator
 _STEPS = 6
 
 
-def answers(rounds: int) -> Iterator[Answer]:
-    """Yield the answers to all questions, medians of `rounds` runs.
+def answers(program: Program, rounds: int) -> list[Answer]:
+    """Answers to the questions about a program; each round records it, and runs all changes."""
+    found: list[list[Round]] = [[] for _ in program.questions]
+    for _ in range(rounds):
+        simulator = _recorded(program)
+        for factors, each in zip(program.questions, found, strict=True):
+            asked = ask(simulator, scaled(simulator.analysis, scale(factors)))
+            each.append(Round(asked, _run(program, factors, recording=False)[0]))
+    return [
+        Answer(program.name, _words(factors), each)
+        for factors, each in zip(program.questions, found, strict=True)
+    ]
 
-    Each round records a program, and runs it with each of its changes.
-    """
-    for program in PROGRAMS:
-        asked: list[list[Predicted]] = [[] for _ in program.questions]
-        happened: list[list[float]] = [[] for _ in program.questions]
-        for _ in range(rounds):
-            simulator = _recorded(program)
-            for each, factors in enumerate(program.questions):
-                change = scaled(simulator.analysis, scale(factors))
-                asked[each].append(ask(simulator, change))
-                happened[each].append(_run(program, factors, recording=False)[0])
-        for factors, predicted, took in zip(program.questions, asked, happened, strict=True):
-            question = ", ".join(f"{what}={factor:g}" for what, factor in scale(factors).items())
-            yield Answer(program.name, question, median_of(predicted), statistics.median(took))
+
+def _words(factors: Factors) -> str:
+    return ", ".join(f"{what}={factor:g}" for what, factor in scale(factors).items())
 
 
 def _recorded(program: Program) -> Simulator:

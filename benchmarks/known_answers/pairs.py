@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from known_answers.loaders import batches
-from known_answers.timing import quick, timed
+from known_answers.timing import in_turns
 from known_answers.training import (
     BATCH,
     TOKENS,
@@ -36,8 +36,9 @@ from tb_hookview.simulation.changes import Change, together
 from tb_hookview.simulation.questions import host_rows, scaled
 
 _CHECKPOINT = "what `checkpoint` does in the forward and for each saved tensor stays"
-_ROUNDS, _ALONE = 3, 40
-"""Rounds in which parts are timed alone, and how often each of them runs in one."""
+_WAITING = "waiting is not slowed by recording, and all else is"
+_ALONE = 80
+"""How often each part is timed that is timed alone."""
 
 
 Make = Callable[[nn.Module], torch.optim.Optimizer]
@@ -132,12 +133,8 @@ def _there_and_back(module: nn.Module, width: int) -> Callable[[], object]:
 
 
 def _alone(*steps: Callable[[], object]) -> list[float]:
-    """Milliseconds of parts that are timed alone, in turns."""
-    times: list[list[float]] = [[] for _ in steps]
-    for _ in range(_ROUNDS):
-        for step, found in zip(steps, times, strict=True):
-            found += timed(step, _ALONE)
-    return [quick(found) for found in times]
+    """Milliseconds of parts that take turns, each alone."""
+    return in_turns(steps, _ALONE)
 
 
 def _ready(milliseconds: float) -> Callable[[], Asked]:
@@ -166,7 +163,7 @@ PAIRS = (
         lambda: training(_wide(), batches(4)),
         lambda: training(_wide()),
         _scale(data=0),
-        note="waiting is not slowed by recording, and all else is",
+        note=_WAITING,
     ),
     Pair(
         "batches read in 4 ms -> in 2 ms",
@@ -185,14 +182,14 @@ PAIRS = (
         lambda: training(_wide(), batches(6)),
         lambda: training(_wide(), batches(6, workers=4)),
         _ready(6),
-        note="the same",
+        note=_WAITING,
     ),
     Pair(
-        "batches read in 12 ms by 2 workers -> in memory",
-        lambda: training(_wide(), batches(12, workers=2), length=4),
+        "batches read in 24 ms by 2 workers -> in memory",
+        lambda: training(_wide(), batches(24, workers=2), length=4),
         lambda: training(_wide(), length=4),
         _scale(data=0),
-        note="the same, and other processes delay steps that do not rest",
+        note="workers slow the host's own work: cores, caches, new memory for each batch",
     ),
     Pair(
         "20 transforms by the loop -> 10",
@@ -226,10 +223,17 @@ PAIRS = (
         _module("0", 2),
     ),
     Pair(
+        "2 blocks -> the first one twice as wide",
+        lambda: training(network(*blocks())),
+        lambda: training(network(Block(inner=8 * WIDTH), *blocks(1))),
+        lambda: _scaled({f"module:0.{part}": 2 for part in ("up", "act", "down")}),
+    ),
+    Pair(
         "2 blocks -> their norms are identities",
         lambda: training(network(*blocks())),
         lambda: training(network(*blocks(norm=False))),
         lambda: _scaled({f"module:{each}.norm": 0 for each in range(2)}),
+        note="without a norm before it the first product needs no gradient of its input",
     ),
     Pair(
         "AdamW, foreach=False -> True",

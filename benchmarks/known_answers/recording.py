@@ -1,10 +1,14 @@
-"""Pairs of programs, timed without the profiler and recorded with it."""
+"""Pairs of programs, recorded, and timed without the profiler.
+
+A recording slows what it records: each operator and each mark of a module, and no time that is
+slept. So a prediction is compared with a recording of the changed program; and, scaled to what
+the program took without the profiler, with the time of the changed program without it.
+"""
 
 from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +16,8 @@ import torch
 from common.markdown import text
 
 import tb_hookview as hookview
-from known_answers.answer import Answer, ask, loading_of, median_of
-from known_answers.pairs import PAIRS, Asked, Pair
+from known_answers.answer import Answer, Round, ask, errors_of, loading_of, median_of, percent
+from known_answers.pairs import Asked, Pair
 from known_answers.timing import quick, quickest, rest, timed, warm_up
 from known_answers.training import Training
 from tb_hookview.analysis.analysis import Analysis
@@ -21,116 +25,118 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.simulator import Simulator
 
-_STEPS = 40
-"""Steps of a round."""
+_BLOCKS = 16
+"""Blocks of steps of each program in a round: timed, and as many recorded."""
 
 
 class Pairing(NamedTuple):
-    """The answer for a pair of programs, milliseconds a step."""
+    """The answers for a pair of programs, milliseconds a step."""
 
-    answer: Answer
-    """Of steps without the profiler: what was recorded, times how much longer that took."""
-    recorded: float
-    recorded_after: float
-    predicted: float
-    """Of recorded steps."""
-
-    @property
-    def recorded_error(self) -> float:
-        """Part by which the prediction for recorded steps is off the recording after the change."""
-        return self.predicted / self.recorded_after - 1
+    recorded: Answer
+    """Next to the recorded steps of the changed program."""
+    timed: Answer
+    """Next to its steps without the profiler: what was predicted, by how much less the unchanged
+    steps took without it."""
 
 
-def pairings(rounds: int) -> Iterator[Pairing]:
-    """Yield the answers for all pairs; each round times and records both programs in turn."""
+def pairing(pair: Pair, rounds: int) -> Pairing:
+    """The answers for a pair; each round times both programs, and records both, in turns."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    for pair in PAIRS:
-        yield _measure(pair, pair.question(), rounds)
-
-
-def _measure(pair: Pair, question: Asked, rounds: int) -> Pairing:
-    programs = pair.before(), pair.after()
-    times: list[list[float]] = [[], []]
-    recordings: list[list[Analysis]] = [[], []]
-    for _ in range(rounds):
-        for which, program in enumerate(programs):
-            count = _STEPS // program.length
-            times[which] += timed(program.step, count, program.length)
-            recordings[which].append(_recorded(program, count))
-    lengths = [program.length for program in programs]
-    before, after = map(quick, times, lengths)
-    earlier, later = map(_quick_blocks, recordings, lengths)
-    asked = median_of([ask(each, question.change(each.analysis)) for each in earlier])
+    question, programs = pair.question(), (pair.before(), pair.after())
+    recorded, plain = zip(*(_round(question, programs) for _ in range(rounds)), strict=True)
     return Pairing(
-        Answer(pair.name, question.words, asked.scaled(before / asked.replayed), after, pair.note),
-        asked.recorded,
-        statistics.median(each.recorded.step / 1e6 for each in later),
-        asked.predicted,
+        Answer(pair.name, question.words, list(recorded), pair.note),
+        Answer(pair.name, question.words, list(plain), pair.note),
     )
 
 
-def _recorded(training: Training, count: int) -> Analysis:
-    """Record `count` blocks of steps, each step with a mark."""
-    warm_up(training.step)
-    hookview.wrap(training.model)
-    activities = [torch.profiler.ProfilerActivity.CPU]
+def _round(question: Asked, programs: tuple[Training, Training]) -> tuple[Round, Round]:
+    """Next to the recorded steps, and to those without the profiler."""
+    for program in programs:
+        warm_up(program.step)
+    before, after = _timed(programs)
+    earlier, later = _recorded(programs)
+    asked = median_of([ask(each, question.change(each.analysis)) for each in earlier])
+    took = statistics.median(each.recorded.step / 1e6 for each in later)
+    return Round(asked, took), Round(asked.scaled(before / asked.replayed), after)
+
+
+def _timed(programs: tuple[Training, Training]) -> list[float]:
+    """Milliseconds a step of both programs, which take turns."""
+    blocks = [[timed(each.step, each.length) for each in programs] for _ in range(_BLOCKS)]
+    return [
+        quick(times, program.length)
+        for times, program in zip(zip(*blocks, strict=True), programs, strict=True)
+    ]
+
+
+def _recorded(programs: tuple[Training, Training]) -> list[list[Simulator]]:
+    """Record blocks of both programs in turns, with a mark for each step; those that count."""
+    before, after = programs
+    hookview.wrap(before.model)
+    hookview.wrap(after.model, name="after")
     try:
         with tempfile.TemporaryDirectory() as folder:
-            with hookview.profile(folder, activities=activities):
-                for number in range(1 + count * training.length):
-                    rest(training.length)
-                    with torch.profiler.record_function(f"ProfilerStep#{number}"):
-                        training.step()
+            with hookview.profile(folder, activities=[torch.profiler.ProfilerActivity.CPU]):
+                for program in programs * (1 + _BLOCKS):
+                    rest(program.length)
+                    for _ in range(program.length):
+                        with torch.profiler.record_function("ProfilerStep#1"):
+                            program.step()
             (path,) = Path(folder).glob("*.gz")
-            return load(path)
+            return _blocks(load(path), before.length, after.length)
     finally:
-        hookview.unwrap(training.model)
+        for program in programs:
+            hookview.unwrap(program.model)
 
 
-def _quick_blocks(recordings: Iterable[Analysis], length: int) -> list[Simulator]:
-    """The blocks of all recordings that count; the first step of each recording is left out."""
-    blocks = [
-        Simulator(Selection(analysis, tuple(range(first, first + length))))
-        for analysis in recordings
-        for first in range(1, len(analysis.steps.window) - length + 1, length)
-    ]
-    return list(quickest(sorted(blocks, key=_worked), length))
+def _blocks(analysis: Analysis, *lengths: int) -> list[list[Simulator]]:
+    """Blocks of each program whose own work was quickest, without the first of a recording."""
+    found = []
+    for program, length in enumerate(lengths):
+        begins = sum(lengths[:program])
+        blocks = [
+            Simulator(Selection(analysis, tuple(range(first, first + length))))
+            for first in range(begins, len(analysis.steps.window), sum(lengths))
+        ]
+        found.append(list(quickest(sorted(blocks[1:], key=_worked))))
+    return found
 
 
 def _worked(simulator: Simulator) -> float:
-    """Nanoseconds of a block in which the host was not in the loader, which may sleep longer."""
+    """Nanoseconds of a step in which the host was not in the loader, which may sleep longer."""
     return simulator.recorded.step - loading_of(simulator) / len(simulator.window.steps)
 
 
 HEAD = (
     "before -> after",
     "question",
-    "timed, ms",
     "recorded, ms",
     "predicted, ms",
-    "bounds, ms",
-    "happened, ms",
-    "error, %",
-    "added up, %",
     "recorded after, ms",
     "error, %",
+    "of rounds, %",
+    "added up, %",
+    "timed, ms",
+    "timed after, ms",
+    "error, %",
+    "of rounds, %",
 )
 
 
 def cells(pairing: Pairing) -> list[str]:
     """An answer as a row below `HEAD`."""
-    answer, asked = pairing.answer, pairing.answer.asked
+    recorded, plain = pairing
     return [
-        answer.named,
-        text(answer.question),
-        f"{asked.replayed:.2f}",
-        f"{pairing.recorded:.2f}",
-        f"{asked.predicted:.2f}",
-        f"{asked.low:.2f} to {asked.high:.2f}",
-        f"{answer.happened:.2f}",
-        f"{100 * answer.error:+.1f}",
-        f"{100 * answer.naive_error:+.1f}",
-        f"{pairing.recorded_after:.2f}",
-        f"{100 * pairing.recorded_error:+.1f}",
+        recorded.named,
+        text(recorded.question),
+        f"{recorded.asked.recorded:.2f}",
+        f"{recorded.asked.predicted:.2f}",
+        f"{recorded.happened:.2f}",
+        *errors_of(recorded),
+        percent(recorded.naive_error),
+        f"{plain.asked.replayed:.2f}",
+        f"{plain.happened:.2f}",
+        *errors_of(plain),
     ]

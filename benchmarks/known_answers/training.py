@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.checkpoint import checkpoint
 
-BATCH, TOKENS, WIDTH = 4, 48, 96
+BATCH, TOKENS, WIDTH = 8, 48, 128
 
 
 class Training(NamedTuple):

@@ -1,4 +1,6 @@
-"""TensorBoard with its own plugins, and with ours or without: `... with|without LOGDIR`.
+"""TensorBoard with its own plugins: `... with|without|beside LOGDIR`.
+
+Ours is there too, or not, or beside torch-tb-profiler's.
 
 Prints its address and serves until standard input ends.
 """
@@ -10,15 +12,23 @@ from importlib import metadata
 
 from tensorboard import default, program
 
+_WANTED = {
+    "with": {"hookview"},
+    "without": set(),
+    "beside": {"hookview", "torch_profiler"},
+}
+_OPTIONS = ("--port", "0", "--host", "127.0.0.1", "--load_fast", "false")
+
 
 def main() -> None:
     """Start as TensorBoard's own command does, but for the plugins of others."""
     which, logdir = sys.argv[1:]
     installed = metadata.entry_points(group="tensorboard_plugins")
-    ours = [entry for entry in installed if entry.name == "hookview" and which == "with"]
-    plugins = default.get_static_plugins() + [entry.load() for entry in ours]
+    wanted = _WANTED[which]
+    plugins = default.get_static_plugins()
+    plugins += [entry.load() for entry in installed if entry.name in wanted]
     server = program.TensorBoard(plugins=plugins)
-    server.configure(argv=["", "--logdir", logdir, "--port", "0", "--load_fast", "false"])
+    server.configure(argv=["", "--logdir", logdir, *_OPTIONS])
     print(server.launch(), flush=True)
     sys.stdin.read()
 
