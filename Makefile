@@ -83,7 +83,7 @@ browser-test: frontend ## the page in a real browser
 	fi
 
 pytest: setup frontend
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
@@ -116,7 +116,7 @@ $(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
 
 $(INSTALLED): pyproject.toml setup.py $(TOOLS)
 	@echo "Installing tb_hookview into $(VENV)"
-	@$(PIP) install -e '.[record,polars]'
+	@$(PIP) install -e '.[record,pandas,polars,tb-profiler]'
 	@touch $@
 
 $(NODE_MODULES): frontend/package.json frontend/package-lock.json

@@ -33,8 +33,8 @@ class Verdict:
     scenario: str
     variant: str
     trace: Path
-    findings: tuple[Any, ...]
-    """Those of the report."""
+    report: Any
+    """The report on the trace."""
     expected: tuple[dict[str, Any], ...]
     """As measured.json has them."""
     cured: tuple[str, ...]
@@ -43,6 +43,11 @@ class Verdict:
     measured_gain_us: float | None
     """How much shorter than this variant's step that of the fastest other variant is, negative
     where the remedies lose; None where nothing is wrong with this one."""
+
+    @property
+    def findings(self) -> list[Any]:
+        """Return the findings of the report."""
+        return list(self.report.data.findings)
 
     def found(self, expected: dict[str, Any]) -> list[Any]:
         """Return the findings that were expected."""
@@ -68,10 +73,12 @@ class Verdict:
 
     @property
     def predicted_gain_us(self) -> float | None:
-        """Return the gain a step that the expected findings predict; None without one."""
-        found = {id(f): f for each in self.expected for f in self.found(each)}
-        gains = [f.gain_us_per_step for f in found.values() if f.gain_us_per_step is not None]
-        return sum(gains) if gains else None
+        """Return the gain a step of one replay without all expected findings; None without one."""
+        found = {finding.id for each in self.expected for finding in self.found(each)}
+        if not found:
+            return None
+        answer = self.report.whatif(without=sorted(found))
+        return None if answer.refused else float(answer.replayed_us - answer.predicted_us)
 
 
 def verdicts(folder: Path) -> Iterator[Verdict]:
@@ -88,7 +95,7 @@ def verdicts(folder: Path) -> Iterator[Verdict]:
                 name,
                 variant,
                 path,
-                tuple(hookview.analyze(path).data.findings),
+                hookview.analyze(path),
                 tuple(found["expected"]),
                 cured,
                 bool(entry.get("healthy")),
