@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from tb_hookview.cache import Source
+from tb_hookview.decoders import decoder
 from tb_hookview.trace.columns.trace import Content, Trace
 from tb_hookview.trace.source.file import TraceFile
 
@@ -74,14 +75,14 @@ def _packed(trace: Trace) -> list[bytes | memoryview]:
 
 def _unpacked(content: memoryview) -> Content:
     length = int.from_bytes(content[:_ALIGNED], "little")
-    head = msgspec.json.decode(content[_ALIGNED : _ALIGNED + length], type=_Head)
+    head = decoder(_Head).decode(content[_ALIGNED : _ALIGNED + length])
     place = _ALIGNED + length + len(_pad(length))
     arrays = []
     for name, count in head.arrays:
         array = np.frombuffer(content, np.dtype(name), count, place)
         arrays.append(array)
         place += array.nbytes + len(_pad(array.nbytes))
-    return msgspec.json.decode(head.trace, type=Content, dec_hook=lambda _type, at: arrays[at])
+    return decoder(Content, lambda _type, at: arrays[at]).decode(head.trace)
 
 
 def _fields(content: Content) -> dict[str, Any]:

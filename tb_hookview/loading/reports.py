@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from tb_hookview.cache import Source
+from tb_hookview.decoders import decoder
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.schema import ReportData
 
@@ -35,7 +35,7 @@ def load(source: Source, path: str, steps: Sequence[str] | None) -> Report | Non
     if content is None:
         return None
     try:
-        data = _decoder().decode(content)
+        data = decoder(ReportData).decode(content)
     except (msgspec.DecodeError, ValueError):
         source.drop(KIND, *_key(steps))
         return None
@@ -45,8 +45,3 @@ def load(source: Source, path: str, steps: Sequence[str] | None) -> Report | Non
 
 def _key(steps: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(steps or ())
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[ReportData]:
-    return msgspec.json.Decoder(ReportData)

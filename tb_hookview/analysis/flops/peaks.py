@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.flops.calls import DTYPES
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Code, DeviceNumber, Float, Int
+from tb_hookview.decoders import decoder
 from tb_hookview.trace.columns.trace import DeviceProperties
 
 _FILE = Path(__file__).parent / "peaks.json"
@@ -42,7 +42,7 @@ class _File(Struct, frozen=True):
 @cache
 def known_peaks() -> tuple[Peaks, ...]:
     """All devices of the file."""
-    return msgspec.json.decode(_FILE.read_bytes(), type=_File).devices
+    return decoder(_File).decode(_FILE.read_bytes()).devices
 
 
 def peaks_of(name: str) -> Peaks | None:

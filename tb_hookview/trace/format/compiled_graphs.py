@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from tb_hookview.decoders import described
 from tb_hookview.markers import decode_manifest
 
 VERSION = 1
@@ -122,7 +123,7 @@ def read_compiled_graphs(raw: object) -> CompiledGraphs | None:
 
 def _graph(entry: Any) -> CompiledGraph | None:
     try:
-        raw = msgspec.convert(entry, _RawGraph)
+        raw = msgspec.convert(entry, described(_RawGraph))
     except msgspec.ValidationError:
         return None
     served = [part for _, _, parts in raw.calls for part in parts]
