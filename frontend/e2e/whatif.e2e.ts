@@ -93,7 +93,7 @@ test("a kernel is added by its name", async () => {
 
 test("modules and kinds have their time on the path and their slack", async () => {
   const tables = page.getByRole("region", { name: "Critical path by module and kind" });
-  expect(await tables.getByRole("table").count()).toBe(2);
+  await expect.poll(() => tables.getByRole("table").count()).toBe(2);
   const { path_kinds: kinds } = await ask("");
   const rows = tables.getByRole("table").nth(1).locator("tbody tr");
   expect(await rows.getByRole("rowheader").allTextContents()).toEqual(
