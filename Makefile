@@ -116,7 +116,7 @@ $(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
 
 $(INSTALLED): pyproject.toml setup.py $(TOOLS)
 	@echo "Installing tb_hookview into $(VENV)"
-	@$(PIP) install -e '.[record,pandas,polars,tb-profiler]'
+	@$(PIP) install -e '.[record,pandas,polars,sql,tb-profiler]'
 	@touch $@
 
 $(NODE_MODULES): frontend/package.json frontend/package-lock.json

@@ -153,7 +153,7 @@ def _is_docstring(part: ast.stmt) -> bool:
 
 LIGHT = {"__init__.py", "plugin.py", "cli"}
 """Imported before it is known what is asked for: they import what they need as they need it."""
-OPTIONAL = {"distributed", "mpi4py", "pandas", "polars", "pyarrow"}
+OPTIONAL = {"distributed", "duckdb", "mpi4py", "pandas", "polars", "pyarrow"}
 LAZY = {
     # It takes long to import, and few have something to log.
     "cache/log.py": {"logging"},
@@ -180,8 +180,11 @@ LAZY = {
         "tb_hookview.report.summary.html",
         "tb_hookview.report.summary.plain",
         "tb_hookview.report.whatif",
+        "tb_hookview.sql",
         "tb_hookview.tables.catalogue",
     },
+    # Few of those who read a run ask it in SQL.
+    "ranks/result.py": {"tb_hookview.sql"},
     # The tables of a cached report are made without numpy, until one at event level is asked for.
     "tables/outlets/arrow.py": {"tb_hookview.tables.model.values"},
     "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.values"},

@@ -18,7 +18,7 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 COMMANDS = (
     *("analyze", "cache", "check", "demo", "diff", "export", "ranks", "rules", "run"),
-    *("serve", "whatif"),
+    *("serve", "sql", "whatif"),
 )
 """Each in the module of its name, in the order in which help lists them."""
 

@@ -13,6 +13,7 @@ from tb_hookview.trace.source.discovery import Run
 class RunFiles(NamedTuple):
     """Traces of one run in natural order of their workers' names, and what was left out."""
 
+    workers: tuple[str, ...]
     paths: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -33,7 +34,9 @@ def run_files(path: Path) -> RunFiles:
     older = sum(len(worker.traces) - 1 for worker in run.workers)
     if older:
         warnings.append(f"{older} older traces of the same workers, not read")
-    return RunFiles(tuple(str(worker.traces[0].path) for worker in run.workers), tuple(warnings))
+    names = tuple(worker.name for worker in run.workers)
+    paths = tuple(str(worker.traces[0].path) for worker in run.workers)
+    return RunFiles(names, paths, tuple(warnings))
 
 
 def _newest(run: Run) -> float:

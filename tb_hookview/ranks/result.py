@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import msgspec
 
 from tb_hookview import schema
 from tb_hookview.tables.table import Table
+
+if TYPE_CHECKING:
+    from tb_hookview.sql import Limits, Result
+
+TABLES: Mapping[str, type[msgspec.Struct]] = {
+    "ranks": schema.Rank,
+    "rank_steps": schema.RankStep,
+    "collectives": schema.Collective,
+    "stragglers": schema.Straggler,
+}
+"""Type of the rows of each table."""
 
 
 class RunReport:
@@ -33,6 +47,17 @@ class RunReport:
     def stragglers(self) -> Table[schema.Straggler]:
         """Ranks for which the others wait in most steps, the worst first."""
         return Table(schema.Straggler, self.data.stragglers, "stragglers")
+
+    def tables(self) -> dict[str, Table[Any]]:
+        """All tables by name."""
+        all_of_them = (self.ranks, self.steps, self.collectives, self.stragglers)
+        return {table.name: table for table in all_of_them}
+
+    def sql(self, query: str, limits: Limits | None = None) -> Result:
+        """The answer to a query in SQL on these tables, as `Report.sql`."""
+        from tb_hookview.sql import run, sources_of
+
+        return run(query, sources_of(self.tables()), limits)
 
     def __repr__(self) -> str:
         """Summarize in one line."""

@@ -15,6 +15,7 @@ from tb_hookview.schema import ReportData
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.selection import Selection
+    from tb_hookview.sql import Limits, Result
     from tb_hookview.tables.table import Table
 
 
@@ -109,6 +110,21 @@ class Report:
         from tb_hookview.report.whatif import what_if
 
         return what_if(self._selection(), without, scale)
+
+    def sql(self, query: str, limits: Limits | None = None) -> Result:
+        """The answer to a query in SQL on the tables, read only; converts to data frames.
+
+        Args:
+            query: one query, in DuckDB's dialect.
+            limits: most rows, seconds and megabytes.
+
+        Raises:
+            UsageError: duckdb or pyarrow is not installed, the query has a mistake, or it needs
+                more than the limits allow.
+        """
+        from tb_hookview.sql import run, sources_of
+
+        return run(query, sources_of(self.tables()), limits)
 
     def __getattr__(self, name: str) -> Table[Any]:
         """Return the table of that name."""

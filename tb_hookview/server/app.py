@@ -20,6 +20,7 @@ from tb_hookview.server import (
     modules,
     page,
     replayed,
+    sql,
     tables,
     timeline,
     whatif,
@@ -57,6 +58,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
         return loader().report(file, steps, analysis=lambda: store.get(file))
 
     tables.install(app, store, report_on, listed)
+    sql.install(app, report_on, listed)
 
     @app.get("/api/runs")
     def runs() -> Response:

@@ -21,6 +21,7 @@ from tb_hookview.schema.json_schema import described
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import ReadingProgress, Runs
+from tb_hookview.schema.sql import SqlAnswer, SqlTables
 from tb_hookview.schema.tables import TablePage
 from tb_hookview.schema.timeline import (
     EventDetail,
@@ -33,6 +34,7 @@ from tb_hookview.schema.units import Us
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS
+from tb_hookview.server.sql import LONGEST
 from tb_hookview.server.tables import ARROW, FURTHEST
 from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
 from tb_hookview.tables.catalogue import CATALOGUE
@@ -145,6 +147,16 @@ ROUTES = (
         ),
         (404, 422, 503, 406),
     ),
+    _about_trace(
+        "/api/sql",
+        "Rows that answer a query on the tables of a trace.",
+        SqlAnswer,
+        Parameter(
+            "query", "one query that reads", {"type": "string", "maxLength": LONGEST}, required=True
+        ),
+        _STEP,
+    ),
+    Route("/api/sql/tables", "What a query can read.", SqlTables),
     _about_trace(
         "/api/module",
         "One module.",

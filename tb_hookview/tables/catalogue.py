@@ -85,6 +85,15 @@ def entry(name: str) -> Entry:
     return CATALOGUE[name]
 
 
+def empty_table(name: str) -> Table[Any]:
+    """A table of a name without rows: what its columns are.
+
+    Raises:
+        NotFoundError: there is none of that name.
+    """
+    return Table(entry(name).row_type, (), name)
+
+
 def _source(name: str) -> Callable[[Selection], Arrays]:
     """What computes a table at event level; imported by name, since it needs numpy."""
     source: Callable[[Selection], Arrays] = getattr(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import os
 import sys
 import sysconfig
@@ -27,6 +28,7 @@ EXAMPLES = int(os.environ.get("HOOKVIEW_FUZZ_EXAMPLES", "8"))
 EXCLUDED = [checks.positive_data_acceptance]
 """A question of the right form may still be none: a window that ends before it starts."""
 PATHS = build()["paths"]
+mimetypes.init()  # it reads files of the system on its first use
 OURS = Path(__file__).parents[2] / "tb_hookview"
 PROGRAM = [sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), str(OURS)]
 

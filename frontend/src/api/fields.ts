@@ -906,6 +906,19 @@ export const Site = {
   frame: { text: "The innermost frame that is not torch's own, `file.py(line): function`." },
 } as const;
 
+export const SqlAnswer = {
+  rows: { text: "One list of values for each row; a decimal number is a number here." },
+  total: { unit: "count", text: "Rows of the query; null where it has more than were counted." },
+} as const;
+
+export const SqlColumn = {
+  type: { text: 'As Arrow writes it: "string", "int64", "double", ...' },
+} as const;
+
+export const SqlTables = {
+  missing: { text: "How to get what answers queries; null where it is installed." },
+} as const;
+
 export const Step = {
   start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
   duration_us: {

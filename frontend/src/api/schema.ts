@@ -1240,6 +1240,36 @@ export interface Site {
   frame: string | null;
 }
 
+/** The rows that answer a query. */
+export interface SqlAnswer {
+  columns: SqlColumn[];
+  /** One list of values for each row; a decimal number is a number here. */
+  rows: unknown[][];
+  /** Rows of the query; null where it has more than were counted. */
+  total: number | null;
+}
+
+/** A column of an answer. */
+export interface SqlColumn {
+  name: string;
+  /** As Arrow writes it: "string", "int64", "double", ... */
+  type: string;
+}
+
+/** A table that a query can read. */
+export interface SqlTable {
+  name: string;
+  description: string;
+  columns: TableColumn[];
+}
+
+/** The tables that a query can read. */
+export interface SqlTables {
+  /** How to get what answers queries; null where it is installed. */
+  missing: string | null;
+  tables: SqlTable[];
+}
+
 /** One step of the training loop; the host phases that are known sum to its duration. */
 export interface Step {
   id: number;

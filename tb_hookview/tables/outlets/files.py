@@ -46,11 +46,11 @@ class CsvWriter(Writer):
 
     def __init__(self, path: Path, columns: Sequence[Column], _facts: Mapping[str, str]) -> None:
         self._file = path.open("w", encoding="utf-8", newline="")
-        self._file.write(_line(column.name for column in columns))
+        self._file.write(csv_line(column.name for column in columns))
 
     def write(self, batch: Batch) -> None:
         """Write some rows."""
-        self._file.writelines(map(_line, zip(*map(listed, batch.values()), strict=True)))
+        self._file.writelines(map(csv_line, zip(*map(listed, batch.values()), strict=True)))
 
 
 class JsonWriter(Writer):
@@ -127,7 +127,8 @@ def records(batch: Batch) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def _line(values: Any) -> str:
+def csv_line(values: Any) -> str:
+    """One row as a line of a CSV file."""
     return ",".join(map(cell, values)) + "\r\n"
 
 

@@ -22,12 +22,22 @@ def to_pandas(columns: Sequence[Column], values: Mapping[str, Values]) -> pandas
     Raises:
         UsageError: pandas is not installed.
     """
+    pandas = require_pandas()
+    series = {column.name: _series(pandas, column, values[column.name]) for column in columns}
+    return pandas.DataFrame(series)
+
+
+def require_pandas() -> Any:
+    """Return pandas.
+
+    Raises:
+        UsageError: it is not installed.
+    """
     try:
         import pandas
     except ImportError:
         raise UsageError("pandas is not installed; pip install 'tb-hookview[pandas]'") from None
-    series = {column.name: _series(pandas, column, values[column.name]) for column in columns}
-    return pandas.DataFrame(series)
+    return pandas
 
 
 def to_polars(table: Callable[[], pyarrow.Table]) -> polars.DataFrame:

@@ -1,0 +1,7 @@
+"""SQL over tables: read only, without files or network, bounded in time, memory and rows."""
+
+from tb_hookview.sql.engine import Limits, run
+from tb_hookview.sql.result import Result
+from tb_hookview.sql.sources import Source, sources_of, sources_of_several
+
+__all__ = ["Limits", "Result", "Source", "run", "sources_of", "sources_of_several"]

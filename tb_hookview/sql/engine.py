@@ -1,0 +1,105 @@
+"""One query on tables, in a database that can read nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Timer
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tb_hookview.errors import HookviewError, UsageError
+from tb_hookview.sql.mistakes import one_line, require
+from tb_hookview.sql.result import Result
+from tb_hookview.tables.outlets import arrow
+
+if TYPE_CHECKING:
+    from tb_hookview.sql.sources import Source
+
+CLOSED = {
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "max_temp_directory_size": "'0B'",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
+"""Settings after which a query reaches no file, no network, no extension and no variable."""
+_NO_TABLE = re.compile(r"Table with name (\S+) does not exist")
+
+
+class Limits(NamedTuple):
+    """Bounds of one query."""
+
+    rows: int = 100_000
+    seconds: float = 30.0
+    megabytes: int = 1000
+    """Of the database's own memory; the tables that the query reads come on top."""
+
+
+def run(query: str, sources: Mapping[str, Source], limits: Limits | None = None) -> Result:
+    """Answer one query; tables that it does not read are not made.
+
+    Raises:
+        UsageError: DuckDB or pyarrow is not installed, the query has a mistake or is no single
+            query, or it needs more than the limits allow.
+    """
+    arrow.require()
+    limits = limits or Limits()
+    with _mistakes(sources, limits):
+        _refuse_others(require().extract_statements(query))
+    with _database(sources, limits) as database, _mistakes(sources, limits):
+        return Result.of(database.sql(query), limits.rows)
+
+
+def _refuse_others(statements: list[Any]) -> None:
+    """Refuse what is not one query: several, or one that changes something."""
+    if len(statements) != 1:
+        raise UsageError(f"sql: one query at a time; here are {len(statements)}")
+    kinds = require().StatementType
+    if statements[0].type not in (kinds.SELECT, kinds.EXPLAIN):
+        raise UsageError(f"sql: only queries that read; {statements[0].type.name} is not one")
+
+
+@contextmanager
+def _database(sources: Mapping[str, Source], limits: Limits) -> Iterator[Any]:
+    """A database with the tables and nothing else, which stops when the time is over."""
+    database = require().connect(":memory:")
+    timer = Timer(limits.seconds, database.interrupt)
+    timer.daemon = True
+    try:
+        database.execute(f"SET memory_limit='{limits.megabytes}MB'")
+        for name, source in sources.items():
+            database.register(name, source)
+        for name, value in CLOSED.items():
+            database.execute(f"SET {name}={value}")
+        timer.start()
+        yield database
+    finally:
+        timer.cancel()
+        database.close()
+
+
+@contextmanager
+def _mistakes(sources: Mapping[str, Source], limits: Limits) -> Iterator[None]:
+    duckdb = require()
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise UsageError(f"sql: stopped after {limits.seconds:g} s; ask for less") from None
+    except duckdb.OutOfMemoryException:
+        raise UsageError(f"sql: more than {limits.megabytes:,} MB are needed; ask less") from None
+    except duckdb.PermissionException:
+        raise UsageError("sql: only tables can be read, no files, network or settings") from None
+    except duckdb.Error as error:
+        raise _of_table(sources) or UsageError(_told(str(error), sources)) from None
+
+
+def _of_table(sources: Mapping[str, Source]) -> HookviewError | None:
+    """What went wrong while a table was made; the database says it in other words."""
+    return next((source.error for source in sources.values() if source.error), None)
+
+
+def _told(message: str, sources: Mapping[str, Source]) -> str:
+    there = f"; there are {', '.join(sources)}" if _NO_TABLE.search(message) else ""
+    return one_line(message) + there

@@ -1,0 +1,50 @@
+"""DuckDB's messages as one line that points at the word."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+from tb_hookview.errors import UsageError
+
+_LINE = re.compile(r"^LINE (\d+): ")
+_KIND = re.compile(r"^[A-Z][\w-]*(?: \w+)? Error: ")
+LONGEST = 300
+
+
+def require() -> Any:
+    """Return DuckDB.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        hint = "pip install 'tb-hookview[sql]'"
+        raise UsageError(f"SQL needs duckdb, which is not installed; {hint}") from None
+    return duckdb
+
+
+def one_line(message: str) -> str:
+    """What is wrong, and at which word of which line.
+
+    The message quotes the line of the query after `LINE n: ` and marks the word below it.
+    """
+    lines = message.split("\n")
+    said = _KIND.sub("", lines[0])
+    hints = [line for line in lines[1:3] if line.startswith(("Did you mean", "Candidate bindings"))]
+    said = " ".join([said, *hints])[:LONGEST]
+    place = _place(lines)
+    return f"sql: {said}" if place is None else f"sql: {said} (line {place[0]}, at {place[1]!r})"
+
+
+def _place(lines: list[str]) -> tuple[int, str] | None:
+    """Number of the line, and the word that is marked; None where none is."""
+    for quoted, below in pairwise(lines):
+        found, mark = _LINE.match(quoted), below.find("^")
+        if found and mark >= 0:
+            word = quoted[mark : below.rfind("^") + 1]
+            return int(found[1]), word or "the end"
+    return None

@@ -1,0 +1,94 @@
+"""Tables for SQL: what they are like, and their rows once a query reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tb_hookview.errors import HookviewError
+from tb_hookview.tables.outlets import arrow
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from tb_hookview.tables.table import Table
+
+WORKER = "worker"
+"""Column of the tables of several traces."""
+
+
+class Source:
+    """A table as Arrow's C interface hands it over: its rows are made when they are first read.
+
+    https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+    """
+
+    error: HookviewError | None = None
+    """Why the rows could not be made."""
+
+    def __init__(
+        self, schema: Callable[[], pyarrow.Schema], rows: Callable[[], pyarrow.Table]
+    ) -> None:
+        """Take what makes the columns, and what makes the rows."""
+        self._make_schema, self._make_rows = schema, rows
+
+    @cached_property
+    def _schema(self) -> pyarrow.Schema:
+        return self._make_schema()
+
+    @cached_property
+    def _rows(self) -> pyarrow.Table:
+        return self._make_rows()
+
+    def __arrow_c_schema__(self) -> object:
+        """The columns."""
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows."""
+        try:
+            return self._rows.__arrow_c_stream__(requested_schema)
+        except HookviewError as error:
+            self.error = error
+            raise
+
+
+def sources_of(tables: Mapping[str, Table[Any]]) -> dict[str, Source]:
+    """Tables of one trace, or of a run."""
+    return {
+        name: Source(lambda table=table: arrow.schema(table.columns, {}), table.to_arrow)  # type: ignore[misc]
+        for name, table in tables.items()
+    }
+
+
+def sources_of_several(
+    tables: Mapping[str, Table[Any]], each: Callable[[str], Mapping[str, Table[Any]]]
+) -> dict[str, Source]:
+    """Tables of several traces, one below the other, each row with its worker.
+
+    Args:
+        tables: those of one of the traces, by name: all have the same.
+        each: returns the table of a name of every trace, by worker.
+    """
+    return {
+        name: Source(lambda table=table: _with_worker(table), lambda name=name: _joined(each(name)))  # type: ignore[misc]
+        for name, table in tables.items()
+    }
+
+
+def _with_worker(table: Table[Any]) -> pyarrow.Schema:
+    pyarrow = arrow.require()
+    return pyarrow.schema(
+        [pyarrow.field(WORKER, pyarrow.string()), *arrow.schema(table.columns, {})]
+    )
+
+
+def _joined(tables: Mapping[str, Table[Any]]) -> pyarrow.Table:
+    pyarrow = arrow.require()
+    parts = []
+    for worker, table in tables.items():
+        rows = table.to_arrow().replace_schema_metadata(None)
+        workers = pyarrow.repeat(pyarrow.scalar(worker, pyarrow.string()), len(rows))
+        parts.append(rows.add_column(0, WORKER, workers))
+    return pyarrow.concat_tables(parts)

@@ -1,0 +1,222 @@
+"""Queries in SQL: the report's own answers, one line for a mistake, and nothing but the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from shared_traces import shared_trace
+
+import tb_hookview as hookview
+from tb_hookview.errors import TraceError, UsageError
+from tb_hookview.report.result import Report
+from tb_hookview.sql import Limits, Source, run
+
+pytest.importorskip("duckdb")
+pyarrow = pytest.importorskip("pyarrow")
+TRACES = ("tracelens_h100_bert_small", "hta_v100_training", "kineto_2020_resnet50_list_root")
+
+
+@pytest.fixture(scope="module", params=TRACES)
+def report(request: pytest.FixtureRequest) -> Report:
+    return hookview.analyze(shared_trace(f"{request.param}.json.gz"))
+
+
+Question = tuple[str, Callable[[Report], object]]
+QUESTIONS: dict[str, Question] = {
+    "steps": ("select count(*) from steps", lambda r: [(len(r.steps),)]),
+    "slowest step": (
+        "select name from steps order by duration_us desc, start_us limit 1",
+        lambda r: [(max(r.steps, key=lambda s: (s.duration_us, -s.start_us)).name,)][
+            : len(r.steps)
+        ],
+    ),
+    "kernel time": (
+        "select sum(duration_us) from device_events",
+        lambda r: [(pytest.approx(sum(e.duration_us for e in r.device_events)),)],
+    ),
+    "launches by kernel": (
+        "select name, count(*) from device_events group by 1 order by 2 desc, 1 limit 5",
+        lambda r: sorted(counted(r.device_events), key=lambda row: (-row[1], row[0]))[:5],
+    ),
+    "backward by module": (
+        'select path, "backward.device_us" from modules where "backward.device_us" > 0 order by id',
+        lambda r: sorted_by_id(r.modules, lambda m: m.backward.device_us),
+    ),
+    "syncs": ("select count(*) from syncs", lambda r: [(len(r.syncs),)]),
+    "waits": (
+        "select coalesce(sum(duration_us), 0) from syncs",
+        lambda r: [(pytest.approx(sum(s.duration_us for s in r.syncs)),)],
+    ),
+    "findings": (
+        "select rule from findings order by rule",
+        lambda r: sorted((f.rule,) for f in r.findings),
+    ),
+    "operators": (
+        "select name, calls from operators order by calls desc, name limit 4",
+        lambda r: sorted(((o.name, o.calls) for o in r.operators), key=lambda o: (-o[1], o[0]))[:4],
+    ),
+    "events joined with streams": (
+        "select count(*) from device_events e join streams s on s.id = e.stream_id",
+        lambda r: [(sum(e.stream_id is not None for e in r.device_events),)],
+    ),
+}
+
+
+def counted(events: object) -> list[tuple[str, int]]:
+    names: dict[str, int] = {}
+    for event in events:  # type: ignore[attr-defined]
+        names[event.name] = names.get(event.name, 0) + 1
+    return list(names.items())
+
+
+def sorted_by_id(modules: object, of: Callable[..., float | None]) -> list[tuple[str, object]]:
+    rows = sorted(modules, key=lambda m: m.id)  # type: ignore[call-overload]
+    return [(m.path, pytest.approx(of(m))) for m in rows if (of(m) or 0) > 0]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_answers_as_the_report_does(report: Report, question: str) -> None:
+    query, expected = QUESTIONS[question]
+    assert list(report.sql(query)) == expected(report)
+
+
+def source(rows: int = 3) -> Source:
+    table = pyarrow.table({"module": [f"layer{n}" for n in range(rows)], "us": list(range(rows))})
+    return Source(lambda: table.schema, lambda: table)
+
+
+def unmade(reason: str = "made") -> Source:
+    def rows() -> object:
+        raise TraceError("t.json", reason)
+
+    return Source(lambda: pyarrow.schema([("a", pyarrow.int64())]), rows)
+
+
+def said(query: str, **sources: Source) -> str:
+    with pytest.raises(UsageError) as caught:
+        run(query, sources or {"events": source()})
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("selec 1", "syntax error at or near \"selec\" (line 1, at 'selec')"),
+        ("select\n  us +\nfrom events", "(line 3, at 'from')"),
+        ("select no_such(us) from events", "no_such"),
+        ("select uss from events", 'column "uss"'),
+        ("select * from kernels", "there are events"),
+        ("select 1; select 2", "one query at a time; here are 2"),
+        ("", "one query at a time; here are 0"),
+        ("select 1 where", "(line 1, at 'where')"),
+    ],
+)
+def test_a_mistake_is_one_line_that_points_at_the_word(query: str, expected: str) -> None:
+    assert expected in said(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from '{file}'",
+        "select * from read_text('{file}')",
+        "select * from read_csv('{file}')",
+        "select * from read_parquet('http://127.0.0.1:9/x')",
+        "select * from glob('{folder}/*')",
+        "select * from sniff_csv('{file}')",
+        "copy events to '{folder}/out.csv'",
+        "copy (select 1) to '{folder}/out.csv'",
+        "export database '{folder}/out'",
+        "attach '{folder}/out.db'",
+        "install httpfs",
+        "load httpfs",
+        "set threads = 1",
+        "set enable_external_access = true",
+        "reset enable_external_access",
+        "pragma enable_external_access = true",
+        "create table t as select 1",
+        "drop view events",
+        "insert into events values ('a', 1)",
+        "delete from events",
+        "call pragma_version()",
+        "select * from local_variable",
+    ],
+)
+def test_reads_nothing_but_the_tables(query: str, tmp_path: Path) -> None:
+    local_variable = pyarrow.table({"secret": [1]})
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\nsecret\n")
+    assert "secret" not in said(query.format(file=secret, folder=tmp_path)).replace(str(secret), "")
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.csv"]
+    assert len(local_variable) == 1
+
+
+def test_a_query_sees_tables_columns_and_its_plan() -> None:
+    sources = {"events": source()}
+    assert run("show tables", sources)[0] == ("events",)
+    assert [row[0] for row in run("describe events", sources)] == ["module", "us"]
+    assert "events" not in run("select 1", sources).columns
+    assert len(run("explain select * from events", sources)) == 1
+    assert run("with x as (from events) select sum(us) from x", sources)[0] == (3,)
+
+
+def test_tables_that_are_not_read_are_not_made() -> None:
+    sources = {"events": source(), "other": unmade()}
+    assert run("select count(*) from events", sources)[0] == (3,)
+    with pytest.raises(TraceError, match="made"):
+        run("select count(*) from other", sources)
+
+
+def test_a_table_is_made_once_for_a_query_that_reads_it_twice() -> None:
+    made: list[int] = []
+    table = pyarrow.table({"us": [1, 2]})
+
+    def rows() -> object:
+        made.append(1)
+        return table
+
+    twice = Source(lambda: table.schema, rows)
+    assert run("select count(*) from e a, e b", {"e": twice})[0] == (4,)
+    assert made == [1]
+
+
+def test_rows_are_bounded_and_say_so() -> None:
+    cut = run("select * from events", {"events": source(10)}, Limits(rows=4))
+    assert (len(cut), cut.more) == (4, True)
+    whole = run("select * from events", {"events": source(4)}, Limits(rows=4))
+    assert (len(whole), whole.more) == (4, False)
+
+
+def test_time_is_bounded() -> None:
+    endless = "select count(*) from range(100000000) a, range(1000000) b"
+    with pytest.raises(UsageError, match=r"stopped after 0\.2 s"):
+        run(endless, {}, Limits(seconds=0.2))
+
+
+def test_memory_is_bounded() -> None:
+    with pytest.raises(UsageError, match="more than 20 MB"):
+        run("select list(range) from range(20000000)", {}, Limits(megabytes=20))
+
+
+def test_names_in_a_trace_are_values() -> None:
+    name = "'; drop view events; --"
+    table = pyarrow.table({"module": [name]})
+    assert run("from events", {"events": Source(lambda: table.schema, lambda: table)})[0] == (name,)
+
+
+def test_a_result_converts() -> None:
+    rows = run("select module, us, us / 2 as half from events", {"events": source(2)})
+    assert list(rows.columns) == ["module", "us", "half"]
+    assert rows[1:] == [("layer1", 1, 0.5)]
+    assert rows.to_json() == (
+        '[{"module":"layer0","us":0,"half":0.0},{"module":"layer1","us":1,"half":0.5}]'
+    )
+    assert rows.to_csv() == '"module","us","half"\r\n"layer0",0,0.0\r\n"layer1",1,0.5\r\n'
+    assert rows.to_pandas()["half"].tolist() == [0.0, 0.5]
+    assert rows.to_polars()["us"].to_list() == [0, 1]
+    assert "layer1" in rows._repr_html_()
+    assert repr(rows) == "<Result of 2 rows: module, us, half>"
