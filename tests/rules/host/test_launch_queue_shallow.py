@@ -137,7 +137,7 @@ def test_a_range_around_the_forward_is_no_module(tmp_path: Path) -> None:
     picture = step(12, kernel=12).replace("[aten::mm        ]", "[aten::mm seq=1  ]", 1)
     length = len(picture.splitlines()[1])
     range_ = "main notes  [range".ljust(length - 1) + "]"
-    node = "engine ops  ".ljust(length) + "[MmBackward0 seq=1]"
+    node = "engine ops  ".ljust(length) + "[MmBackward0 seq=1 F=1]"
     names = {"range": "## forward:net ##"}
     (finding,) = findings(tmp_path, f"{picture}\n{range_}\n{node}", names)["launch-queue-shallow"]
     assert "longest for those of annotations ## forward:net ## (" in finding.evidence
