@@ -98,6 +98,8 @@ class Analysis(Struct, frozen=True, dict=True):
     syncs: Syncs
     calls: Int
     """`Call` of each row of the call tree: what it may do to the host."""
+    timing: LaunchTiming
+    """Times of device events and of the calls that launched them."""
     gaps: Gaps
     """Idle time of the devices, attributed to its causes."""
     kernel_loads: KernelLoads
@@ -308,6 +310,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         steps=find_steps(trace, event_role, bounds, activity),
         syncs=syncs,
         calls=calls,
+        timing=timing,
         gaps=find_gaps(timing, loads, bounds),
         kernel_loads=loads,
         blocked_launches=blocked_launches,

@@ -25,9 +25,9 @@ _MANY = 50
 _NAMED = 3
 """Modules, and operators, that the evidence names."""
 _FIX_COMPILED = (
-    "Most of the time the device waits for launches of compiled code. Replay them from a CUDA graph "
-    '(torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or raise '
-    "the batch size."
+    "Most of the time the device waits for launches of compiled code. Replay them from a CUDA "
+    'graph (torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or '
+    "raise the batch size."
 )
 
 
