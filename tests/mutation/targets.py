@@ -19,6 +19,7 @@ class Target(NamedTuple):
 _IDLE = ("analysis/idle/test_*.py",)
 _COMPARISON = ("comparison/test_*.py",)
 _SIMULATION = (
+    "analysis/dependencies/test_*.py",
     "simulation/test_*.py",
     "!simulation/test_gloo.py",
     "!simulation/test_real_traces.py",
@@ -85,7 +86,7 @@ TARGETS = (
     Target(
         "graph.links",
         "analysis/dependencies/links.py",
-        ("timeline/event/test_*.py", "server/test_timeline.py", "export/test_perfetto.py"),
+        ("analysis/dependencies/test_links.py", "timeline/event/test_*.py"),
     ),
     Target("changes", "simulation/changes.py", _SIMULATION),
     Target("critical_path", "simulation/critical_path.py", _SIMULATION),

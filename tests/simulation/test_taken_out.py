@@ -12,6 +12,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.simulation.changes import Change, DeviceChange, together
 from tb_hookview.simulation.critical_path import Part
+from tb_hookview.simulation.path_pieces import path_pieces
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.whatif import what_if
 
@@ -34,6 +35,11 @@ LOADER = """
     other ops                               [loader                    ]
     other calls                       [launch corr=2]
     gpu   kernel                      [k corr=2] [k corr=2]  [k corr=1]
+"""
+BEHIND = """
+    main notes [ProfilerStep#0 ][ProfilerStep#1    ][ProfilerStep#2    ]
+    main calls  [launch corr=5]  [launch corr=1]     [launch corr=2]
+    gpu kernel  [k corr=5    ]   [k corr=1                       ][k corr=2                    ]
 """
 TWO = """
     main notes [ProfilerStep#1                            ]
@@ -105,6 +111,20 @@ def test_loading_is_what_lies_in_a_loader_on_its_thread(tmp_path: Path) -> None:
     }
     assert spans == {(0, 2100_000), (2400_000, 3700_000), (2800_000, 5600_000)}
     assert (graph.edges.kind[edges] == EdgeKind.HOST).all()
+
+
+def test_loading_on_the_path_is_data(tmp_path: Path) -> None:
+    answer = what_if(drawn.simulator(tmp_path, LOADER), Change())
+    assert answer.critical_path == schema.PathTime(6900 - 3400, 0, 0, 0, 3400, 0)
+
+
+def test_steps_of_a_slower_device_end_as_it_is_done(tmp_path: Path) -> None:
+    """Of the path 3,400 us are in the first step, though the host is done after 2,000."""
+    simulator = drawn.simulator(tmp_path, BEHIND)
+    pieces = path_pieces(simulator.unchanged)
+    length = (pieces.end - pieces.start) // 1000
+    assert [int(length[pieces.step == step].sum()) for step in (0, 1)] == [3400, 3000]
+    assert simulator.unchanged.step == 6400_000 / 2
 
 
 def test_pieces_of_the_path_know_their_thread_and_event(tmp_path: Path) -> None:
