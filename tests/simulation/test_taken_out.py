@@ -127,14 +127,18 @@ def test_steps_of_a_slower_device_end_as_it_is_done(tmp_path: Path) -> None:
     assert simulator.unchanged.step == 6400_000 / 2
 
 
-def test_pieces_of_the_path_know_their_thread_and_event(tmp_path: Path) -> None:
-    simulator = drawn.simulator(tmp_path, SYNC)
+@pytest.mark.parametrize(("picture", "ran"), [(SYNC, [0, 1]), (LATE, [3])])
+def test_pieces_of_the_path_know_their_thread_and_event(
+    picture: str, ran: list[int], tmp_path: Path
+) -> None:
+    simulator = drawn.simulator(tmp_path, picture)
     path, events = simulator.unchanged.path, simulator.analysis.device_events
     (main,) = {int(row) for row in simulator.analysis.call_tree.thread[events.launch]}
-    assert {int(thread) for thread in path.thread[path.part == Part.HOST]} == {main}
-    assert {int(thread) for thread in path.thread[path.part != Part.HOST]} <= {-1}
-    assert path.event[path.part == Part.DEVICE].tolist() == [0, 1]
-    assert set(path.event[path.part != Part.DEVICE].tolist()) == {-1}
+    on_host, on_device = path.part == Part.HOST, path.part == Part.DEVICE
+    assert set(path.thread[on_host].tolist()) == {main}
+    assert set(path.thread[~on_host].tolist()) <= {-1}
+    assert path.event[on_device].tolist() == ran
+    assert set(path.event[~on_device].tolist()) == {-1}
 
 
 def test_an_answer_says_all_in_microseconds_a_step(tmp_path: Path) -> None:
