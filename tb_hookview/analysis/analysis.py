@@ -96,8 +96,8 @@ class Analysis(Struct, frozen=True, dict=True):
     phases: Phases
     steps: Steps
     syncs: Syncs
-    calls: Int
-    """`Call` of each row of the call tree: what it may do to the host."""
+    timing: LaunchTiming
+    """Times of device events and of the calls that launched them."""
     gaps: Gaps
     """Idle time of the devices, attributed to its causes."""
     kernel_loads: KernelLoads
@@ -121,6 +121,11 @@ class Analysis(Struct, frozen=True, dict=True):
     def call_tree(self) -> CallTree:
         """The nested host rows."""
         return self.host.call_tree
+
+    @property
+    def calls(self) -> Int:
+        """`Call` of each row of the call tree: what it may do to the host."""
+        return self.timing.call
 
     @cached_property
     def node_parts(self) -> Parts:
@@ -307,7 +312,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         phases=find_phases(host, nodes.of_row, module_calls, nodes.forward_op),
         steps=find_steps(trace, event_role, bounds, activity),
         syncs=syncs,
-        calls=calls,
+        timing=timing,
         gaps=find_gaps(timing, loads, bounds),
         kernel_loads=loads,
         blocked_launches=blocked_launches,

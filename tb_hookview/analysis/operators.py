@@ -172,22 +172,33 @@ class OperatorGroups(Struct, frozen=True, dict=True):
     @property
     def host(self) -> Float:
         """Sum of the durations of the calls that began in the selection, nanoseconds."""
-        analysis, rows = self.calls.selection.analysis, self.calls.rows
-        began = self.calls.selection.rows[rows]
-        return self._sums(np.where(began, analysis.call_tree.duration[rows], 0))
+        duration = self.calls.selection.analysis.call_tree.duration
+        return self.sum(np.where(self.calls.selection.rows, duration, 0))
 
-    def sum(self, values: Float) -> Float:
+    @cached_property
+    def flops(self) -> Float:
+        """Sum of `OperatorCalls.flops`."""
+        return self.sum(self.calls.flops)
+
+    @cached_property
+    def flops_time(self) -> Float:
+        """Sum of `OperatorCalls.flops_time`, nanoseconds."""
+        return self.sum(self.calls.flops_time)
+
+    def sum(self, values: Float | Int) -> Float:
         """Sum of a column of `OperatorCalls`; NaN where one is."""
-        return self._sums(values[self.calls.rows])
+        rows, number = self._members
+        return np.bincount(number, values[rows], minlength=len(self.count)).astype(np.float64)
 
     def any(self, values: Bool) -> Bool:
         """Whether a column holds for any call of each group."""
-        return self._sums(values[self.calls.rows].astype(np.float64)) > 0
+        return self.sum(values.astype(np.int64)) > 0
 
-    def _sums(self, values: Float | Int) -> Float:
-        mine = self.number >= 0
-        sums = np.bincount(self.number[mine], values[mine], minlength=len(self.count))
-        return sums.astype(np.float64)
+    @cached_property
+    def _members(self) -> tuple[TreeRow, Int]:
+        """The calls that are in a group, and their groups."""
+        mine = np.flatnonzero(self.number >= 0)
+        return self.calls.rows[mine], self.number[mine]
 
 
 def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:

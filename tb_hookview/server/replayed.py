@@ -15,7 +15,7 @@ from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.timeline import span, width
-from tb_hookview.server.whatif import WhatIfsOfTrace
+from tb_hookview.server.whatif import ReplaysOfTrace
 from tb_hookview.simulation.questions import parse_factors
 from tb_hookview.timeline import Timeline, wire
 from tb_hookview.timeline.lanes.path_lane import PathLane
@@ -30,9 +30,9 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
 
     def asked() -> ReplayedLanes:
         file = listed.choose(request.args).file
-        whatifs = store.derived(file, WhatIfsOfTrace).of(request.args.getlist("step"))
-        timeline = store.derived(file, Timeline)
-        return store.derived(file, _Replays).of(timeline, whatifs, request.args)
+        replays = store.derived(file, ReplaysOfTrace)
+        whatifs = replays.of(request.args.getlist("step"))
+        return store.derived(file, _Replays).of(replays.timeline, whatifs, request.args)
 
     @app.get("/api/whatif/lanes")
     def lanes() -> Response:
@@ -67,6 +67,8 @@ class _Replays:
         with self._lock:
             if key not in self._cached:
                 change = whatifs.change(without, parse_factors(scale))
-                path = PathLane(timeline.analysis, simulator)
+                path = timeline.path
+                if path.simulator is not simulator:
+                    path = PathLane(timeline.analysis, simulator)
                 self._cached[key] = ReplayedLanes(timeline, path, simulator.predict(change))
             return self._cached[key]

@@ -19,6 +19,7 @@ from tb_hookview.schema.timeline import (
 from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
+from tb_hookview.server.whatif import ReplaysOfTrace
 from tb_hookview.timeline import Timeline, wire
 from tb_hookview.timeline.event.detail import detail
 from tb_hookview.timeline.statistics.search import Question, search
@@ -39,7 +40,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     """Add the timeline's routes to an application."""
 
     def asked() -> Timeline:
-        return store.derived(listed.choose(request.args).file, Timeline)
+        return store.derived(listed.choose(request.args).file, ReplaysOfTrace).timeline
 
     def route(path: str, answer: Callable[[Timeline, Mapping[str, str]], Struct]) -> None:
         def view() -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from threading import Lock
 
 from cachetools import LRUCache
@@ -15,6 +16,7 @@ from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.simulation.questions import parse_factors
+from tb_hookview.timeline import Timeline
 
 CHOICES = 4
 """Choices of steps of one trace whose dependency graphs are cached."""
@@ -27,7 +29,8 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
     def replayed() -> Response:
         query = request.args
         scale = parse_factors(query.getlist("scale"))
-        cached = store.derived(listed.choose(query).file, WhatIfsOfTrace).of(query.getlist("step"))
+        replays = store.derived(listed.choose(query).file, ReplaysOfTrace)
+        cached = replays.of(query.getlist("step"))
         modules = _yes(query.get("modules", "1"))
         return answers.json(cached.answer(query.getlist("without"), scale, modules=modules))
 
@@ -43,16 +46,21 @@ def _yes(text: str) -> bool:
     return text == "1"
 
 
-class WhatIfsOfTrace:
-    """What-ifs about a trace: of each choice of steps the graph is built once."""
+class ReplaysOfTrace:
+    """What is shown of replays of a trace: of each choice of steps the graph is built once."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._cached: LRUCache[object, WhatIfs] = LRUCache(CHOICES)
         self._lock = Lock()
 
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The timeline; its critical path and links are of the replay of the steps that count."""
+        return Timeline(self._analysis, self.of([]).simulator)
+
     def of(self, steps: list[str]) -> WhatIfs:
-        """Return those about the steps of these names, or about those that count."""
+        """Return what-ifs about the steps of these names, or about those that count."""
         selection = select(self._analysis, steps or None)
         with self._lock:
             return self._cached.setdefault(

@@ -156,8 +156,9 @@ def kept_share(changes: Iterable[HostChange], thread: ThreadIndex, spans: Interv
     """
     kept, listed = np.ones(len(spans)), list(changes)
     for each in unique(thread).tolist() if listed else ():
-        mine = np.flatnonzero(thread == each)
-        kept[mine] = _kept([row for row in listed if row.thread in (-1, each)], spans[mine])
+        if here := [row for row in listed if row.thread in (-1, each)]:
+            mine = np.flatnonzero(thread == each)
+            kept[mine] = _kept(here, spans[mine])
     return kept
 
 

@@ -18,6 +18,12 @@ class Target(NamedTuple):
 
 _IDLE = ("analysis/idle/test_*.py",)
 _COMPARISON = ("comparison/test_*.py",)
+_SIMULATION = (
+    "analysis/dependencies/test_*.py",
+    "simulation/test_*.py",
+    "!simulation/test_gloo.py",
+    "!simulation/test_real_traces.py",
+)
 _RULES = ("rules/**/test_*.py", "!rules/test_real_*.py")
 
 TARGETS = (
@@ -71,4 +77,25 @@ TARGETS = (
     Target("pairing", "comparison/pairing.py", _COMPARISON),
     Target("merging", "timeline/window/merging.py", ("timeline/window/test_merging.py",)),
     Target("times", "trace/columns/times.py", ("trace/columns/test_times.py",)),
+    Target("graph", "analysis/dependencies/graph.py", _SIMULATION),
+    Target("graph.build", "analysis/dependencies/build.py", _SIMULATION),
+    Target("graph.collectives", "analysis/dependencies/collectives.py", _SIMULATION),
+    Target("graph.handover", "analysis/dependencies/handover.py", _SIMULATION),
+    Target("graph.host", "analysis/dependencies/host.py", _SIMULATION),
+    Target("graph.points", "analysis/dependencies/points.py", _SIMULATION),
+    Target(
+        "graph.links",
+        "analysis/dependencies/links.py",
+        ("analysis/dependencies/test_links.py", "timeline/event/test_*.py"),
+    ),
+    Target("changes", "simulation/changes.py", _SIMULATION),
+    Target("critical_path", "simulation/critical_path.py", _SIMULATION),
+    Target("host_spans", "simulation/host_spans.py", _SIMULATION),
+    Target("path_pieces", "simulation/path_pieces.py", _SIMULATION),
+    Target("path_rows", "simulation/path_rows.py", _SIMULATION),
+    Target("recorded_path", "simulation/recorded_path.py", ("timeline/lanes/test_path_lane.py",)),
+    Target("replay", "simulation/replay.py", _SIMULATION),
+    Target("simulator", "simulation/simulator.py", _SIMULATION),
+    Target("slack", "simulation/slack.py", _SIMULATION),
+    Target("whatif", "simulation/whatif.py", _SIMULATION),
 )

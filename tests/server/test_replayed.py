@@ -10,9 +10,11 @@ import pytest
 from flask.testing import FlaskClient
 from shared_traces import shared_trace
 
+from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.server import create_app
+from tb_hookview.simulation import simulator as simulator_module
 from tb_hookview.simulation.simulator import Simulator
 
 # The host launches, the device works for long, the host waits for that.
@@ -123,3 +125,25 @@ def test_an_answer_is_bounded_and_its_steps_are_the_prediction() -> None:
     assert len(blocks[recorded]["start"]) == len(simulator.window.steps)
     assert len(blocks[predicted]["start"]) == len(simulator.window.steps)
     assert sum(blocks[predicted]["duration"]) < 0.8 * sum(blocks[recorded]["duration"])
+
+
+def test_timeline_and_replays_share_one_graph(
+    drawn: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links, critical path, an answer and its lanes: the graph is built once."""
+    built = []
+
+    def counted(*args: Any) -> Any:
+        built.append(args)
+        return build(*args)
+
+    monkeypatch.setattr(simulator_module, "build", counted)
+    (run, *_) = drawn.get("/api/runs").get_json()["runs"]
+    query = {"run": run["name"], "worker": run["workers"][0]["name"]}
+    lanes = drawn.get("/api/timeline", query_string=query).get_json()["lanes"]
+    path = next(lane["id"] for lane in lanes if lane["kind"] == "path")
+    window = drawn.get("/api/timeline/window", query_string={**query, **WHOLE, "lanes": path})
+    assert [lane["id"] for lane in window.get_json()["lanes"]] == [path]
+    assert drawn.get("/api/whatif", query_string=query).status_code == 200
+    assert ask(drawn, "lanes", scale="kernels=0.5")["lanes"]
+    assert len(built) == 1

@@ -13,7 +13,6 @@ from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.analysis.dependencies.points import Points
 from tb_hookview.analysis.dependencies.window import Window
-from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.idle.full_queue import OUTSTANDING
 from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.arrays.joins import dense_rank, isin, median, unique
@@ -89,14 +88,10 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         before[order[same + 1]] = order[same]
         return before
 
-    @cached_property
+    @property
     def timing(self) -> LaunchTiming:
         """Launches of all device events of the trace."""
-        analysis = self.analysis
-        collective = analysis.kinds.kind == COMMUNICATION
-        return LaunchTiming(
-            analysis.host, analysis.device_events, analysis.syncs, analysis.calls, collective
-        )
+        return self.analysis.timing
 
     @cached_property
     def launched(self) -> Nanoseconds:

@@ -119,20 +119,17 @@ def joined(sets: Sequence[EdgeSet]) -> Edges:
         np.concatenate([np.asarray(edges[column], np.int64) for edges in sets])
         for column in (2, 3, 4)
     )
-    forward = source < target
-    order = np.argsort(target[forward], kind="stable")
-
-    def column(values: list[int]) -> Int:
-        return np.repeat(values, sizes)[forward][order]
-
+    forward = np.flatnonzero(source < target)
+    order = forward[np.argsort(target[forward], kind="stable")]
+    number = np.repeat(np.arange(len(sets)), sizes)[order]
     return Edges(
-        source=source[forward][order],
-        target=target[forward][order],
-        lag=lag[forward][order],
-        from_end=column([edges.from_end for edges in sets]).astype(bool),
-        kind=column([edges.kind for edges in sets]),
-        evidence=column([edges.evidence for edges in sets]),
-        backward=int(np.count_nonzero(~forward)),
+        source=source[order],
+        target=target[order],
+        lag=lag[order],
+        from_end=np.array([edges.from_end for edges in sets], bool)[number],
+        kind=np.array([edges.kind for edges in sets], np.int64)[number],
+        evidence=np.array([edges.evidence for edges in sets], np.int64)[number],
+        backward=len(source) - len(order),
     )
 
 

@@ -29,6 +29,8 @@ _SLEEP = 100_000
 """Nanoseconds without a row from which on a thread sleeps, if main works meanwhile."""
 _WORKED = 0.5
 """Share of that time in which main has to work."""
+_AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
+"""Kinds of rows in which a thread is awake."""
 
 
 class Bursts(NamedTuple):
@@ -113,13 +115,14 @@ def _spans(analysis: Analysis, thread: int, own: Nanoseconds, start: int) -> Nan
 
 def _sleeps(analysis: Analysis, main: int, since: Nanoseconds, until: Nanoseconds) -> Bool:
     """Whether a thread without rows sleeps from some moments to others: main works meanwhile."""
-    tree = analysis.call_tree
-    rows = np.flatnonzero((tree.thread == main) & _at_work(analysis))
-    until = np.maximum(until, since)
-    worked = intervals.lengths_within(
-        intervals.of(tree.start[rows], tree.end[rows]), np.stack([since, until], axis=1)
-    )
-    return np.asarray((until - since >= _SLEEP) & (worked >= _WORKED * (until - since)))
+    tree, long = analysis.call_tree, np.flatnonzero(until - since >= _SLEEP)
+    sleeps = np.zeros(len(since), bool)
+    if len(long):
+        rows = np.flatnonzero((tree.thread == main) & isin(analysis.host.kind, _AT_WORK))
+        spans = np.stack([since, until], axis=1)[long]
+        worked = intervals.lengths_within(intervals.of(tree.start[rows], tree.end[rows]), spans)
+        sleeps[long] = worked >= _WORKED * (spans[:, 1] - spans[:, 0])
+    return sleeps
 
 
 def moments_of(analysis: Analysis, thread: int, start: int, end: int) -> Nanoseconds:
@@ -133,12 +136,7 @@ def moments_of(analysis: Analysis, thread: int, start: int, end: int) -> Nanosec
 def busy(analysis: Analysis, thread: int, moment: Nanoseconds) -> Bool:
     """Whether a thread is inside an operator or a call of the runtime at each moment."""
     row = innermost_at(analysis.call_tree, np.full(len(moment), thread), moment)
-    return np.asarray((row >= 0) & _at_work(analysis)[row])
-
-
-def _at_work(analysis: Analysis) -> Bool:
-    """Rows that are operators or calls of the runtime."""
-    return isin(analysis.host.kind, [int(EventCategory.OPERATOR), int(EventCategory.RUNTIME)])
+    return np.asarray((row >= 0) & isin(analysis.host.kind[row], _AT_WORK))
 
 
 def threads_of(analysis: Analysis, *rows: Int) -> ThreadIndex:

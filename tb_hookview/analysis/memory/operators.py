@@ -61,13 +61,13 @@ def _of_device(host: HostRows, calls: Bool, row: TreeRow, amount: Int, device: i
     A row that is one call with the row above it counts there, and by itself only as what it is.
     """
     size, string = len(host.trace.strings), host.string
-    gained = np.maximum(amount, 0)
-    own = [_per_row(row, values, len(host)) for values in (amount, gained, gained > 0)]
+    gained, called = np.maximum(amount, 0), string[calls]
     columns = []
-    for column in own:
-        columns.append(_by_name(string[calls], _with_inside(host, column)[calls], size))
-        columns.append(_by_name(string, column, size))
-    counts = np.bincount(string[calls], minlength=size)
+    for values in (amount, gained, gained > 0):
+        column = _sums(row, values, len(host))
+        columns.append(_sums(called, _with_inside(host, column)[calls], size))
+        columns.append(_sums(string[row], values, size))
+    counts = np.bincount(called, minlength=size)
     names = np.flatnonzero(np.any(columns, axis=0))
     kept = [column[names] for column in columns]
     return np.stack([np.full(len(names), device), names, counts[names], *kept])
@@ -79,15 +79,9 @@ def _with_inside(host: HostRows, column: Int) -> Int:
     return np.asarray(before[host.call_tree.subtree_end] - before[:-1])
 
 
-def _per_row(row: TreeRow, values: Int | Bool, size: int) -> Int:
+def _sums(index: Int, values: Int | Bool, size: int) -> Int:
     total = np.zeros(size, np.int64)
-    np.add.at(total, row, values)
-    return total
-
-
-def _by_name(string: StringIndex, values: Int, size: int) -> Int:
-    total = np.zeros(size, np.int64)
-    np.add.at(total, string, values)
+    np.add.at(total, index, values)
     return total
 
 

@@ -10,8 +10,11 @@ calls the rest of the function, which is a region of its own inside.
 
 from __future__ import annotations
 
-from tb_hookview.arrays.types import Bool, TreeRow
+import numpy as np
+
+from tb_hookview.arrays.types import Bool, GapIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.evidence.host_activity import launches_after
 
 REGION = r"^Torch-Compiled Region: (\d+)/(\d+)"
 _GRAPHS = ("CompiledFunction", "## Call CompiledFxGraph")
@@ -36,8 +39,9 @@ def region_around(context: Context) -> TreeRow:
     return around
 
 
-def launched_in_compiled_code(context: Context, launches: TreeRow) -> bool:
-    """Whether most of some launches are made by compiled code."""
-    known = launches[launches >= 0]
+def mostly_before_compiled_code(context: Context, gaps: GapIndex) -> bool:
+    """Whether most of the time of some gaps of the cause LAUNCH ended with a compiled launch."""
+    time = context.analysis.gaps.duration[gaps]
     inside = context.rows.inside(graph_calls(context) | regions(context))
-    return 2 * int(inside[known].sum()) > len(known)
+    compiled = np.append(inside, False)[launches_after(context, gaps)]
+    return 2 * int(time[compiled].sum()) > int(time.sum())

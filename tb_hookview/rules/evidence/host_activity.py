@@ -73,16 +73,18 @@ def _name(text: str) -> str:
 
 
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
-    """Modules and operators whose launches ended gaps, most idle time first, as a phrase."""
-    trace, paths = context.analysis.trace, context.analysis.modules.path
+    """What the launches that ended gaps were for, most idle time first, as a phrase.
+
+    Modules, annotations where these stand for modules, and operators.
+    """
+    trace, modules = context.analysis.trace, context.analysis.modules
     module, string = place_of(context, launches_after(context, gaps))
-    inside = module >= 0
-    modules = _times(context, gaps[inside], module[inside])
-    operators = _times(context, gaps, string)
-    lists = {
-        "modules": [(schema.module_label(paths[number]), time) for number, time in modules],
-        "operators": [(node_name(trace.strings[number]), time) for number, time in operators],
-    }
+    inside, operators = module >= 0, _times(context, gaps, string)
+    lists: dict[str, list[tuple[str, float]]] = {"modules": [], "annotations": []}
+    for number, time in _times(context, gaps[inside], module[inside]):
+        what = "annotations" if modules.annotation[number] else "modules"
+        lists[what].append((schema.module_label(modules.path[number]), time))
+    lists["operators"] = [(node_name(trace.strings[number]), time) for number, time in operators]
     return " and ".join(
         f"{what} {_largest(context, times, most)}" for what, times in lists.items() if times
     )

@@ -19,7 +19,7 @@ from tb_hookview.rules.evidence.host_remedies import is_operator, remedy_for
 _SHARE = 0.02
 """Part of a step from which on such gaps of one name count."""
 _LITTLE = 10
-"""Device events a step; a trace with no more is a snippet."""
+"""Device events a step; a step with no more is no training step."""
 _NAMED = 3
 """Names that the evidence has where a trace marks no steps."""
 _BEFORE = (
@@ -28,6 +28,10 @@ _BEFORE = (
 _HELD_UP = (
     "The trace does not show what held the operator up: it may have computed, or waited for a lock "
     "or a core; or its launches are missing from the trace."
+)
+_SNIPPET = (
+    f"The device has at most {_LITTLE} events a step: what is recorded is no training step, and "
+    "what the host does in it may be what it does once."
 )
 _NO_STEPS = (
     "Mark the steps (prof.step() after each), which separates set-up from what each step does. "
@@ -38,8 +42,7 @@ _NO_STEPS = (
 def _find(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.of(Cause.LAUNCH)
     gaps = gaps[context.analysis.gaps.duration[gaps] >= LONG_NS]
-    little = np.count_nonzero(context.device_events.counted) <= _LITTLE * len(context.steps)
-    if not len(gaps) or little:
+    if not len(gaps) or (not context.steps.marked and _little(context)):
         return
     names = np.array(activity_in(context, gaps), object)
     if not context.steps.marked:
@@ -64,10 +67,19 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         count=len(gaps),
         gaps=gaps,
         examples=table.start[gaps],
-        confidence="medium" if is_operator(name) else None if name else "low",
+        confidence="low"
+        if _little(context) or not name
+        else "medium"
+        if is_operator(name)
+        else None,
         caveats=tuple(_caveats(context, name, gaps)),
         fix=remedy_for(name),
     )
+
+
+def _little(context: Context) -> bool:
+    """Whether the device has next to nothing to do in a step."""
+    return int(context.device_events.counted.sum()) <= _LITTLE * len(context.steps)
 
 
 def _caveats(context: Context, name: str, gaps: GapIndex) -> Iterator[str]:
@@ -76,6 +88,8 @@ def _caveats(context: Context, name: str, gaps: GapIndex) -> Iterator[str]:
         yield _BEFORE
     if is_operator(name):
         yield _HELD_UP
+    if _little(context):
+        yield _SNIPPET
 
 
 def _without_steps(

@@ -15,8 +15,8 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.compiled import launched_in_compiled_code
-from tb_hookview.rules.evidence.host_activity import launched_places, launches_after
+from tb_hookview.rules.evidence.compiled import mostly_before_compiled_code
+from tb_hookview.rules.evidence.host_activity import launched_places
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
@@ -29,8 +29,8 @@ _GAPS = 10
 """Gaps a step; with fewer they are single delays, not the pace of the host."""
 
 _FIX_COMPILED = (
-    "Begin where the device waits for longest. Most of these launches are compiled code's: replay "
-    'them from a CUDA graph (torch.compile with mode="reduce-overhead"), have the code around them '
+    "Begin where the device waits for longest. Most of the time it waits for launches of compiled "
+    'code: replay them from a CUDA graph (mode="reduce-overhead"), have the code around them '
     "written in C++ (torch._inductor.config.cpp_wrapper = True), or give each launch more to do by "
     "a larger batch. Look for threads that compete for the cores, and for garbage collection."
 )
@@ -56,9 +56,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
         caveats=() if context.steps.marked else (NO_STEPS,),
-        fix=_FIX_COMPILED
-        if launched_in_compiled_code(context, launches_after(context, gaps))
-        else "",
+        fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
     )
 
 

@@ -12,8 +12,8 @@ from tb_hookview.arrays.types import DeviceEventIndex, GapIndex, Nanoseconds
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.compiled import launched_in_compiled_code
-from tb_hookview.rules.evidence.host_activity import LONG_NS, launched_places, launches_after
+from tb_hookview.rules.evidence.compiled import mostly_before_compiled_code
+from tb_hookview.rules.evidence.host_activity import LONG_NS, launched_places
 from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000
@@ -25,9 +25,9 @@ _MANY = 50
 _NAMED = 3
 """Modules, and operators, that the evidence names."""
 _FIX_COMPILED = (
-    "Most of these kernels are launched by compiled code. Replay them from a CUDA graph "
-    '(torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or raise '
-    "the batch size."
+    "Most of the time the device waits for launches of compiled code. Replay them from a CUDA "
+    'graph (torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or '
+    "raise the batch size."
 )
 
 
@@ -61,9 +61,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         examples=context.analysis.gaps.start[gaps],
         caveats=("The gain is an upper bound.",),
         latent="these gaps are in the cost of other findings",
-        fix=_FIX_COMPILED
-        if launched_in_compiled_code(context, launches_after(context, gaps))
-        else "",
+        fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
     )
 
 

@@ -44,10 +44,10 @@ def _work_columns(groups: OperatorGroups) -> Columns:
     calls = groups.calls
 
     def flops(i: Int) -> Float:
-        return groups.sum(calls.flops)[i]
+        return groups.flops[i]
 
     def spent(i: Int) -> Float:
-        return groups.sum(calls.flops_time)[i]
+        return groups.flops_time[i]
 
     return {
         "flops": lambda i: _positive(flops(i)),

@@ -126,6 +126,16 @@ def test_short_pauses_of_a_trace_without_steps(tmp_path: Path) -> None:
 def test_a_snippet_of_few_kernels(tmp_path: Path) -> None:
     events = trace(row("python_function", FRAME, 300, 3000))
     few = [e for e in events if e["args"].get("correlation", 1) in (1, 100)]
+    (finding,) = findings(tmp_path, few)
+    assert (finding.confidence, finding.cost_us_per_step) == ("low", 3408 - 38)
+    assert any("no training step" in caveat for caveat in finding.caveats)
+    (usual,) = findings(tmp_path, events)
+    assert not any("no training step" in caveat for caveat in usual.caveats)
+
+
+def test_a_snippet_without_steps(tmp_path: Path) -> None:
+    """Nothing of a few kernels in no step: all of it is set-up."""
+    few = [e for e in trace(marked=False) if e["args"].get("correlation", 1) in (1, 100)]
     assert not findings(tmp_path, few)
 
 

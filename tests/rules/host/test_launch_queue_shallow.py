@@ -79,7 +79,7 @@ def test_a_backward_that_the_host_is_late_for_in_a_trace_with_a_deep_queue() -> 
     data = analyze(shared_traces.FOLDER / "hta_a100_dlrm_trace_diff_control.json.gz").data
     (finding,) = (found for found in data.findings if found.rule == "launch-queue-shallow")
     assert finding.cost_us_per_step == pytest.approx(9861.6, abs=0.1)
-    assert "modules ## forward:over_arch ## (7.68 ms)" in finding.evidence
+    assert "longest for those of annotations ## forward:over_arch ## (7.68 ms)" in finding.evidence
     assert "operators AddmmBackward0 (3.34 ms)" in finding.evidence
     assert "found at most 22 device events" in finding.evidence
 
@@ -114,4 +114,31 @@ def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
     (eager,) = findings(tmp_path, picture)["launch-queue-shallow"]
     (compiled,) = findings(tmp_path, f"{picture}\n{region}", names)["launch-queue-shallow"]
     assert "torch.compile or CUDA graphs" in eager.fix
-    assert "Most of these launches are compiled code's" in compiled.fix
+    assert "it waits for launches of compiled code" in compiled.fix
+
+
+def test_what_counts_is_the_time_before_compiled_launches(tmp_path: Path) -> None:
+    """Half as many launches as the others, and three times the wait before each."""
+    eager = step(20, kernel=12).splitlines()
+    late = step(10, kernel=12, pause=12, mark=False).splitlines()
+    late = [row[12:].replace("corr=0", "corr=9").replace("k corr", "c corr") for row in late]
+    begins, length = max(len(row) for row in eager), max(len(row) for row in late)
+    rows = [row.ljust(begins) + more for row, more in zip(eager[1:], late, strict=True)]
+    mark = eager[0].rstrip("]").ljust(begins + length) + "]"
+    region = "main ops    ".ljust(begins) + "[region".ljust(length) + "]"
+    names = {"region": "Torch-Compiled Region: 0/0"}
+    (finding,) = findings(tmp_path, "\n".join([mark, *rows, region]), names)["launch-queue-shallow"]
+    assert finding.count >= 28
+    assert "it waits for launches of compiled code" in finding.fix
+
+
+def test_a_range_around_the_forward_is_no_module(tmp_path: Path) -> None:
+    """An annotation that stands for a module is called one."""
+    picture = step(12, kernel=12).replace("[aten::mm        ]", "[aten::mm seq=1  ]", 1)
+    length = len(picture.splitlines()[1])
+    range_ = "main notes  [range".ljust(length - 1) + "]"
+    node = "engine ops  ".ljust(length) + "[MmBackward0 seq=1 F=1]"
+    names = {"range": "## forward:net ##"}
+    (finding,) = findings(tmp_path, f"{picture}\n{range_}\n{node}", names)["launch-queue-shallow"]
+    assert "longest for those of annotations ## forward:net ## (" in finding.evidence
+    assert "modules" not in finding.evidence

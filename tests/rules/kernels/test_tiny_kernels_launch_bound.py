@@ -61,5 +61,5 @@ def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
     assert "torch.compile, or" in findings(tmp_path, operators(ADDS))[RULE].fix
     region = row("cpu_op", "Torch-Compiled Region: 0/0", 990, 60 * 20 + 60)
     fix = findings(tmp_path, operators(ADDS), [region])[RULE].fix
-    assert fix.startswith("Most of these kernels are launched by compiled code.")
+    assert fix.startswith("Most of the time the device waits for launches of compiled code.")
     assert "fuse" not in fix
