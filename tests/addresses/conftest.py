@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 from shared_traces import shared_trace
+from support.caching import cache, folder, written
 
 from tb_hookview.addresses import store
 from tb_hookview.trace.source import remote
+
+__all__ = ["cache", "folder", "forgotten", "memory", "training", "written"]
 
 
 @pytest.fixture(autouse=True)

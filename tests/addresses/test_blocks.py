@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.caching import cache, folder  # noqa: F401
 
 from tb_hookview.cache import Cache
 from tb_hookview.trace.source.blocks import AHEAD, BlockReader, Blocks
@@ -55,7 +54,7 @@ def test_any_reading_gives_what_a_file_gives(steps: list[tuple[str, int]], lengt
             assert read.tell() == expected.tell()
 
 
-def test_each_block_is_fetched_once_and_then_cached(cache: Cache) -> None:  # noqa: F811
+def test_each_block_is_fetched_once_and_then_cached(cache: Cache) -> None:
     store = Store()
     for _ in range(2):
         with store.opened(100, cache) as file:
@@ -82,7 +81,7 @@ def test_reading_in_order_fetches_a_few_blocks_ahead() -> None:
         assert sorted(store.fetched) == [number * 100 for number in range(AHEAD + 2)]
 
 
-def test_what_was_read_before_it_broke_off_is_kept(cache: Cache, tmp_path: Path) -> None:  # noqa: F811
+def test_what_was_read_before_it_broke_off_is_kept(cache: Cache, tmp_path: Path) -> None:
     broken = Store(fails_from=500)
     with broken.opened(100, cache) as file, pytest.raises(ConnectionError):
         file.read()

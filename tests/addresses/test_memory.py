@@ -14,7 +14,6 @@ import pytest
 from addresses.conftest import forget
 from click.testing import CliRunner, Result
 from ranks.traces import Spell, write_run
-from support.caching import cache, folder, written  # noqa: F401
 
 import tb_hookview as hookview
 from tb_hookview.cache import Cache
@@ -147,14 +146,14 @@ def test_names_of_objects_lead_nowhere_else(run: Any, tmp_path: Path) -> None:
         assert client.get("/api/report", query_string=query).status_code == 404
 
 
-def test_cached_results_need_no_fetching(run: Any, cache: Cache, written: Any) -> None:  # noqa: F811
+def test_cached_results_need_no_fetching(run: Any, cache: Cache, written: Any) -> None:
     first = hookview.analyze(GZIP)
     written()
     run.store["/logs/run/one.1.pt.trace.json.gz"].read = None  # so that it cannot be read
     assert hookview.analyze(GZIP).data == first.data
 
 
-def test_a_file_written_again_is_read_again(run: Any, cache: Cache, written: Any) -> None:  # noqa: F811
+def test_a_file_written_again_is_read_again(run: Any, cache: Cache, written: Any) -> None:
     hookview.analyze(PLAIN)
     written()
     run.pipe(PLAIN, b'{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}')
@@ -162,7 +161,7 @@ def test_a_file_written_again_is_read_again(run: Any, cache: Cache, written: Any
     assert hookview.analyze(PLAIN).data.trace.events == 1
 
 
-def test_traces_are_cached_ahead(run: Any, cache: Cache) -> None:  # noqa: F811
+def test_traces_are_cached_ahead(run: Any, cache: Cache) -> None:
     from tb_hookview.cli.filling import fill_one
 
     assert fill_one(trace_file(GZIP)).added

@@ -19,7 +19,6 @@ from urllib.request import Request, urlopen
 import pytest
 from addresses.conftest import forget
 from ranks.traces import Spell, write_run
-from support.caching import cache, folder  # noqa: F401
 from support.cutting_proxy import CuttingProxy
 from support.tensorboard_process import running
 
@@ -145,7 +144,7 @@ def test_no_credentials(server: Server, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_connection_that_breaks_off(
     server: Server,
-    cache: Cache,  # noqa: F811
+    cache: Cache,
     training: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -167,7 +166,7 @@ def test_a_connection_that_breaks_off(
 
 def test_a_large_file_is_fetched_once_for_all_processes(
     server: Server,
-    cache: Cache,  # noqa: F811
+    cache: Cache,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
