@@ -70,7 +70,10 @@ class RemoteFile(NamedTuple):
     def bring(self, progress: Progress = silent) -> bool:
         """Fetch it whole into the cache; False where that has no room for it."""
         cache = opened()
-        state = self.state()
+        try:
+            state = self.state()
+        except FileNotFoundError:  # the reader says so
+            return False
         if cache is None or not state.version or state.size > cache.limit // 2:
             return False
         with self.open() as file:
