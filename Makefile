@@ -37,12 +37,15 @@ TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
 
+# A server of the S3 protocol and its client; only `make addresses` wants them.
+ADDRESSES := $(VENV)/addresses
+
 # What puts faults in; only `make mutants` wants it.
 MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest fuzz versions mutants clean
+.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -84,6 +87,13 @@ browser-test: frontend ## the page in a real browser
 
 pytest: setup frontend
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+addresses: $(INSTALLED) ## the tests of addresses, those on a server of the S3 protocol too
+	@$(BIN)/python -m venv $(ADDRESSES)
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > "$$($(ADDRESSES)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/first.pth"
+	@$(ADDRESSES)/bin/python -m pip --disable-pip-version-check --quiet install -r tests/addresses/requirements.txt
+	@PYTHONPATH="$(CURDIR)" $(ADDRESSES)/bin/python -m pytest tests/addresses
 
 fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from tensorboard.plugins import base_plugin
+
+from tb_hookview.addresses.text import is_address, place
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -34,10 +36,11 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
     def __init__(
         self, context: base_plugin.TBContext, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._logdir = _local(context.logdir)
+        self._logdir: str | Path | None = place(context.logdir) if context.logdir else None
         self._clock = clock
         self._active = False
         self._asked_at: float | None = None
+        self._looking: Thread | None = None
         self._lock = Lock()
 
     def get_plugin_apps(self) -> dict[str, WSGIApplication]:
@@ -50,7 +53,7 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
             now = self._clock()
             if self._asked_at is None or now - self._asked_at >= ACTIVE_FOR_S:
                 self._asked_at = now
-                self._active = self._has_trace()
+                self._look()
             return self._active
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
@@ -76,14 +79,21 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
         }
         return self._app(mounted, start_response)
 
-    def _has_trace(self) -> bool:
+    def _look(self) -> None:
+        """Look for a trace; at an address in a thread, for TensorBoard waits for the answer."""
         if self._logdir is None:
-            return False
+            return
+        if not is_address(self._logdir):
+            self._active = self._has_trace(self._logdir)
+        elif self._looking is None or not self._looking.is_alive():
+            self._looking = Thread(target=self._look_afar, args=[self._logdir], daemon=True)
+            self._looking.start()
+
+    def _look_afar(self, logdir: str | Path) -> None:
+        self._active = self._has_trace(logdir)
+
+    @staticmethod
+    def _has_trace(logdir: str | Path) -> bool:
         from tb_hookview.trace.source.discovery import has_trace
 
-        return has_trace(self._logdir)
-
-
-def _local(logdir: str | None) -> Path | None:
-    """Return the log directory as a path; None for none, and for one on another machine."""
-    return None if not logdir or "://" in logdir else Path(logdir)
+        return has_trace(logdir)

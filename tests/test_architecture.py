@@ -153,7 +153,7 @@ def _is_docstring(part: ast.stmt) -> bool:
 
 LIGHT = {"__init__.py", "plugin.py", "cli"}
 """Imported before it is known what is asked for: they import what they need as they need it."""
-OPTIONAL = {"distributed", "duckdb", "mpi4py", "pandas", "polars", "pyarrow"}
+OPTIONAL = {"distributed", "duckdb", "fsspec", "mpi4py", "pandas", "polars", "pyarrow"}
 LAZY = {
     # It takes long to import, and few have something to log.
     "cache/log.py": {"logging"},
@@ -190,6 +190,9 @@ LAZY = {
     "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.values"},
     # It imports logging; whoever made the processes that are waited for has imported it.
     "trace/reader.py": {"concurrent.futures"},
+    # They import threads, dates and hashes, and most traces are on this machine.
+    "trace/source/discovery.py": {"tb_hookview.trace.source.remote_listing"},
+    "trace/source/file.py": {"tb_hookview.trace.source.remote"},
     # It imports bz2 and lzma, and few traces are in a zip file.
     "trace/source/inflate.py": {"tb_hookview.trace.source.zipped"},
 }

@@ -15,6 +15,10 @@ class FileState(NamedTuple):
     changed_ns: int
     """Differs where a file was put in another's place with that one's time of writing."""
     inode: int
+    version: str | None = None
+    """What names this content of this file, where a store says so; "" where it does not.
+
+    None for a file of this machine."""
 
 
 class File(Protocol):
@@ -35,6 +39,7 @@ class File(Protocol):
 
         Raises:
             OSError: it is gone, or can be read only once.
+            HookviewError: it cannot be reached.
         """
 
 

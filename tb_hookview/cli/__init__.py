@@ -51,4 +51,8 @@ class HookviewGroup(click.Group):
 @click.group(cls=HookviewGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="hookview %(version)s")
 def main() -> None:
-    """Which module's backward costs what, and where the host waits for the device."""
+    """Which module's backward costs what, and where the host waits for the device.
+
+    A PATH is a file or folder of this machine, or its address in a store: s3://bucket/run with the
+    extra s3, gs:// with gcs, abfs:// with azure.
+    """

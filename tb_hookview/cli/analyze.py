@@ -46,15 +46,15 @@ def analyze(path: str, as_json: bool, worker: str | None, steps: tuple[str, ...]
 
 def _say_which(path: str, worker: str | None) -> None:
     """Name the trace that is taken of a folder, before it is read."""
-    from pathlib import Path
-
+    from tb_hookview.addresses.text import shown
     from tb_hookview.loading.choose import choose_trace
 
-    if not path or not Path(path).is_dir():
+    if not path:
         return
-    chosen = choose_trace(Path(path), worker)
+    chosen = choose_trace(path, worker)
     if others := sum(warning.count for warning in chosen.warnings):
-        click.echo(f"Reading {chosen.path}, the newest of {others + 1} traces in {path}")
+        newest = f"{chosen.file.address}, the newest of {others + 1} traces in {shown(path)}"
+        click.echo(f"Reading {newest}")
 
 
 def read(path: str, *, worker: str | None = None, steps: tuple[str, ...] = ()) -> Report:

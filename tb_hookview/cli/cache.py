@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tb_hookview.addresses.text import place, shown
 from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.formats import format_count, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cache import Cache
+    from tb_hookview.trace import TraceFile
 
 BAD_INPUT = 2
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -75,26 +77,31 @@ def fill(paths: tuple[str, ...], workers: int | None) -> None:
     click.get_current_context().exit(BAD_INPUT if problems else 0)
 
 
-def _traces(paths: tuple[str, ...]) -> tuple[list[Path], list[str]]:
+def _traces(paths: tuple[str, ...]) -> tuple[list[TraceFile], list[str]]:
     """Return the trace files of some paths, the largest first; and the other paths' errors."""
-    found: dict[Path, int] = {}
+    found: dict[TraceFile, int] = {}
     problems = []
     for path in paths:
-        sizes, problem = _below(Path(path))
+        sizes, problem = _below(path)
         found |= sizes
         problems += [problem] if problem else []
-    return sorted(found, key=lambda path: -found[path]), problems
+    return sorted(found, key=lambda file: -found[file]), problems
 
 
-def _below(path: Path) -> tuple[dict[Path, int], str | None]:
+def _below(path: str) -> tuple[dict[TraceFile, int], str | None]:
     from tb_hookview.trace.source.discovery import find_runs
 
     try:
-        workers = [worker for run in find_runs(path) for worker in run.workers]
+        workers = [worker for run in find_runs(_absolute(path)) for worker in run.workers]
     except HookviewError as error:
         return {}, str(error)
-    sizes = {trace.path.absolute(): trace.size for worker in workers for trace in worker.traces}
-    return sizes, None if sizes else f"{path}: no traces in this folder; name another"
+    sizes = {trace.file: trace.size for worker in workers for trace in worker.traces}
+    return sizes, None if sizes else f"{shown(path)}: no traces in this folder; name another"
+
+
+def _absolute(path: str) -> str | Path:
+    named = place(path)
+    return named.absolute() if isinstance(named, Path) else named
 
 
 def _opened() -> Cache:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tb_hookview.cache import VARIABLE
 from tb_hookview.errors import HookviewError
 from tb_hookview.loading import Loader
-from tb_hookview.trace import trace_file
+from tb_hookview.trace import TraceFile
 from tb_hookview.workers.count import VARIABLE as PROCESSES
 from tb_hookview.workers.errors import WorkerDiedError, WorkerError
 from tb_hookview.workers.pool import Workers
@@ -25,21 +25,21 @@ class Outcome(NamedTuple):
     """One line that names the file, where there was one."""
 
 
-def fill(paths: Sequence[Path], folder: Path, workers: int) -> Iterator[Outcome]:
+def fill(files: Sequence[TraceFile], folder: Path, workers: int) -> Iterator[Outcome]:
     """Cache columns and report of traces, several at once; yield as they are done.
 
     Args:
-        paths: absolute paths of the traces; the first are begun first.
+        files: the traces, by absolute paths; the first are begun first.
         folder: the folder of the cache.
         workers: most processes at once.
     """
-    count = min(workers, len(paths))
+    count = min(workers, len(files))
     environment = {**os.environ, VARIABLE: str(folder)}
     if count > 1:
         environment[PROCESSES] = "1"  # each keeps to one core
     pool = Workers(count, environment=environment)
     try:
-        futures = {pool.submit(fill_one, path): path for path in paths}
+        futures = {pool.submit(fill_one, file): file for file in files}
         for future in as_completed(futures):
             yield _outcome(future, futures[future])
     finally:
@@ -47,21 +47,21 @@ def fill(paths: Sequence[Path], folder: Path, workers: int) -> Iterator[Outcome]
         pool.shutdown(cancel_futures=True)
 
 
-def fill_one(path: Path) -> Outcome:
+def fill_one(file: TraceFile) -> Outcome:
     """Cache columns and report of a trace, and return what became of it."""
     try:
-        return Outcome(Loader.from_environment().fill(trace_file(path)))
+        return Outcome(Loader.from_environment().fill(file))
     except HookviewError as error:
         return Outcome(False, str(error))
     except OSError as error:
-        return Outcome(False, f"{path}: cannot be cached ({error.strerror})")
+        return Outcome(False, f"{file.address}: cannot be cached ({error.strerror})")
 
 
-def _outcome(future: Future[Outcome], path: Path) -> Outcome:
+def _outcome(future: Future[Outcome], file: TraceFile) -> Outcome:
     try:
         return future.result()
     except WorkerDiedError as error:
         problem = f"not read (its process {error}; is there enough memory?)"
     except WorkerError as error:
         problem = f"cannot be cached ({error})"
-    return Outcome(False, f"{path}: {problem}")
+    return Outcome(False, f"{file.address}: {problem}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from tb_hookview.addresses.text import is_address
 from tb_hookview.cli.script import (
     AfterImport,
     CannotRunError,
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     from tb_hookview.recorder.auto_record import TrainingRecorder
 
 INTERRUPTED = 130
+
+
+class _Folder(click.Path):
+    """A folder or an address."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path | str:
+        """Return an address as it is, anything else as click does."""
+        folder: Any = value if is_address(value) else super().convert(value, param, ctx)
+        return folder  # type: ignore[no-any-return]
 
 
 def _parse_ranks(
@@ -45,8 +57,8 @@ def _parse_ranks(
 @click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with python -m.")
 @click.option(
     "--logdir",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to record into.  [default: runs/<name of the script>]",
+    type=_Folder(path_type=Path, file_okay=False),
+    help="Folder or address (s3://...) to record into.  [default: runs/<name of the script>]",
 )
 @click.option(
     "--wait",
@@ -91,7 +103,7 @@ def _parse_ranks(
 @click.argument("script")
 @click.argument("arguments", metavar="[ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def run(
-    as_module: bool, script: str, arguments: tuple[str, ...], logdir: Path | None, **plan: Any
+    as_module: bool, script: str, arguments: tuple[str, ...], logdir: Path | str | None, **plan: Any
 ) -> None:
     """Run SCRIPT as python would, and record some steps of its training.
 

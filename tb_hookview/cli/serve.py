@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
 from types import FrameType
 
 import click
@@ -21,12 +20,13 @@ import click
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def serve(path: str, port: int, open_browser: bool) -> None:
     """Serve the pages for PATH (a log directory, a run or one trace) on 127.0.0.1."""
+    from tb_hookview.addresses.text import shown
     from tb_hookview.server import Server
 
     signal.signal(signal.SIGTERM, _end)
-    with Server(Path(path), port=port) as server:
+    with Server(path, port=port) as server:
         address = f"{server.url}#/summary"
-        click.echo(f"Serving {path} at {address} (stop with Ctrl+C)")
+        click.echo(f"Serving {shown(path)} at {address} (stop with Ctrl+C)")
         if open_browser:
             click.launch(address)
         server.run()

@@ -46,14 +46,12 @@ def sql(path: str, query: str, form: str, worker: str | None) -> None:
 
 
 def _ask(path: str, query: str, worker: str | None) -> Result:
-    from pathlib import Path
+    from tb_hookview.ranks.files import run_files
 
-    if worker is None and Path(path).is_dir():
-        from tb_hookview.ranks.files import run_files
+    if path and worker is None and len(run_files(path).traces) > 1:
         from tb_hookview.ranks.query import query_run
 
-        if len(run_files(Path(path)).paths) > 1:
-            return query_run(path, query)
+        return query_run(path, query)
     return read(path, worker=worker).sql(query)
 
 

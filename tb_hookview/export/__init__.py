@@ -18,6 +18,7 @@ from tb_hookview.report.result import Report
 from tb_hookview.tables.catalogue import CATALOGUE, entry
 from tb_hookview.tables.outlets.arrow import require
 from tb_hookview.tables.outlets.files import FORMS
+from tb_hookview.trace import LocalFile
 
 PERFETTO = "perfetto"
 FORMATS = (PERFETTO, *FORMS)
@@ -54,7 +55,7 @@ def export(
     steps: Sequence[str] | None = None,
     force: bool = False,
     progress: Progress | None = None,
-) -> Path:
+) -> str:
     """Write a trace with its attribution for another tool.
 
     Args:
@@ -68,7 +69,7 @@ def export(
         progress: called with the stage and the fraction of it done.
 
     Returns:
-        The trace that was read.
+        Path or address of the trace that was read.
 
     Raises:
         TraceError: the trace cannot be read.
@@ -82,8 +83,8 @@ def export(
     _check_wanted(wanted, names)
     one_file = wanted == PERFETTO or len(names) == 1
     check(out, folder=not one_file, force=force)
-    chosen = choose_trace(Path(path), worker)
-    if out.exists() and chosen.path.exists() and out.samefile(chosen.path):
+    chosen = choose_trace(path, worker)
+    if isinstance(chosen.file, LocalFile) and _is_same(out, chosen.file.path):
         raise UsageError(f"{out}: is the trace itself; name another file")
     say = progress or silent
     analysis = load(chosen.file, say)
@@ -99,7 +100,11 @@ def export(
             (partial / "report.json").write_bytes(report.to_bytes())
             files = {name: partial / f"{name}.{wanted}" for name in names or CATALOGUE}
             _write_tables(files, wanted, report, say)
-    return chosen.path
+    return chosen.file.address
+
+
+def _is_same(out: Path, path: Path) -> bool:
+    return out.exists() and path.exists() and out.samefile(path)
 
 
 def _check_wanted(form: str, names: Sequence[str]) -> None:

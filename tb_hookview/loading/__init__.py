@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_hookview.errors import TraceError, UsageError
+from tb_hookview.errors import UsageError
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.loading.loader import Loader
 from tb_hookview.progress import Count, Progress, uncounted
@@ -29,8 +29,9 @@ def analyze(
     """Read a trace and report on it.
 
     Args:
-        path: a trace file, or a folder of them; of a folder the newest trace (of `worker`, where
-            one is named) is read, and the report says what was left out.
+        path: a trace file, or a folder of them, or the address (`s3://...`) of either; of a folder
+            the newest trace (of `worker`, where one is named) is read, and the report says what
+            was left out.
         worker: name of the worker, the part of the file's name before its time stamp.
         steps: names (or numbers) of the steps to report on; all of the trace by default.
         progress: called with the stage of the work and the fraction of it done.
@@ -42,10 +43,7 @@ def analyze(
     """
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
-    if "://" in str(path):
-        remedy = "copy the traces here and name their folder"
-        raise TraceError(str(path), "an address; only files of this machine are read", remedy)
-    chosen = choose_trace(Path(path), worker)
+    chosen = choose_trace(path, worker)
     loader = Loader.from_environment()
     return loader.report(chosen.file, steps, progress).with_warnings(chosen.warnings)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tb_hookview.analysis.analysis import Analysis, analyze_trace
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.cache import Cache, Source, later, source_of
-from tb_hookview.errors import UsageError
+from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.loading import columns, reports
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.build import build_report
@@ -89,13 +89,15 @@ class Analyzer:
 
     def _read(self, file: TraceFile, say: Progress, count: Count) -> Trace:
         workers = self._workers(file)
+        if workers and not file.bring(say):
+            workers = None
         return reader.read_trace(file, say, count, limits=self._limits, workers=workers)
 
     def _source_of_columns(self, file: TraceFile) -> Source | None:
         """What is cached of a file; None where that is as quickly read itself."""
         try:
             small = file.size < CACHED_FROM
-        except (OSError, ValueError):  # the reader says what is wrong with it
+        except (OSError, ValueError, TraceError):  # the reader says what is wrong with it
             return None
         return None if small else source_of(file, self._cache)
 

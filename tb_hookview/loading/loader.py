@@ -18,7 +18,7 @@ from tb_hookview.loading import reports
 from tb_hookview.progress import Count, Progress, uncounted
 from tb_hookview.schema import COUNTED
 from tb_hookview.trace.plan import SMALLEST_SHARE
-from tb_hookview.trace.source.file import TraceFile
+from tb_hookview.trace.source.file import LocalFile, TraceFile
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
 from tb_hookview.trace.source.size import estimated_size
 from tb_hookview.workers.count import processes
@@ -130,6 +130,8 @@ class Loader:
 
     def _others(self, file: TraceFile) -> int:
         """Return the number of further processes that reading a file is worth."""
+        if self._cache is None and not isinstance(file, LocalFile):
+            return 0  # each would fetch it
         try:
             shares = estimated_size(file) // SMALLEST_SHARE if self._processes > 1 else 1
         except (OSError, TraceError):  # the reader says what is wrong with it

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -39,7 +38,7 @@ def load(source: Source, path: str, steps: Sequence[str] | None) -> Report | Non
     except (msgspec.DecodeError, ValueError):
         source.drop(KIND, *_key(steps))
         return None
-    trace = msgspec.structs.replace(data.trace, path=path_as_text(Path(path)))
+    trace = msgspec.structs.replace(data.trace, path=path_as_text(path))
     return Report(msgspec.structs.replace(data, trace=trace))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tb_hookview.loading.loader import Loader
@@ -15,7 +14,6 @@ from tb_hookview.sql import Limits, Result, Source, run, sources_of_several
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
 from tb_hookview.tables.outlets import arrow
 from tb_hookview.tables.table import Table
-from tb_hookview.trace.source.file import trace_file
 
 
 def query_run(path: str, query: str, limits: Limits | None = None) -> Result:
@@ -28,15 +26,15 @@ def query_run(path: str, query: str, limits: Limits | None = None) -> Result:
         TraceError: nothing there, or a trace that is needed cannot be read.
         UsageError: as `sql.run`.
     """
-    files = run_files(Path(path))
-    paths = dict(zip(files.workers, files.paths, strict=True))
+    files = run_files(path)
+    traces = dict(zip(files.workers, files.traces, strict=True))
 
     @cache
     def report(worker: str) -> Report:
-        return Loader.from_environment().report(trace_file(paths[worker]))
+        return Loader.from_environment().report(traces[worker].file)
 
     def each(name: str) -> dict[str, Table[Any]]:
-        return {worker: report(worker).table(name) for worker in paths}
+        return {worker: report(worker).table(name) for worker in traces}
 
     tables = {name: empty_table(name) for name in CATALOGUE}
     return run(query, {**_of_run(path), **sources_of_several(tables, each)}, limits)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from tb_hookview.addresses.text import shown
 from tb_hookview.errors import HookviewError, TraceError, UsageError
 from tb_hookview.loading.loader import Loader
 from tb_hookview.progress import Progress, silent
@@ -16,7 +18,7 @@ from tb_hookview.ranks.executors import executor_of
 from tb_hookview.ranks.files import run_files
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.ranks.summary import RankSummary, summarize
-from tb_hookview.trace.source.file import trace_file
+from tb_hookview.trace import TraceFile
 
 
 def analyze_run(
@@ -28,7 +30,7 @@ def analyze_run(
     """Read the traces of all ranks of a run, and say who was late, and why.
 
     Args:
-        path: a folder with one trace of each rank.
+        path: a folder with one trace of each rank, or its address (`s3://...`).
         executor: where the traces are read: any of `concurrent.futures`, or the name of one
             (`processes:N`, `dask`, `dask:ADDRESS`, `mpi`); processes of this machine by default.
         progress: called with the stage of the work and the fraction of it done.
@@ -39,42 +41,45 @@ def analyze_run(
     """
     if not str(path):
         raise UsageError("the path is empty; name the folder of a run")
-    files = run_files(Path(path))
-    found, unreadable = _summaries(files.paths, executor, progress or silent)
+    files = run_files(path)
+    modified = {trace.file: trace.modified for trace in files.traces}
+    found, failed = _summaries(list(modified), executor, progress or silent)
+    unreadable = {file.address: reason for file, reason in failed.items()}
     if not found:
         first, reason = next(iter(unreadable.items()))
         raise TraceError(
-            path, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
+            shown(path), f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
         )
-    ranks, repeated = _newest_of_each(found)
-    run = answer(str(path), ranks, unreadable, _finding)
+    ranks, repeated = _newest_of_each(found, modified)
+    by_address = {file.address: file for file in found}
+    run = answer(shown(path), ranks, unreadable, partial(_finding, by_address))
     extra = [f"{repeated} further traces of the same ranks, not used"] if repeated else []
     said = [*files.warnings, *extra, *run.warnings]
     return RunReport(msgspec.structs.replace(run, warnings=said))
 
 
-def summarize_file(path: str) -> RankSummary | str:
-    """Summarize the trace at a path; a text says why it cannot be read."""
+def summarize_file(file: TraceFile) -> RankSummary | str:
+    """Summarize a trace; a text says why it cannot be read."""
     try:
-        return summarize(Loader.from_environment().analysis(trace_file(path)))
+        return summarize(Loader.from_environment().analysis(file))
     except HookviewError as error:
         return str(error)
 
 
 def _summaries(
-    paths: Sequence[str], executor: Executor | str | None, say: Progress
-) -> tuple[dict[str, RankSummary], dict[str, str]]:
-    """Summaries by path in the order of the paths, and why others have none."""
+    files: Sequence[TraceFile], executor: Executor | str | None, say: Progress
+) -> tuple[dict[TraceFile, RankSummary], dict[TraceFile, str]]:
+    """Summaries by file in the order of the files, and why others have none."""
     say("ranks", 0.0)
-    results: dict[str, RankSummary | str] = {}
-    with executor_of(executor, len(paths)) as chosen:
-        futures = {chosen.submit(summarize_file, path): path for path in paths}
+    results: dict[TraceFile, RankSummary | str] = {}
+    with executor_of(executor, len(files)) as chosen:
+        futures = {chosen.submit(summarize_file, file): file for file in files}
         for future in as_completed(futures):
-            results[futures.pop(future)] = _result(future, len(results), len(paths))
-            say("ranks", len(results) / len(paths))
-    in_order = {path: results[path] for path in paths}
-    found = {p: r for p, r in in_order.items() if isinstance(r, RankSummary)}
-    return found, {p: r for p, r in in_order.items() if isinstance(r, str)}
+            results[futures.pop(future)] = _result(future, len(results), len(files))
+            say("ranks", len(results) / len(files))
+    in_order = {file: results[file] for file in files}
+    found = {f: r for f, r in in_order.items() if isinstance(r, RankSummary)}
+    return found, {f: r for f, r in in_order.items() if isinstance(r, str)}
 
 
 def _result(future: Future[RankSummary | str], done: int, of: int) -> RankSummary | str:
@@ -92,18 +97,20 @@ def _result(future: Future[RankSummary | str], done: int, of: int) -> RankSummar
         return f"{type(error).__name__}: {error}"
 
 
-def _newest_of_each(found: dict[str, RankSummary]) -> tuple[list[RankSummary], int]:
+def _newest_of_each(
+    found: Mapping[TraceFile, RankSummary], modified: Mapping[TraceFile, float]
+) -> tuple[list[RankSummary], int]:
     """One summary for each rank in their order, and the number of those left out."""
     ranks: dict[object, RankSummary] = {}
-    for path, summary in sorted(found.items(), key=lambda item: Path(item[0]).stat().st_mtime):
-        ranks[path if summary.rank is None else summary.rank] = summary
+    for file, summary in sorted(found.items(), key=lambda item: modified[item[0]]):
+        ranks[file if summary.rank is None else summary.rank] = summary
     chosen = sorted(ranks.values(), key=lambda s: (s.rank is None, s.rank or 0, s.path))
     return chosen, len(found) - len(chosen)
 
 
-def _finding(rank: RankSummary, module: str | None) -> str | None:
+def _finding(files: Mapping[str, TraceFile], rank: RankSummary, module: str | None) -> str | None:
     """Rule of the most expensive finding of a rank, about a module if there is one."""
-    report = Loader.from_environment().report(trace_file(rank.path))
+    report = Loader.from_environment().report(files[rank.path])
     findings = list(report.data.findings)
     about = [finding for finding in findings if module and finding.where == module]
     return next((finding.rule for finding in [*about, *findings]), None)

@@ -21,6 +21,7 @@ from torch.fx import GraphModule
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.optim import Optimizer
 
+from tb_hookview.addresses.text import shown
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, manifest, roots
 from tb_hookview.recorder.hooks import Hook
@@ -33,7 +34,7 @@ from tb_hookview.recorder.wrapping import unwrap, wrap
 class Plan:
     """Holds what to record; a step is a call of the first optimizer's `step`."""
 
-    logdir: Path
+    logdir: Path | str
     wait: int = 2
     """Steps before it; at least one, after which the model is known."""
     warmup: int = 1
@@ -103,7 +104,7 @@ class TrainingRecorder:
         self._guarded(self._finish)
         if not self._reports():
             return
-        folder = self._plan.logdir
+        folder = shown(self._plan.logdir)
         if self._profiler is not None and self._profiler.written:
             self._say(f"look at it with: hookview analyze {folder} (or: hookview serve {folder})")
         elif ended_early:
@@ -229,7 +230,7 @@ class TrainingRecorder:
 
     def _report_file(self, _: torch.profiler.profile) -> None:
         if self._profiler is not None and self._profiler.written:
-            self._say(f"wrote {self._profiler.written[-1]}")
+            self._say(f"wrote {shown(self._profiler.written[-1])}")
 
     def _wrap_trained(self, optimizer: Optimizer) -> None:
         outermost = _outermost_modules()

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerAction
 
+from tb_hookview.addresses.store import open_address
+from tb_hookview.addresses.text import place, shown
 from tb_hookview.errors import UsageError
 from tb_hookview.markers import COMPILED_KEY
 from tb_hookview.recorder import faults, manifest, session
@@ -22,7 +24,7 @@ from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_m
 from tb_hookview.recorder.ranges import ThreadCalls
 from tb_hookview.recorder.step_times import StepTimes
 from tb_hookview.recorder.unrecorded import Schedule, reason
-from tb_hookview.recorder.writing import write
+from tb_hookview.recorder.writing import write, write_to_address
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +63,8 @@ def profile(
     called, and the profiler's `step()` does nothing.
 
     Args:
-        logdir: folder for the traces, made if missing.
+        logdir: folder for the traces, made if missing; an address (`s3://bucket/run`) needs
+            fsspec and the package of its kind. What cannot be uploaded is kept on this machine.
         ranks: the ranks that record; all by default.
         rank0_only: short for `ranks=[0]`.
         sync_events: record CUDA's synchronization events too, which say what a stream or the host
@@ -106,7 +109,7 @@ def profile(
         name: value for name, value in named.items() if value is not None and value is not False
     }
     profiler = Profile(
-        Path(logdir),
+        place(logdir),
         _parse_ranks(ranks, rank0_only=rank0_only),
         sync_events=sync_events,
         on_trace_ready=on_trace_ready,
@@ -128,15 +131,15 @@ class Profile(torch.profiler.profile):
 
     def __init__(
         self,
-        logdir: Path,
+        logdir: Path | str,
         ranks: frozenset[int] | None,
         *,
         sync_events: bool = True,
         on_trace_ready: Callable[[torch.profiler.profile], Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.written: list[Path] = []
-        """The files written so far."""
+        self.written: list[Path | str] = []
+        """The files written so far: paths, or addresses where `logdir` is one."""
         self._logdir = logdir
         self._ranks = ranks
         self._chosen: bool | None = None
@@ -145,7 +148,7 @@ class Profile(torch.profiler.profile):
         self._times = StepTimes()
         self._unrecorded: weakref.finalize[..., Any] | None = None
         self._finished: list[ThreadCalls] = []
-        self._file: Path | None = None
+        self._file: Path | str | None = None
         """The last recording, once it is written."""
         if sync_events and kwargs.get("experimental_config") is None:
             kwargs["experimental_config"] = _config_with_sync_events()
@@ -257,12 +260,16 @@ class Profile(torch.profiler.profile):
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
         """Copy the last recording's file, marks included; torch writes a recording only once."""
         if self._file is not None and ".pftrace" in Path(path).name:
-            faults.advise("pftrace", f"{path} is not written: this recording is {self._file}")
+            faults.advise(
+                "pftrace", f"{path} is not written: this recording is {shown(self._file)}"
+            )
             return None
         if self._file is None or args or kwargs:
             return super().export_chrome_trace(path, *args, **kwargs)
         opened = gzip.open if str(path).endswith(".gz") else open
-        with gzip.open(self._file) as source, opened(path, "wb") as target:
+        file = self._file
+        recorded = file.open("rb") if isinstance(file, Path) else open_address(file)
+        with recorded, gzip.open(recorded) as source, opened(path, "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
         return None
 
@@ -293,12 +300,15 @@ class Profile(torch.profiler.profile):
 
     def _save(self, profiler: torch.profiler.profile) -> None:
         self._ends_as_meant()
-        _quietly(f"writing a trace into {self._logdir}", self._write, faults.LOST)
+        _quietly(f"writing a trace into {shown(self._logdir)}", self._write, faults.LOST)
         if self._then is not None:
             self._then(profiler)
 
     def _write(self) -> None:
-        self._file = write(self, self._logdir, self.backward_marks)
+        if isinstance(self._logdir, Path):
+            self._file = write(self, self._logdir, self.backward_marks)
+        else:
+            self._file = write_to_address(self, self._logdir, self.backward_marks)
         self.written.append(self._file)
 
 

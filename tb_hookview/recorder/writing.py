@@ -15,6 +15,9 @@ from typing import Any
 
 import torch
 
+from tb_hookview.addresses.store import put
+from tb_hookview.addresses.text import child, shown
+from tb_hookview.errors import TraceError
 from tb_hookview.recorder import faults, manifest, trace_file
 from tb_hookview.recorder.backward_marks_from_trace import Mark
 
@@ -57,6 +60,37 @@ def write(
         partial.unlink(missing_ok=True)
     _log.info("wrote %s", path)
     return path
+
+
+def write_to_address(
+    profiler: torch.profiler.profile, folder: str, marks: Callable[[], Iterable[Mark]]
+) -> Path | str:
+    """Write the last recording of a profiler to an address, as `write`, and return the file's.
+
+    Where it cannot be uploaded it is kept on this machine, and its path is returned.
+
+    Raises:
+        OSError: the file cannot be written.
+        RuntimeError: torch has nothing to write.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="hookview-"))
+    try:
+        path = write(profiler, scratch, marks)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    address = child(folder, path.name)
+    try:
+        put(path, address)
+    except TraceError as error:
+        faults.warn(
+            f"tb_hookview: a trace could not be uploaded ({error}); training is not affected, "
+            f"the trace is kept in {path}"
+        )
+        return path
+    shutil.rmtree(scratch, ignore_errors=True)
+    _log.info("wrote %s", shown(address))
+    return address
 
 
 _UNKNOWN_LAYOUT = (

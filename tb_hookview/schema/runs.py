@@ -56,7 +56,7 @@ class ReadingProgress(Struct, frozen=True):
     """Progress of the reading of a trace; null where unknown."""
 
     stage: str
-    """ "waiting", "decoding", "columns", "attribution" or "done"."""
+    """ "waiting", "downloading", "decoding", "columns", "attribution" or "done"."""
     done: Share | None
     """Of the stage."""
     bytes: Bytes | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flask import Flask, Response, request
 
+from tb_hookview.addresses.text import shown
 from tb_hookview.loading import Loader
 from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
@@ -29,15 +30,15 @@ from tb_hookview.server.requests import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
 from tb_hookview.trace import TraceFile
-from tb_hookview.trace.source.discovery import Listing
+from tb_hookview.trace.source.runs import Listing
 from tb_hookview.version import __version__
 
 
-def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> Flask:
+def create_app(logdir: str | Path | None, *, hosts: Collection[str] | None = None) -> Flask:
     """Return the application for a log directory, a run folder or a single trace file.
 
     Args:
-        logdir: what to look at; None answers with an empty list of runs.
+        logdir: what to look at, a path or an address; None answers with an empty list of runs.
         hosts: the names a request may call this server by; None leaves that to whoever mounts it.
     """
     app = Flask("tb_hookview", static_folder=None)
@@ -80,9 +81,9 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     return app
 
 
-def _runs(logdir: Path | None, found: Listing) -> Runs:
+def _runs(logdir: str | Path | None, found: Listing) -> Runs:
     return Runs(
-        logdir="" if logdir is None else answers.as_text(str(logdir)),
+        logdir="" if logdir is None else answers.as_text(shown(logdir)),
         version=__version__,
         runs=describe_runs(found.runs),
         left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),

@@ -9,7 +9,9 @@ from typing import TypeVar
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.schema.runs import ListedRun, ListedTrace, ListedWorker
 from tb_hookview.server.answers import as_text
-from tb_hookview.trace.source.discovery import Listing, Run, TraceEntry, is_offered, list_runs
+from tb_hookview.trace import Run, TraceEntry
+from tb_hookview.trace.source.discovery import is_offered, list_runs
+from tb_hookview.trace.source.runs import Listing
 
 Named = TypeVar("Named")
 
@@ -17,7 +19,7 @@ Named = TypeVar("Named")
 class RunList:
     """Runs of a log directory, run folder or trace file; none for None."""
 
-    def __init__(self, logdir: Path | None) -> None:
+    def __init__(self, logdir: str | Path | None) -> None:
         self._logdir = logdir
         self._last: list[Run] | None = None
 
@@ -51,8 +53,8 @@ class RunList:
         return self._offered(select(self.listing().runs, query, prefix))
 
     def _offered(self, trace: TraceEntry) -> TraceEntry:
-        if self._logdir is not None and not is_offered(self._logdir, trace.path):
-            name = as_text(trace.path.name)
+        if self._logdir is not None and not is_offered(self._logdir, trace.file):
+            name = as_text(trace.file.name)
             raise NotFoundError(f"{name}: leads out of the log directory; load the list again")
         return trace
 
@@ -98,7 +100,7 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
 def _describe(trace: TraceEntry) -> ListedTrace:
     return ListedTrace(
         id=as_text(trace.id),
-        file=as_text(trace.path.name),
+        file=as_text(trace.file.name),
         bytes=trace.size,
         modified=trace.modified,
     )

@@ -24,7 +24,7 @@ class Server:
     """Serves a log directory, a run folder or one trace file on 127.0.0.1.
 
     Args:
-        path: what to serve.
+        path: what to serve, a path or an address.
         port: the port, 0 for any that is free.
 
     Raises:
@@ -32,7 +32,7 @@ class Server:
         UsageError: the port cannot be had.
     """
 
-    def __init__(self, path: Path, *, port: int = 0) -> None:
+    def __init__(self, path: str | Path, *, port: int = 0) -> None:
         find_runs(path)
         self._socket = _listen(port)
         self._server = make_server(

@@ -40,6 +40,7 @@ Derived = TypeVar("Derived")
 Load = Callable[[TraceFile, Show, Count], Analysis]
 
 WAITING = ReadingProgress("waiting", None)
+_READING = frozenset({"downloading", "decoding"})
 
 
 class ChangedError(TraceError):
@@ -205,7 +206,7 @@ class AnalysisStore:
             if reading.given_up:
                 raise UnwantedError
             size = key.state.size
-            read = round(size * (done or 0.0)) if stage == "decoding" else size
+            read = round(size * (done or 0.0)) if stage in _READING else size
             reading.progress = ReadingProgress(stage, done, read, events)
 
         def count(number: int) -> None:

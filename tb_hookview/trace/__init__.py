@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread, Trace
     from tb_hookview.trace.format.vocabulary import EventCategory
     from tb_hookview.trace.reader import read_trace
-    from tb_hookview.trace.source.discovery import Run, TraceEntry, Worker, find_runs
+    from tb_hookview.trace.source.discovery import find_runs
     from tb_hookview.trace.source.file import LocalFile, TraceFile, trace_file
+    from tb_hookview.trace.source.runs import Run, TraceEntry, Worker
 
 __all__ = [
     "EventCategory",
@@ -34,9 +35,10 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("Events", "Flows", "StringTable", "Thread", "Trace"), "columns.trace"),
-    **dict.fromkeys(("Run", "TraceEntry", "Worker", "find_runs"), "source.discovery"),
+    **dict.fromkeys(("Run", "TraceEntry", "Worker"), "source.runs"),
     **dict.fromkeys(("LocalFile", "TraceFile", "trace_file"), "source.file"),
     "EventCategory": "format.vocabulary",
+    "find_runs": "source.discovery",
     "read_trace": "reader",
 }
 

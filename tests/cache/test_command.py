@@ -17,7 +17,7 @@ from shared_traces import not_a_trace, shared_trace
 from tb_hookview.cache import Cache, program
 from tb_hookview.cli import filling
 from tb_hookview.loading import analyze, load
-from tb_hookview.trace import reader
+from tb_hookview.trace import LocalFile, reader
 
 Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -147,10 +147,10 @@ DIES = """
 import os, signal
 from tb_hookview.cli import filling
 
-def fill_or_die(path):
-    if "minitoy" in path.name:
+def fill_or_die(file):
+    if "minitoy" in file.name:
         os.kill(os.getpid(), signal.SIGKILL)
-    return filling.fill_one(path)
+    return filling.fill_one(file)
 """
 
 
@@ -161,8 +161,8 @@ def test_a_worker_that_dies_takes_no_other_trace_along(
     (tmp_path / "dying.py").write_text(DIES)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(filling, "fill_one", importlib.import_module("dying").fill_or_die)
-    paths = [*sorted(runs.iterdir()), runs / "none.json"]
-    outcomes = list(filling.fill(paths, cache.folder, workers))
+    files = [LocalFile(path) for path in (*sorted(runs.iterdir()), runs / "none.json")]
+    outcomes = list(filling.fill(files, cache.folder, workers))
     assert sum(outcome.added for outcome in outcomes) == 2
     died, gone = sorted((outcome.problem for outcome in outcomes if outcome.problem), key=len)[::-1]
     assert "minitoy" in died
@@ -174,8 +174,8 @@ def test_a_worker_that_dies_takes_no_other_trace_along(
     not Path("/proc/self/task").exists(), reason="this system does not list the children of a task"
 )
 def test_who_stops_listening_leaves_no_process(cache: Cache, runs: Path) -> None:
-    paths = sorted(runs.iterdir()) * 20
-    outcomes = filling.fill(paths, cache.folder, 2)
+    files = [LocalFile(path) for path in sorted(runs.iterdir())] * 20
+    outcomes = filling.fill(files, cache.folder, 2)
     next(outcomes)
     before = _children()
     outcomes.close()  # type: ignore[attr-defined]

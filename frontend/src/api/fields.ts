@@ -804,7 +804,7 @@ export const PlacedTime = {
 } as const;
 
 export const ReadingProgress = {
-  stage: { text: '"waiting", "decoding", "columns", "attribution" or "done".' },
+  stage: { text: '"waiting", "downloading", "decoding", "columns", "attribution" or "done".' },
   done: { unit: "fraction", text: "Of the stage." },
   bytes: { unit: "bytes", text: "Bytes of the file that were read, as it lies on the disk." },
   events: { unit: "count", text: "Events that were read." },

@@ -1083,7 +1083,7 @@ export interface PlacedTime {
 
 /** Progress of the reading of a trace; null where unknown. */
 export interface ReadingProgress {
-  /** "waiting", "decoding", "columns", "attribution" or "done". */
+  /** "waiting", "downloading", "decoding", "columns", "attribution" or "done". */
   stage: string;
   /** Of the stage. */
   done: number | null;

@@ -59,6 +59,7 @@ function useProgress(target: Target): WireProgress | null {
 
 const STAGES: Readonly<Record<string, string>> = {
   waiting: "waiting for the reader",
+  downloading: "downloading the file",
   decoding: "reading events",
   columns: "building columns",
   attribution: "finding the module of every autograd node",

@@ -110,10 +110,10 @@ class EventArguments:
 
 
 def _state(file: TraceFile) -> FileState | None:
-    """State of a file; None where it is gone, or can be read only once."""
+    """State of a file; None where it is gone or out of reach, or can be read only once."""
     try:
         return file.state()
-    except OSError:
+    except (OSError, TraceError):
         return None
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
-from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
+from tb_hookview.addresses.text import is_address
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.source.file import LocalFile, TraceFile
-
-_TRACE = re.compile(r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?\.pt\.trace\.json(?:\.gz)?")
-_GZIPPED = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json\.gz")
-_JSON = re.compile(r"(?P<worker>.*?)(?P<stamp>)\.json(?:\.gz)?")
-_ENDINGS = (".json", ".json.gz")
+from tb_hookview.trace.source.runs import (
+    ENDINGS,
+    Folder,
+    Listing,
+    Run,
+    Status,
+    is_trace_name,
+    runs_in,
+    single_run,
+)
 
 FOLLOW_LINKS = "HOOKVIEW_FOLLOW_LINKS"
 """Environment variable: 1 to follow links out of the log directory."""
@@ -26,48 +29,7 @@ FOLDERS_LOOKED_AT = 2000
 """Folders that `has_trace` searches at most."""
 
 
-class TraceEntry(NamedTuple):
-    """One trace of a worker; `size` in bytes, `modified` in seconds since 1970."""
-
-    id: str
-    path: Path
-    size: int
-    modified: float
-
-    @property
-    def file(self) -> TraceFile:
-        """The trace itself."""
-        return LocalFile(self.path)
-
-
-class Worker(NamedTuple):
-    """The traces one process wrote, newest first."""
-
-    name: str
-    traces: tuple[TraceEntry, ...]
-
-
-class Run(NamedTuple):
-    """A folder with traces, named by its path relative to the log directory.
-
-    The log directory itself is called ".".
-    """
-
-    name: str
-    workers: tuple[Worker, ...]
-
-
-class Listing(NamedTuple):
-    """Runs of a log directory in natural order, and counts of what was skipped."""
-
-    runs: list[Run]
-    links_left_out: int = 0
-    """Links to folders and to files named `.json[.gz]` that lead out of the log directory."""
-    folders_left_out: int = 0
-    """Folders that cannot be listed."""
-
-
-def find_runs(logdir: Path) -> list[Run]:
+def find_runs(logdir: str | Path) -> list[Run]:
     """List the runs below a log directory, as `list_runs`.
 
     Raises:
@@ -76,40 +38,32 @@ def find_runs(logdir: Path) -> list[Run]:
     return list_runs(logdir).runs
 
 
-def list_runs(logdir: Path) -> Listing:
-    """List the runs below a log directory (or the single trace file it is).
+def list_runs(logdir: str | Path) -> Listing:
+    """List the runs below a log directory (or the single trace file it is), by `runs_in`.
 
-    Files called `<worker>.<stamp>.pt.trace.json[.gz]` are traces. A folder without one may hold
-    traces under other names, so there every `.json.gz` is offered; and where the whole tree has
-    none of these, every `.json`. Symbolic links that leave the log directory are not followed,
-    unless `FOLLOW_LINKS` says so.
+    Symbolic links that leave the log directory are not followed, unless `FOLLOW_LINKS` says so.
+
+    Args:
+        logdir: its path or its address.
 
     Raises:
         TraceError: no such file or directory, or it cannot be listed.
     """
+    if is_address(logdir):
+        from tb_hookview.trace.source.remote_listing import list_remote
+
+        return list_remote(str(logdir))
+    logdir = Path(logdir)
     if logdir.is_file():
-        return Listing([Run(".", (_worker(_stem(logdir), [(logdir.name, logdir)]),))])
+        return Listing([single_run(logdir.name, _status(logdir.parent, logdir.name))])
     if not logdir.is_dir():
         raise TraceError(logdir, "no such file or folder", "check the path")
     tree = Tree(logdir)
-    folders = list(tree.walk())
-    for patterns in ((_TRACE, _GZIPPED), (_JSON,)):
-        runs = [run for folder in folders if (run := _first_run(logdir, folder, patterns))]
-        if runs:
-            runs.sort(key=lambda run: natural(run.name))
-            return Listing(runs, tree.links_left_out, tree.folders_left_out)
-    return Listing([], tree.links_left_out, tree.folders_left_out)
-
-
-def is_trace_name(name: str) -> bool:
-    """Whether a file of this name is offered as a trace wherever it lies."""
-    return any(pattern.fullmatch(name) for pattern in (_TRACE, _GZIPPED))
-
-
-def natural(text: str) -> list[tuple[int, str]]:
-    """Sort key under which `rank2` comes before `rank10`."""
-    parts = re.findall(r"\d+|\D+", text)
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    folders = [
+        Folder(folder.relative_to(logdir).as_posix(), names, partial(_status, folder))
+        for folder, names in tree.walk()
+    ]
+    return Listing(runs_in(folders), tree.links_left_out, tree.folders_left_out)
 
 
 class Tree:
@@ -134,7 +88,7 @@ class Tree:
             subfolders[:] = [
                 sub for sub in subfolders if not sub.startswith(".") and self._enters(folder / sub)
             ]
-            yield folder, [n for n in files if n.endswith(_ENDINGS) and self._admits(folder / n)]
+            yield folder, [n for n in files if n.endswith(ENDINGS) and self._admits(folder / n)]
 
     def _fail(self, error: OSError) -> None:
         if Path(error.filename) == self._logdir:
@@ -164,14 +118,17 @@ class Tree:
         return any(target.is_relative_to(walked) for walked in self._walked)
 
 
-def is_offered(logdir: Path, path: Path) -> bool:
+def is_offered(logdir: str | Path, file: TraceFile) -> bool:
     """Return whether a file of a listing may still be read.
 
     The folders and links on the way to it may have changed since.
     """
-    if path == logdir or os.environ.get(FOLLOW_LINKS) == "1":
+    if not isinstance(file, LocalFile) or is_address(logdir):
+        return True  # links are on this machine only
+    path = file.path
+    if path == Path(logdir) or os.environ.get(FOLLOW_LINKS) == "1":
         return True
-    return _real(path).is_relative_to(_real(logdir))
+    return _real(path).is_relative_to(_real(Path(logdir)))
 
 
 def _real(path: Path) -> Path:
@@ -179,54 +136,25 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _first_run(
-    logdir: Path, folder: tuple[Path, list[str]], patterns: tuple[re.Pattern[str], ...]
-) -> Run | None:
-    found = (_run(logdir, folder, pattern) for pattern in patterns)
-    return next((run for run in found if run), None)
-
-
-def _run(logdir: Path, folder: tuple[Path, list[str]], pattern: re.Pattern[str]) -> Run | None:
-    directory, names = folder
-    found = sorted(
-        (match["worker"] or "worker", match["stamp"] or name, directory / name)
-        for name in names
-        if (match := pattern.fullmatch(name))
-    )
-    stamps = Counter((worker, stamp) for worker, stamp, _ in found)
-    workers = [
-        _worker(name, [(s if stamps[name, s] == 1 else p.name, p) for _, s, p in group])
-        for name, group in groupby(found, key=lambda item: item[0])
-    ]
-    present = [worker for worker in workers if worker.traces]
-    if not present:
+def _status(folder: Path, name: str) -> Status | None:
+    path = folder / name
+    try:
+        status = path.stat()
+    except OSError:  # gone or unreadable since it was listed
         return None
-    name = directory.relative_to(logdir).as_posix()
-    return Run(name, tuple(sorted(present, key=lambda worker: natural(worker.name))))
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe waits for somebody to write
+        return None
+    return Status(LocalFile(path), status.st_size, status.st_mtime)
 
 
-def _worker(name: str, stamped: list[tuple[str, Path]]) -> Worker:
-    traces = []
-    for stamp, path in stamped:
-        try:
-            status = path.stat()
-        except OSError:  # gone or unreadable since it was listed
-            continue
-        if not stat.S_ISREG(status.st_mode):  # opening a pipe waits for somebody to write
-            continue
-        traces.append(TraceEntry(stamp, path, status.st_size, status.st_mtime))
-    return Worker(name, tuple(sorted(traces, key=lambda t: natural(t.id), reverse=True)))
-
-
-def _stem(path: Path) -> str:
-    match = _TRACE.fullmatch(path.name) or _JSON.fullmatch(path.name)
-    return (match["worker"] if match else path.name) or path.name
-
-
-def has_trace(logdir: Path) -> bool:
+def has_trace(logdir: str | Path) -> bool:
     """Return whether a log directory holds a file named as traces are, at little cost."""
     try:
-        for looked_at, (_, files) in enumerate(Tree(logdir).walk()):
+        if is_address(logdir):
+            from tb_hookview.trace.source.remote_listing import has_remote_trace
+
+            return has_remote_trace(str(logdir))
+        for looked_at, (_, files) in enumerate(Tree(Path(logdir)).walk()):
             if any(map(is_trace_name, files)):
                 return True
             if looked_at >= FOLDERS_LOOKED_AT:

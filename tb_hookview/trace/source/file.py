@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
+from tb_hookview.addresses.text import is_address
 from tb_hookview.cache import File, FileState, file_state
 from tb_hookview.errors import TraceError
+from tb_hookview.progress import Progress, silent
 
 
 class TraceFile(File, Protocol):
@@ -26,6 +28,17 @@ class TraceFile(File, Protocol):
 
         Raises:
             OSError: it cannot be found.
+            TraceError: it cannot be reached.
+        """
+
+    def bring(self, progress: Progress = silent) -> bool:
+        """Make it cheap for several processes to read.
+
+        Returns:
+            False where each of them would have to fetch it.
+
+        Raises:
+            TraceError: it cannot be read.
         """
 
 
@@ -63,7 +76,15 @@ class LocalFile(NamedTuple):
         """Return size, times and inode."""
         return file_state(self.path)
 
+    def bring(self, progress: Progress = silent) -> bool:  # noqa: ARG002 - nothing to be done
+        """It is here."""
+        return True
+
 
 def trace_file(address: str | Path | TraceFile) -> TraceFile:
-    """Return the trace at an address."""
+    """Return the trace at a path or an address."""
+    if isinstance(address, str) and is_address(address):
+        from tb_hookview.trace.source.remote import RemoteFile
+
+        return RemoteFile(address)
     return LocalFile(Path(address)) if isinstance(address, str | Path) else address

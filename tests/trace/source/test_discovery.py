@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace import find_runs
-from tb_hookview.trace.source.discovery import FOLLOW_LINKS, Listing, is_offered, list_runs
+from tb_hookview.trace import LocalFile, find_runs
+from tb_hookview.trace.source.discovery import FOLLOW_LINKS, is_offered, list_runs
+from tb_hookview.trace.source.runs import Listing
 
 
 def touch(path: Path) -> Path:
@@ -106,11 +107,11 @@ def test_a_listed_file_that_becomes_a_link_out_is_not_offered(tmp_path: Path) ->
     secret = touch(tmp_path / "secret.json")
     logdir = tmp_path / "logs"
     path = touch(logdir / "run" / "w.1.pt.trace.json")
-    assert is_offered(logdir, path)
+    assert is_offered(logdir, LocalFile(path))
     path.unlink()
     path.symlink_to(secret)
-    assert not is_offered(logdir, path)
-    assert is_offered(path, path), "the user named this very link"
+    assert not is_offered(logdir, LocalFile(path))
+    assert is_offered(path, LocalFile(path)), "the user named this very link"
 
 
 def test_hidden_folders_and_empty_ones_hold_no_runs(tmp_path: Path) -> None:
