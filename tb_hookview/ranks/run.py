@@ -67,7 +67,7 @@ def _summaries(
     """Summaries by path in the order of the paths, and why others have none."""
     say("ranks", 0.0)
     results: dict[str, RankSummary | str] = {}
-    with executor_of(executor, len(paths)) as chosen:
+    with executor_of(executor, paths) as chosen:
         futures = {chosen.submit(summarize_file, path): path for path in paths}
         for future in as_completed(futures):
             results[futures.pop(future)] = _result(future, len(results), len(paths))

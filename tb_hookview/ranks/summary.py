@@ -20,7 +20,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, StepIndex, TimeSet
+from tb_hookview.arrays.types import Bool, Int, Intervals, Nanoseconds, StepIndex, TimeSet
 from tb_hookview.trace import EventCategory
 
 
@@ -72,6 +72,8 @@ class RankSummary(Struct, frozen=True):
     """Step in which each collective began, -1 for none."""
     edges: Nanoseconds
     """Starts and ends of collectives and steps, each moment once, ascending."""
+    held: Nanoseconds
+    """Time between consecutive edges in which it did nothing but wait in a collective."""
     modules: tuple[str, ...]
     """Paths of the modules that ran."""
     host: Spent
@@ -96,10 +98,24 @@ def summarize(analysis: Analysis) -> RankSummary:
         collectives=calls,
         step=analysis.steps.at(calls.start),
         edges=edges,
+        held=intervals.lengths_within(_held(analysis, calls), _between(edges)),
         modules=tuple(analysis.modules.path[module] for module in used.tolist()),
         host=_renumbered(spent[0], used),
         device=_renumbered(spent[1], used),
     )
+
+
+def _between(edges: Nanoseconds) -> Intervals:
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
+def _held(analysis: Analysis, calls: CollectiveCalls) -> TimeSet:
+    """Time in which devices did nothing but run collectives, or the host waited for its own."""
+    waits, mine = analysis.communication_waits, calls.on_device
+    collectives = intervals.of(calls.start[mine], calls.end[mine])
+    waiting = intervals.normal(np.concatenate([waits, collectives]))
+    computes = analysis.device_events.time_of(analysis.kinds.kind != COMMUNICATION)
+    return intervals.subtract(waiting, computes)
 
 
 def _spent(activity: Activity, edges: Nanoseconds) -> Spent:

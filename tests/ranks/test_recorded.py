@@ -40,6 +40,19 @@ def test_the_slow_rank_and_its_module_are_named(recorded: Path, method: str, cas
     assert straggler.wait_caused_us > SLEEP_S / 2 * 1e6
 
 
+@pytest.mark.parametrize("case", CASES[1:])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_without_the_slow_module_gains_the_time_that_it_was_slowed_by(
+    recorded: Path, method: str, case: str
+) -> None:
+    run = read(recorded / f"{method}-{case}")
+    (straggler,) = run.stragglers
+    assert SLEEP_S / 2 * 1e6 < straggler.gain_us_per_step <= straggler.excess_us
+    if method != "pipeline":
+        assert run.data.replay_error is not None
+        assert run.data.replay_error < 0.2
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_no_module_is_named_where_none_is_slow(recorded: Path, method: str) -> None:
     """A busy machine may keep one process from its core in most steps: that is no module's."""

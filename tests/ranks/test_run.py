@@ -66,6 +66,8 @@ def test_transfer_waits_and_bandwidth_need_no_common_clock(tmp_path: Path) -> No
         assert row.wait_us == pytest.approx((6000 + 4000) / 2, abs=1)
         assert row.bus_gb_per_s == pytest.approx(4000 / 980e3 * 4 / 3, rel=0.01)
     assert run.clock_spread_us == pytest.approx(0.0, abs=0.01)
+    assert [row.clock_offset_us for row in run.ranks] == pytest.approx([0, 7e5, -3e5], abs=0.01)
+    assert [row.clock_spread_us for row in run.ranks] == pytest.approx([0, 0, 0], abs=0.01)
     assert [row.wait_us for row in run.ranks] == pytest.approx([6000, 0, 4000], abs=1)
     assert run.stragglers[0].gain_us_per_step == pytest.approx(4000, rel=0.01)
 
