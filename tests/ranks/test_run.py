@@ -122,6 +122,23 @@ def test_tables_of_a_run_are_frames(tmp_path: Path) -> None:
         assert set(fields.split()) <= answer[table][0].keys(), table
 
 
+def test_a_notebook_shows_stragglers_and_ranks(tmp_path: Path) -> None:
+    run = hookview.analyze_run(write_run(tmp_path, [Spell(), Spell(b=9.0), Spell()]))
+    html = run._repr_html_()
+    assert "rank 1 is late" in html
+    assert html.count("<table>") == 2
+    assert "in module b than the others" in str(run)
+
+
+def test_a_rank_without_collectives_has_a_summary(tmp_path: Path) -> None:
+    """A trace may say how many ranks there are, and hold no collective."""
+    row = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+    text = json.dumps({"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [row]})
+    (tmp_path / "rank0.1.pt.trace.json").write_text(text)
+    run = analyzed(tmp_path)
+    assert (len(run.ranks), run.missing_ranks, run.collectives) == (1, [1], [])
+
+
 @pytest.mark.parametrize("name", ["spark", "mpi:2", "processes:0", "processes:x"])
 def test_an_unknown_executor_is_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=name):
