@@ -11,7 +11,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.collectives.names import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Nanoseconds
 from tb_hookview.formats import format_us
-from tb_hookview.ranks.clocks import Clocks, find_clocks, starts_of
+from tb_hookview.ranks.clocks import Clocks, find_clocks, sizes_of, starts_of
 from tb_hookview.ranks.gains import Gains
 from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.matching import Matched, match
@@ -207,6 +207,7 @@ def _collective_rows(
 ) -> list[schema.Collective]:
     of = {episode.collective: episode for episode in episodes}
     numbers = _numbers(ranks)
+    sizes = sizes_of(ranks, matched.member).max(axis=1, initial=-1)
     started = np.where(
         waits.present, starts_of(ranks, matched.member) - np.nan_to_num(offset), np.inf
     )
@@ -218,7 +219,7 @@ def _collective_rows(
         late, episode = int(waits.late[place]), of.get(place)
         kind, path, excess = _reason_of(episode)
         number = int(calls.number[index])
-        size = int(calls.bytes[index])
+        size = int(sizes[place])
         transfer = int(waits.transfer[place])
         taking_part = int(waits.present[place].sum())
         in_group = int(calls.ranks[index]) if calls.ranks[index] > 0 else taking_part

@@ -68,7 +68,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     step: str | None
     """Step of the first rank that took part; null for none."""
     bytes: Bytes | None
-    """Bytes of the whole operation; null for unknown."""
+    """Bytes of the whole operation, of the rank that has most where they differ (an uneven
+    all-to-all); null for unknown."""
     ranks: Count
     """Number of ranks in the run that took part."""
     start_us: Us
