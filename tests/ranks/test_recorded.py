@@ -95,3 +95,28 @@ def test_the_others_wait_and_the_slow_rank_does_not(recorded: Path, method: str)
     others = [wait for rank, wait in waits.items() if rank != SLOW]
     assert min(others) > waits[SLOW]
     assert min(others) > SLEEP_S / 2 * 1e6
+
+
+EIGHT, LONGER_S = 8, "0.6"
+"""Processes, and seconds by which one is slowed: on few cores they keep each other waiting."""
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("eight")
+    longer = {"OMP_NUM_THREADS": "1", "SLOWED_S": LONGER_S}
+    run_ranks([PROGRAM, folder, "ddp", "fsdp"], folder, size=EIGHT, **longer)
+    return folder
+
+
+@pytest.mark.parametrize("method", ["ddp", "fsdp"])
+def test_of_eight_processes_the_slow_one_and_its_module_are_named(eight: Path, method: str) -> None:
+    for case in CASES[1:]:
+        run = read(eight / f"{method}-{case}")
+        assert len(run.ranks) == EIGHT
+        (straggler,) = run.stragglers
+        assert straggler.rank == SLOW
+        assert straggler.module is not None
+        assert straggler.module.rpartition(".")[2] == "1"
+    even = read(eight / f"{method}-even")
+    assert not [row for row in even.stragglers if row.wait_caused_us > float(LONGER_S) / 2 * 1e6]

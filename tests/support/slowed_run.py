@@ -4,7 +4,7 @@
 
 Each of METHODS, or of those that are named, is recorded three times into FOLDER/METHOD-CASE:
 `even`, `forward` (a module of rank SLOW sleeps in its forward) and `backward` (its backward
-multiplies larger matrices).
+multiplies larger matrices). The variable SLOWED_S says for how many seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 import tb_hookview as hookview
 
 SLOW, STEPS, WIDTH = 2, 6, 64
-SLEEP_S, MATRIX = 0.15, 1200
+SLEEP_S, MATRIX = float(os.environ.get("SLOWED_S", "0.15")), 1200
 
 
 class Slowed(torch.autograd.Function):
