@@ -70,7 +70,7 @@ for _ in range(3):
 def link_run(trace: Path, folder: Path, ranks: int) -> int:
     """Make a run whose ranks all have the same trace; return the number of their events."""
     for rank in range(ranks):
-        (folder / f"rank{rank}.1.pt.trace.json.gz").symlink_to(trace.resolve())
+        os.link(trace, folder / f"rank{rank}.1.pt.trace.json.gz")
     return ranks * load(trace).trace.event_count
 
 
@@ -95,9 +95,9 @@ def _opened(path: Path) -> dict:
 
 def measure(source: Path, ranks: int, workers: int) -> None:
     """Print the row of a run of some ranks."""
-    with tempfile.TemporaryDirectory() as name:
+    make, beside = (write_run, None) if source.is_dir() else (link_run, source.parent)
+    with tempfile.TemporaryDirectory(dir=beside) as name:
         folder = Path(name)
-        make = write_run if source.is_dir() else link_run
         events = make(source, folder, ranks)
         summary = summarize_file(str(next(folder.glob("rank0.*"))))
         began, before = time.perf_counter(), _cpu()

@@ -67,7 +67,7 @@ class Gains:
 
 def _time_of(rank: RankSummary, spent: Spent, reason: Reason, first: int, last: int) -> Float:
     """Time of a reason in each window from one edge to another, shape (last - first,)."""
-    rows = slice(*np.searchsorted(spent.window, [first, last]).tolist())
+    rows = spent.rows(first, last)
     codes = spent.code[rows]
     mine = np.array([reason_of(rank, code) == reason for code in codes.tolist()], bool)
     mine &= codes != PEERS
