@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -97,6 +99,34 @@ def test_missing_and_unreadable_ranks_are_listed(tmp_path: Path) -> None:
     assert "rank2" in unreadable.path
     assert unreadable.reason
     assert run.stragglers[0].rank == 3
+
+
+def test_other_runs_older_traces_and_other_world_sizes_are_said(tmp_path: Path) -> None:
+    write_run(tmp_path / "before", EVEN)
+    write_run(tmp_path / "now", EVEN)
+    for path in (tmp_path / "before").iterdir():
+        os.utime(path, (1, 1))
+    older = tmp_path / "now" / "rank0.0.pt.trace.json.gz"
+    older.write_bytes((tmp_path / "now" / "rank0.1.pt.trace.json.gz").read_bytes())
+    os.utime(older, (1, 1))
+    of_another = gzip.decompress((tmp_path / "now" / "rank2.1.pt.trace.json.gz").read_bytes())
+    other = of_another.replace(b'"world_size": 3', b'"world_size": 4')
+    (tmp_path / "now" / "rank2.1.pt.trace.json.gz").write_bytes(gzip.compress(other))
+    run = analyzed(tmp_path)
+    assert len(run.ranks) == 3
+    assert len(run.collectives) == 5
+    assert run.world_size is None
+    for said in ("1 other runs in", "1 older traces of the same", "different world sizes"):
+        assert any(said in warning for warning in run.warnings), said
+
+
+def test_progress_counts_the_traces(tmp_path: Path) -> None:
+    said: list[tuple[str, float | None]] = []
+    write_run(tmp_path, EVEN)
+    with ThreadPoolExecutor(1) as executor:
+        analyze_run(tmp_path, executor, progress=lambda *stage: said.append(stage))
+    assert [stage for stage, _ in said] == ["ranks"] * 4
+    assert [done for _, done in said] == pytest.approx([0, 1 / 3, 2 / 3, 1])
 
 
 def test_a_folder_of_nothing_but_damage_is_one_line(tmp_path: Path) -> None:
