@@ -68,10 +68,10 @@ for _ in range(3):
 
 
 def link_run(trace: Path, folder: Path, ranks: int) -> int:
-    """Make a run whose ranks all have the same trace; return the number of their events."""
+    """Make a run whose ranks all have the same trace; return 0, for its events are not counted."""
     for rank in range(ranks):
         os.link(trace, folder / f"rank{rank}.1.pt.trace.json.gz")
-    return ranks * load(trace).trace.event_count
+    return 0
 
 
 def write_run(source: Path, folder: Path, ranks: int) -> int:
@@ -99,15 +99,17 @@ def measure(source: Path, ranks: int, workers: int) -> None:
     with tempfile.TemporaryDirectory(dir=beside) as name:
         folder = Path(name)
         events = make(source, folder, ranks)
-        summary = summarize_file(str(next(folder.glob("rank0.*"))))
         began, before = time.perf_counter(), _cpu()
         run = analyze_run(folder, f"processes:{workers}")
         wall, (own, children) = time.perf_counter() - began, _cpu()
+        # What follows reads a trace in this process.
+        memory = [_most_memory(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        summary = summarize_file(str(next(folder.glob("rank0.*"))))
+        events = events or ranks * load(source).trace.event_count
     cpu = own - before[0] + children - before[1]
     print(
         f"| {ranks} | {events:,} | {wall:.1f} | {cpu / events * 1e6:.1f} | "
-        f"{own - before[0]:.1f} | {_most_memory(resource.RUSAGE_SELF)} | "
-        f"{_most_memory(resource.RUSAGE_CHILDREN)} | "
+        f"{own - before[0]:.1f} | {memory[0]} | {memory[1]} | "
         f"{len(pickle.dumps(summary)) / 1000:.0f} | {len(run.to_json()) / 1e6:.2f} | "
         f"{', '.join(f'{row.rank} {row.module}' for row in run.stragglers)} |",
         flush=True,
