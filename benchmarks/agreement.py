@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 import datetime
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from common import child, machine, page
 from common.peers import peers_python
 from common.traces import FOLDER
-from comparison import hta, tb_profiler
+from comparison import hta, runs, tb_profiler
 
 _PROGRAM = "agreement"
 
@@ -41,6 +42,8 @@ def main(argv: Sequence[str]) -> int:
         tb_profiler.compare(python, samples),
         "### HolisticTraceAnalysis 0.5.0 on its test traces",
         hta.compare(python, traces),
+        "### Both on runs of several ranks",
+        _runs(python, traces),
     ]
     block = "\n\n".join(parts)
     print(block)
@@ -49,6 +52,18 @@ def main(argv: Sequence[str]) -> int:
         content = page.replaced(content, _PROGRAM, block)
         arguments.write.write_text(content, encoding="utf-8")
     return 0
+
+
+def _runs(python: Path, traces: Sequence[Path]) -> str:
+    """Two of HolisticTraceAnalysis' test traces are ranks of one run; another is recorded here."""
+    sampled = [path for path in traces if path.name.startswith("hta_sampled_rank")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found = {
+            "hta_sampled_rank-0, -1": runs.gathered(sampled, folder / "sampled"),
+            f"own, {runs.RANKS} ranks, gloo": runs.record(folder),
+        }
+        return runs.compare(python, found)
 
 
 if __name__ == "__main__":

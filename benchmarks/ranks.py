@@ -1,11 +1,16 @@
 """What a run of many ranks costs: traces to summaries, and summaries to the answer.
 
     python benchmarks/ranks.py FOLDER [--ranks 64 256 1024] [--workers 2]
+    python benchmarks/ranks.py --map TRACE ...
 
 FOLDER holds one real trace for each rank of a small run. Its first trace is written again for every
-further rank, so that a run of N ranks is made; the traces are read by processes, as `hookview
-ranks` does. Prints a row for each N: seconds, processor seconds per million events, memory of the
-process that reduces, bytes of a summary and of the answer.
+further rank, so that a run of N ranks is made; a trace instead of a folder is linked N times. The
+traces are read by processes, as `hookview ranks` does. Prints a row for each N: seconds, processor
+seconds per million events, memory of the process that reduces and of the largest that reads, bytes
+of a summary and of the answer.
+
+--map prints what the summary of a trace costs in one process, part by part, next to its whole
+report and to the floor: to inflate the file, and to walk its bytes once (simdjson).
 """
 
 from __future__ import annotations
@@ -16,13 +21,57 @@ import json
 import os
 import pickle
 import resource
+import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+from common.peers import peers_python
+from common.traces import label
+
+from tb_hookview.analysis.analysis import analyze_trace
+from tb_hookview.loading import load
 from tb_hookview.ranks.run import analyze_run, summarize_file
+from tb_hookview.ranks.summary import summarize
+from tb_hookview.report.build import build_report
+from tb_hookview.trace import reader
+from tb_hookview.trace.source.file import trace_file
 
 os.environ["HOOKVIEW_CACHE"] = "off"
+
+
+HEAD = (
+    "| ranks | events | wall, s | CPU s per million events | of it the reduce's process, s | "
+    "memory of it, MB | of a reader, MB | summary, kB | answer, MB | late |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+MAP_HEAD = (
+    "| trace | events | inflate, s | walk, s | read, s | analysis, s | summary, s | map / floor | "
+    "report instead of the summary, s |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+TRIES = 3
+"""Of each part the quickest counts: other work on the machine only adds."""
+_FLOOR = """
+import sys, time
+from isal import igzip
+import simdjson
+packed = open(sys.argv[1], "rb").read()
+for _ in range(3):
+    began = time.process_time()
+    text = igzip.decompress(packed)
+    inflated = time.process_time()
+    simdjson.Parser().parse(text)
+    print(inflated - began, time.process_time() - inflated)
+"""
+
+
+def link_run(trace: Path, folder: Path, ranks: int) -> int:
+    """Make a run whose ranks all have the same trace; return 0, for its events are not counted."""
+    for rank in range(ranks):
+        os.link(trace, folder / f"rank{rank}.1.pt.trace.json.gz")
+    return 0
 
 
 def write_run(source: Path, folder: Path, ranks: int) -> int:
@@ -46,17 +95,21 @@ def _opened(path: Path) -> dict:
 
 def measure(source: Path, ranks: int, workers: int) -> None:
     """Print the row of a run of some ranks."""
-    with tempfile.TemporaryDirectory() as name:
+    make, beside = (write_run, None) if source.is_dir() else (link_run, source.parent)
+    with tempfile.TemporaryDirectory(dir=beside) as name:
         folder = Path(name)
-        events = write_run(source, folder, ranks)
-        summary = summarize_file(str(next(folder.glob("rank0.*"))))
+        events = make(source, folder, ranks)
         began, before = time.perf_counter(), _cpu()
         run = analyze_run(folder, f"processes:{workers}")
         wall, (own, children) = time.perf_counter() - began, _cpu()
+        # What follows reads a trace in this process.
+        memory = [_most_memory(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        summary = summarize_file(str(next(folder.glob("rank0.*"))))
+        events = events or ranks * load(source).trace.event_count
     cpu = own - before[0] + children - before[1]
     print(
         f"| {ranks} | {events:,} | {wall:.1f} | {cpu / events * 1e6:.1f} | "
-        f"{own - before[0]:.1f} | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} | "
+        f"{own - before[0]:.1f} | {memory[0]} | {memory[1]} | "
         f"{len(pickle.dumps(summary)) / 1000:.0f} | {len(run.to_json()) / 1e6:.2f} | "
         f"{', '.join(f'{row.rank} {row.module}' for row in run.stragglers)} |",
         flush=True,
@@ -68,20 +121,53 @@ def _cpu() -> tuple[float, float]:
     return times.user + times.system, times.children_user + times.children_system
 
 
+def _most_memory(whose: int) -> int:
+    return resource.getrusage(whose).ru_maxrss // 1024
+
+
+def measure_map(trace: Path) -> None:
+    """Print the row of a trace: processor seconds of each part of its summary."""
+    done = subprocess.run(
+        [str(peers_python()), "-c", _FLOOR, str(trace)], capture_output=True, text=True, check=True
+    )
+    inflate, walk = np.array([line.split() for line in done.stdout.splitlines()], float).min(axis=0)
+    tries = []
+    for _ in range(TRIES):
+        moments = [time.process_time()]
+        read = reader.read_trace(trace_file(trace))
+        moments.append(time.process_time())
+        made = analyze_trace(read)
+        moments.append(time.process_time())
+        summarize(made)
+        moments.append(time.process_time())
+        _ = build_report(made, None).counted
+        moments.append(time.process_time())
+        tries.append(np.diff(moments))
+    parts = np.min(tries, axis=0)
+    times = parts[:3].sum() / (inflate + walk)
+    figures = " | ".join(f"{part:.3f}" for part in (inflate, walk, *parts[:3]))
+    print(
+        f"| {label(trace)} | {read.event_count:,} | {figures} | {times:.1f} | {parts[3]:.3f} |",
+        flush=True,
+    )
+
+
 def main() -> None:
-    """Measure runs of all sizes that are asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    """Measure runs of all sizes that are asked for, or single traces."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("source", type=Path, nargs="?", help="a folder of traces, or a trace")
     parser.add_argument("--ranks", type=int, nargs="+", default=[64, 256, 1024])
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--map", type=Path, nargs="+", default=[], help="traces to read alone")
     given = parser.parse_args()
-    print(
-        "| ranks | events | wall, s | CPU s per million events | of it the reduce's process, s | "
-        "memory of it, MB | summary, kB | answer, MB | late |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    )
-    for ranks in given.ranks:
-        measure(given.folder, ranks, given.workers)
+    if given.map:
+        print(MAP_HEAD)
+        for trace in given.map:
+            measure_map(trace)
+    if given.source:
+        print(HEAD)
+        for ranks in given.ranks:
+            measure(given.source, ranks, given.workers)
 
 
 if __name__ == "__main__":

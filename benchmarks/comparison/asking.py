@@ -13,16 +13,16 @@ NEAR = 1.0
 """Microseconds by which times may differ and be the same: doubles since 1970 step by a quarter."""
 
 
-def ask(python: Path, peer: str, path: Path) -> dict[str, Any]:
-    """Figures of one peer (`peer_figures.py` names them) of one trace.
+def ask(python: Path, peer: str, *paths: Path) -> dict[str, Any]:
+    """Figures of one peer (`peer_figures.py` names them) of a trace, or of several.
 
     Raises:
         SystemExit: the peer's process ended without an answer.
     """
-    command = [str(python), "-I", str(_PROGRAM), peer, str(path)]
+    command = [str(python), "-I", str(_PROGRAM), peer, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"agreement.py: {peer} on {path.name}: {done.stderr.strip()[-300:]}")
+        raise SystemExit(f"agreement.py: {peer} on {paths[0].name}: {done.stderr.strip()[-300:]}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 

@@ -1,4 +1,6 @@
-"""One peer's figures of one trace file as JSON: `python -I peer_figures.py {hta,tbp} FILE`.
+"""One peer's figures as JSON: `python -I peer_figures.py {hta,tbp,hta_run,tbp_run} FILE...`.
+
+The first two are of one trace file, the others of the traces of all ranks of a run.
 
 Runs under the Python of the peers (`analyzer/peers.py`) and imports nothing of ours. Times in
 microseconds, shares from 0 to 1.
@@ -114,14 +116,51 @@ def _kernels(table: Any) -> dict[str, list[float]]:
     return {str(name): [float(value) for value in row] for name, row in rows}
 
 
-PEERS = {"hta": hta, "tbp": tbp}
+def hta_run(*paths: str) -> dict[str, Any]:
+    """HolisticTraceAnalysis on the ranks of a run, by their order."""
+    os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
+    from hta.trace_analysis import TraceAnalysis
+
+    made = TraceAnalysis(trace_files=dict(enumerate(paths)), include_last_profiler_step=True)
+    return {
+        "overlap": _answer(_overlaps, made),
+        "straggler": _answer(lambda made: made.get_potential_stragglers(num_candidates=1), made),
+    }
+
+
+def _overlaps(made: Any) -> list[float]:
+    found = made.get_comm_comp_overlap(visualize=False).sort_values("rank")
+    return [float(percent) for percent in found["comp_comm_overlap_pctg"]]
+
+
+def tbp_run(*paths: str) -> dict[str, Any]:
+    """torch_tb_profiler's distributed view, before its charts round."""
+    from torch_tb_profiler.profiler.data import DistributedRunProfileData, RunProfileData
+    from torch_tb_profiler.profiler.loader import RunLoader
+
+    with tempfile.TemporaryDirectory() as scratch:
+        ranks = [
+            DistributedRunProfileData(RunProfileData.parse(f"w{rank}", None, path, scratch))
+            for rank, path in enumerate(paths)
+        ]
+    RunLoader._process_distributed_profiles(object.__new__(RunLoader), ranks, None)
+    return {
+        "communication": [[c.communication for c in rank.comm_overlap_costs] for rank in ranks],
+        "transfer": [
+            [end - start for node in rank.comm_node_list for start, end in node.real_time_ranges]
+            for rank in ranks
+        ],
+    }
+
+
+PEERS = {"hta": hta, "tbp": tbp, "hta_run": hta_run, "tbp_run": tbp_run}
 
 
 def main() -> None:
     """Print the figures, or why there are none."""
-    name, path = sys.argv[1:]
+    name, *paths = sys.argv[1:]
     try:
-        figures = PEERS[name](path)
+        figures = PEERS[name](*paths)
     except Exception as error:  # noqa: BLE001  # whatever a peer raises is its answer here
         figures = {"fails": type(error).__name__}
     print(json.dumps(figures))

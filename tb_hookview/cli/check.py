@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.analyze import read, step_option, worker_option
+from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_us, printable
 
@@ -82,6 +83,18 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     multiple=True,
     help="Share of the backward time of a module, including children; may be repeated.",
 )
+@click.option(
+    "--max-rank-wait-percent",
+    metavar="P",
+    type=Limit(0, 100),
+    help="Share of the steps that the ranks of the run in PATH wait for each other.",
+)
+@click.option(
+    "--max-stragglers",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Ranks of the run in PATH that are late in most steps.",
+)
 @worker_option
 @step_option
 def check(
@@ -95,17 +108,34 @@ def check(
 
     Exit 2 if it cannot be read, or if it is outside of none but lacks what a limit is about (a
     backward pass, a device). Counts and times are of the whole trace, or of the chosen steps
-    together; shares are of the steps that count. The profiler's own sync as it stops is not
+    together; shares are of the steps that count; limits of ranks are of all ranks of the newest run
+    in the folder PATH. The profiler's own sync as it stops is not
     counted.
     """
     asked = {name: limit for name, limit in limits.items() if limit is not None}
     if not asked and not modules:
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
-    report = read(path, worker=worker, steps=steps)
-    from tb_hookview.cli.checks import tests
+    from tb_hookview.cli.checks_ranks import RUN_LIMITS
 
-    outcomes = map(_tested, tests(report, asked, modules))
+    of_run = {name: asked.pop(name) for name in RUN_LIMITS if name in asked}
+    if of_run and (worker or steps):
+        raise UsageError("limits of ranks are of the whole run; leave out --worker and --step")
+    outcomes = [_tested(test) for test in _of_run(path, of_run)] if of_run else []
+    if asked or modules:
+        from tb_hookview.cli.checks import tests
+
+        report = read(path, worker=worker, steps=steps)
+        outcomes += [_tested(test) for test in tests(report, asked, modules)]
     click.get_current_context().exit(max(outcomes, key=_VERDICTS.index))
+
+
+def _of_run(path: str, limits: dict[str, float]) -> Iterator[Callable[[], Outcome]]:
+    from tb_hookview.cli.checks_ranks import tests
+    from tb_hookview.ranks.run import analyze_run
+
+    with progress() as show:
+        run = analyze_run(path, progress=show)
+    return tests(run.data, limits)
 
 
 def _tested(test: Callable[[], Outcome]) -> int:

@@ -1,4 +1,4 @@
-"""`hookview diff`: what changed between two traces."""
+"""`hookview diff`: what changed between two traces, or two runs."""
 
 from __future__ import annotations
 
@@ -7,37 +7,72 @@ from typing import TYPE_CHECKING
 import click
 
 from tb_hookview.cli.analyze import read, step_option, worker_option
-from tb_hookview.cli.terminal import output
+from tb_hookview.cli.terminal import output, progress
+from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tb_hookview.schema import Comparison, ModuleChange, Pair
+    from tb_hookview.schema import Comparison, ModuleChange, Pair, RunComparison
 
 
 @click.command(short_help="Compare two traces, module by module.")
 @click.argument("base")
 @click.argument("other")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole comparison as JSON instead.")
+@click.option("--ranks", "as_runs", is_flag=True, help="Compare all ranks of two runs instead.")
 @worker_option
 @step_option
 @click.option(
     "--top", default=20, show_default=True, type=click.IntRange(min=1), help="Rows of the table."
 )
 def diff(
-    base: str, other: str, as_json: bool, worker: str | None, steps: tuple[str, ...], top: int
+    base: str,
+    other: str,
+    as_json: bool,
+    as_runs: bool,
+    worker: str | None,
+    steps: tuple[str, ...],
+    top: int,
 ) -> None:
-    """Compare the trace OTHER with the trace BASE, module by module, per step."""
-    reports = [read(path, worker=worker, steps=steps).counted.data for path in (base, other)]
-    from tb_hookview.comparison.compare import compare
+    """Compare the trace OTHER with the trace BASE, module by module, per step.
 
-    comparison = compare(*reports)
+    With --ranks both are folders of runs, compared rank by rank and collective by collective.
+    """
+    if as_runs and (worker or steps):
+        raise UsageError("--ranks compares whole runs; leave out --worker and --step")
+    comparison = _runs(base, other) if as_runs else _traces(base, other, worker, steps)
     if as_json:
         import msgspec
 
         click.echo(msgspec.json.encode(comparison).decode())
         return
-    output().print(_render(comparison, top))
+    output().print(_rendered(comparison, top))
+
+
+def _traces(base: str, other: str, worker: str | None, steps: tuple[str, ...]) -> Comparison:
+    reports = [read(path, worker=worker, steps=steps).counted.data for path in (base, other)]
+    from tb_hookview.comparison.compare import compare
+
+    return compare(*reports)
+
+
+def _runs(base: str, other: str) -> RunComparison:
+    from tb_hookview.comparison.runs import compare_runs
+    from tb_hookview.ranks.run import analyze_run
+
+    with progress() as show:
+        return compare_runs(*(analyze_run(path, progress=show).data for path in (base, other)))
+
+
+def _rendered(comparison: Comparison | RunComparison, top: int) -> RenderableType:
+    from tb_hookview.schema import RunComparison
+
+    if isinstance(comparison, RunComparison):
+        from tb_hookview.cli.diff_ranks import render
+
+        return render(comparison, top)
+    return _render(comparison, top)
 
 
 def _render(comparison: Comparison, rows: int) -> RenderableType:

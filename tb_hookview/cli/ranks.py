@@ -42,50 +42,14 @@ def _render(run: Run, top: int) -> RenderableType:
     from rich.text import Text
 
     from tb_hookview.formats import printable
+    from tb_hookview.ranks.lines import notes, summary_lines
 
-    lines = [_head(run), *_stragglers(run), ""]
-    notes = [f"note: {text}" for text in run.warnings]
-    notes += [f"not read: {row.path}: {row.reason}" for row in run.unreadable]
-    if run.missing_ranks:
-        notes.append(f"no trace of ranks {', '.join(map(str, run.missing_ranks[:20]))}")
     return Group(
-        Text("\n".join(map(printable, lines))),
+        Text("\n".join(map(printable, [*summary_lines(run), ""]))),
         _ranks_table(run, top),
         _collectives_table(run, top),
-        *(Text(printable(note), style="yellow") for note in notes),
+        *(Text(printable(note), style="yellow") for note in notes(run)),
     )
-
-
-def _head(run: Run) -> str:
-    from tb_hookview.formats import format_count
-
-    of = f" of {run.world_size}" if run.world_size else ""
-    matched = format_count(len(run.collectives), "collective")
-    return f"{run.path}: {len(run.ranks)}{of} ranks, {matched} matched, {run.unmatched} not"
-
-
-def _stragglers(run: Run) -> list[str]:
-    from tb_hookview.formats import format_share, format_us
-    from tb_hookview.schema import module_label
-
-    if not run.stragglers:
-        return ["no rank is late in most steps"]
-    lines = []
-    for row in run.stragglers:
-        module = None if row.module is None else f"in module {module_label(row.module)}"
-        where = module or f"on {row.reason or 'what is unknown'}"
-        lines.append(
-            f"rank {row.rank} is late: the others wait {format_us(row.wait_caused_us)} a step for "
-            f"it ({format_share(row.share, 1)}), in {row.steps} of {row.of_steps} steps"
-        )
-        if row.excess_us is not None:
-            lines.append(
-                f"  it spends {format_us(row.excess_us)} more {where} than the others; without "
-                f"that a step gains {format_us(row.gain_us_per_step)}"
-            )
-        if row.finding:
-            lines.append(f"  its finding: {row.finding}")
-    return lines
 
 
 def _ranks_table(run: Run, top: int) -> RenderableType:

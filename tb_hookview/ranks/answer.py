@@ -11,7 +11,8 @@ from tb_hookview import schema
 from tb_hookview.analysis.collectives.names import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Nanoseconds
 from tb_hookview.formats import format_us
-from tb_hookview.ranks.clocks import find_clocks, starts_of
+from tb_hookview.ranks.clocks import Clocks, find_clocks, sizes_of, starts_of
+from tb_hookview.ranks.gains import Gains
 from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.matching import Matched, match
 from tb_hookview.ranks.stages import find_stage_episodes, message_waits, unpaired
@@ -49,11 +50,13 @@ def answer(
     own_waits = step_waits(ranks, matched, waits)
     step_rows = _step_rows(ranks, own_waits)
     world = {rank.world_size for rank in ranks if rank.world_size}
+    gains = Gains(ranks, matched, waits)
+    stragglers = find_stragglers(ranks, episodes, own_waits, gains.of)
     return schema.Run(
         path=path,
         world_size=world.pop() if len(world) == 1 else None,
         ranks=[
-            _rank_row(place, number, rank, rows)
+            _rank_row(place, number, rank, rows, clocks)
             for place, (number, rank, rows) in enumerate(
                 zip(numbers, ranks, step_rows, strict=True)
             )
@@ -62,7 +65,7 @@ def answer(
         collectives=_collective_rows(ranks, matched, waits, episodes, clocks.offset),
         stragglers=[
             _straggler_row(place, found, numbers, ranks, finding_of)
-            for place, found in enumerate(find_stragglers(ranks, episodes, own_waits))
+            for place, found in enumerate(stragglers)
         ],
         missing_ranks=_missing(ranks, numbers),
         unreadable=[
@@ -71,6 +74,7 @@ def answer(
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
         warnings=[*matched.refused, *_warnings(ranks), *_doubts(_spread(clocks.spread))],
+        replay_error=gains.error,
     )
 
 
@@ -121,7 +125,11 @@ def _missing(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[int]:
 
 
 def _rank_row(
-    place: int, number: int, rank: RankSummary, rows: Sequence[schema.RankStep]
+    place: int,
+    number: int,
+    rank: RankSummary,
+    rows: Sequence[schema.RankStep],
+    clocks: Clocks,
 ) -> schema.Rank:
     counted = np.flatnonzero(rank.steps.counted).tolist()
 
@@ -139,7 +147,13 @@ def _rank_row(
         exposed_communication_us=mean(lambda row: row.exposed_communication_us),
         idle_us=mean(lambda row: row.idle_us),
         wait_us=mean(lambda row: row.wait_us),
+        clock_offset_us=_known(clocks.offset[place]),
+        clock_spread_us=_known(clocks.spread[place]),
     )
+
+
+def _known(time: float) -> float | None:
+    return None if np.isnan(time) else float(time) / _US
 
 
 def _step_rows(
@@ -193,6 +207,7 @@ def _collective_rows(
 ) -> list[schema.Collective]:
     of = {episode.collective: episode for episode in episodes}
     numbers = _numbers(ranks)
+    sizes = sizes_of(ranks, matched.member).max(axis=1, initial=-1)
     started = np.where(
         waits.present, starts_of(ranks, matched.member) - np.nan_to_num(offset), np.inf
     )
@@ -204,7 +219,7 @@ def _collective_rows(
         late, episode = int(waits.late[place]), of.get(place)
         kind, path, excess = _reason_of(episode)
         number = int(calls.number[index])
-        size = int(calls.bytes[index])
+        size = int(sizes[place])
         transfer = int(waits.transfer[place])
         taking_part = int(waits.present[place].sum())
         in_group = int(calls.ranks[index]) if calls.ranks[index] > 0 else taking_part

@@ -68,8 +68,13 @@ def starts_of(ranks: Sequence[RankSummary], member: Int) -> Nanoseconds:
     return _of(member, [rank.collectives.start for rank in ranks])
 
 
-def _of(member: Int, columns: Sequence[Nanoseconds]) -> Nanoseconds:
-    found = np.zeros(member.shape, np.int64)
+def sizes_of(ranks: Sequence[RankSummary], member: Int) -> Int:
+    """Bytes of each matched collective on each rank; -1 for unknown and none; shape (m, r)."""
+    return _of(member, [rank.collectives.bytes for rank in ranks], -1)
+
+
+def _of(member: Int, columns: Sequence[Int], none: int = 0) -> Int:
+    found = np.full(member.shape, none, np.int64)
     for rank, column in enumerate(columns):
         mine = member[:, rank] >= 0
         found[mine, rank] = column[member[mine, rank]]

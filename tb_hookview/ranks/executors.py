@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
 from tb_hookview.errors import UsageError
+from tb_hookview.ranks.room import at_once
+from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.workers.count import cores, processes
 from tb_hookview.workers.pool import Workers
 
@@ -17,12 +19,12 @@ _CONNECT_S = 10
 
 
 @contextmanager
-def executor_of(which: Executor | str | None, most: int) -> Iterator[Executor]:
+def executor_of(which: Executor | str | None, files: Sequence[TraceFile]) -> Iterator[Executor]:
     """Give an executor, and end it if it was started here.
 
     Args:
         which: an executor, or its name; None for processes of this machine.
-        most: calls there will be.
+        files: traces that will be read.
 
     Raises:
         UsageError: there is none of that name, or it cannot be reached.
@@ -32,17 +34,18 @@ def executor_of(which: Executor | str | None, most: int) -> Iterator[Executor]:
         started = {"processes": _workers, "dask": _dask, "mpi": _mpi}.get(name)
         if started is None or (of and name == "mpi"):
             raise UsageError(f"there is no executor {which!r}: {NAMES}")
-        with started(of, most) as executor:
+        with started(of, files) as executor:
             yield executor
     else:
         yield which
 
 
 @contextmanager
-def _workers(number: str, most: int) -> Iterator[Executor]:
+def _workers(number: str, files: Sequence[TraceFile]) -> Iterator[Executor]:
     if number and not (number.isascii() and number.isdigit() and int(number[:9]) > 0):
         raise UsageError(f"processes:{number[:40]}: name a whole number above 0")
-    workers = Workers(min(int(number[:9]) if number else processes(), most), _HERE)
+    most = min(int(number[:9]) if number else processes(), len(files))
+    workers = Workers(most if number else at_once(files, most), _HERE)
     try:
         yield workers
     finally:
@@ -50,7 +53,7 @@ def _workers(number: str, most: int) -> Iterator[Executor]:
 
 
 @contextmanager
-def _dask(address: str, most: int) -> Iterator[Executor]:
+def _dask(address: str, files: Sequence[TraceFile]) -> Iterator[Executor]:
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
@@ -58,7 +61,7 @@ def _dask(address: str, most: int) -> Iterator[Executor]:
     local: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0"}
     try:
         client = Client(
-            address or LocalCluster(min(cores(), most), **local),
+            address or LocalCluster(at_once(files, min(cores(), len(files))), **local),
             timeout=_CONNECT_S,
         )
     except (OSError, ValueError, RuntimeError) as error:
@@ -72,12 +75,12 @@ def _dask(address: str, most: int) -> Iterator[Executor]:
 
 
 @contextmanager
-def _mpi(_of: str, most: int) -> Iterator[Executor]:
+def _mpi(_of: str, files: Sequence[TraceFile]) -> Iterator[Executor]:
     try:
         from mpi4py.futures import MPIPoolExecutor
     except (ImportError, RuntimeError) as error:
         raise UsageError(
             f"mpi4py cannot be used ({error}): pip install 'tb-hookview[mpi]', with an MPI"
         ) from error
-    with MPIPoolExecutor(most) as executor:
+    with MPIPoolExecutor(len(files)) as executor:
         yield executor

@@ -1,12 +1,13 @@
 """Why a rank was late: what it spent more time on than the others since all were together.
 
-    others   end of the last ]--- a ---|-- b --[waits    ]
-    late     common one      ]--- a ---|------ b --------[]
-                                                late by: b
+    others   [last common one ]--- a ---|-- b --[waits    ]
+    late       [              ]--- a ---|------ b --------[]
+                                                 late by: b
 
-Between the end of the last collective that all of them had left and the start of this one, each
-rank's time goes to modules, loader, optimizer, waits for its device, and the rest. A part by which
-the late rank exceeds the median of the others is a reason.
+From the last collective that all of them had left to this one, each rank's time goes to modules,
+loader, optimizer, waits for its device, and the rest. A part by which the late rank exceeds the
+median of the others is a reason. The time is counted from start to start: there each rank is at the
+same place of the program, which it need not be where the collective ends.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ class Episode(NamedTuple):
     """Time of the late rank before it, less that of the next latest."""
     reasons: dict[Reason, int]
     """By how much each part of the late rank's time exceeds the others' median."""
+    since: int
+    """Moment on the late rank's clock from which they are counted: up to the start."""
+    on_device: bool
+    """Whether they are of its device events, else of its host."""
 
 
 def find_episodes(ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> list[Episode]:
@@ -61,12 +66,15 @@ def find_episodes(ranks: Sequence[RankSummary], matched: Matched, waits: Waits) 
         before = _before(waits, starts, ends, collective)
         if before < 0:
             continue
-        begin = ends[before]
+        together, begin = ends[before], starts[before]
         if (last := explained.get(present.tobytes())) is not None:
-            begin = np.maximum(begin, starts[last])  # what came before that is explained already
+            # what came before that is explained already
+            together, begin = (np.maximum(each, starts[last]) for each in (together, begin))
         explained[present.tobytes()] = collective
-        since = np.where(present, np.maximum(starts[collective] - begin, 0), -1)
+        since = np.where(present, np.maximum(starts[collective] - together, 0), -1)
         late = int(waits.late[collective])
+        others = compared(present, late)
+        reasons, on_device = _reasons(ranks, begin, starts[collective], others, late)
         episodes.append(
             Episode(
                 collective=collective,
@@ -74,7 +82,9 @@ def find_episodes(ranks: Sequence[RankSummary], matched: Matched, waits: Waits) 
                 step=int(ranks[late].step[matched.member[collective, late]]),
                 caused=float(waits.caused_alone[collective]),
                 late_by=max(0, int(since[late]) - int(np.delete(since, late).max())),
-                reasons=_reasons(ranks, begin, starts[collective], compared(present, late), late),
+                reasons=reasons,
+                since=int(begin[late]),
+                on_device=on_device,
             )
         )
     return episodes
@@ -101,7 +111,7 @@ def _before(waits: Waits, starts: Int, ends: Int, collective: int) -> int:
 
 def _reasons(
     ranks: Sequence[RankSummary], begin: Int, end: Int, others: Sequence[int], late: int
-) -> dict[Reason, int]:
+) -> tuple[dict[Reason, int], bool]:
     """Excess of the late rank by reason: by its device where that did more, else by its host.
 
     Args:
@@ -114,9 +124,10 @@ def _reasons(
     own = ranks[late]
     host = excess_of(ranks, begin, end, others, late, device=False)
     if not len(own.device.window):
-        return host
+        return host, False
     device = excess_of(ranks, begin, end, others, late, device=True)
-    return device if 2 * sum(device.values()) >= sum(host.values()) else host
+    on_device = 2 * sum(device.values()) >= sum(host.values())
+    return (device if on_device else host), on_device
 
 
 def excess_of(
@@ -147,8 +158,12 @@ def excess_of(
 def _named(rank: RankSummary, times: dict[int, int]) -> dict[Reason, int]:
     named: dict[Reason, int] = {}
     for code, time in times.items():
-        if code == PEERS:
-            continue
-        reason = ("module", rank.modules[code]) if code >= 0 else (CAUSES.get(code, "host"), "")
-        named[reason] = named.get(reason, 0) + time
+        if code != PEERS:
+            reason = reason_of(rank, code)
+            named[reason] = named.get(reason, 0) + time
     return named
+
+
+def reason_of(rank: RankSummary, code: int) -> Reason:
+    """The reason that a code of `Spent` is time of."""
+    return ("module", rank.modules[code]) if code >= 0 else (CAUSES.get(code, "host"), "")

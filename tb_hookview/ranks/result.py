@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tb_hookview import schema
+from tb_hookview.ranks.lines import notes, summary_lines
+from tb_hookview.tables.notebook import heading_html
 from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
@@ -66,6 +68,16 @@ class RunReport:
             f"<RunReport of {data.path}: {len(data.ranks)} ranks, "
             f"{len(data.collectives)} collectives, {len(data.stragglers)} stragglers>"
         )
+
+    def __str__(self) -> str:
+        """Summarize in some lines."""
+        return "\n".join([*summary_lines(self.data), *notes(self.data)])
+
+    def _repr_html_(self) -> str:
+        """HTML that a notebook shows of the run: the summary, stragglers and ranks."""
+        heading = heading_html([*summary_lines(self.data), *notes(self.data)])
+        tables = (self.stragglers, self.ranks) if self.data.stragglers else (self.ranks,)
+        return f"<div>{heading}{''.join(table._repr_html_() for table in tables)}</div>"
 
     def to_json(self) -> str:
         """The whole run as JSON."""

@@ -72,7 +72,7 @@ def _summaries(
     """Summaries by file in the order of the files, and why others have none."""
     say("ranks", 0.0)
     results: dict[TraceFile, RankSummary | str] = {}
-    with executor_of(executor, len(files)) as chosen:
+    with executor_of(executor, files) as chosen:
         futures = {chosen.submit(summarize_file, file): file for file in files}
         for future in as_completed(futures):
             results[futures.pop(future)] = _result(future, len(results), len(files))

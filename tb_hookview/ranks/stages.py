@@ -95,4 +95,6 @@ def _episode(
         caused=caused,
         late_by=min(others) - time[late],
         reasons=excess_of(ranks, begin, end, compared(present, late), late, device=False),
+        since=int(begin[late]),
+        on_device=False,
     )

@@ -8,7 +8,7 @@ after a slow one pass its lateness on) nor the stages of an even pipeline are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ MOST = 3 / 4
 """Share of the steps in which a straggler is the rank most waited for."""
 LEAST_SHARE = 0.03
 """Share of the step that the others wait for it, at least."""
+
+
+GainOf = Callable[[int, Sequence[Episode], Reason], float]
 
 
 class Straggling(NamedTuple):
@@ -36,7 +39,10 @@ class Straggling(NamedTuple):
 
 
 def find_stragglers(
-    ranks: Sequence[RankSummary], episodes: Sequence[Episode], waits: Sequence[Nanoseconds]
+    ranks: Sequence[RankSummary],
+    episodes: Sequence[Episode],
+    waits: Sequence[Nanoseconds],
+    gain_of: GainOf,
 ) -> list[Straggling]:
     """Find the ranks for which the others wait in most steps, the worst first.
 
@@ -44,6 +50,7 @@ def find_stragglers(
         ranks: summaries.
         episodes: collectives that had a late rank.
         waits: time that each rank waited in each of its steps.
+        gain_of: what the run gains if some episodes of a rank lose the excess of a reason.
     """
     step_time, count = _steps(ranks)
     blame = _blame(ranks, episodes, waits)
@@ -55,7 +62,7 @@ def find_stragglers(
             continue
         own = [e for e in episodes if e.rank == rank and _step_name(ranks, e) is not None]
         reason, excess = _reason(own)
-        gain = sum(min(e.late_by, e.reasons.get(reason, 0)) for e in own) if reason else 0
+        gain = gain_of(rank, own, reason) if reason else 0.0
         found.append(
             Straggling(
                 rank=rank,

@@ -20,7 +20,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, StepIndex, TimeSet
+from tb_hookview.arrays.types import Bool, Index, Int, Intervals, Nanoseconds, StepIndex, TimeSet
 from tb_hookview.trace import EventCategory
 
 
@@ -43,17 +43,22 @@ class StepTimes(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """Time by what ran between consecutive edges, shape (k,)."""
+    """Time by what ran between consecutive edges, shape (k,): most of a summary's bytes."""
 
-    window: Int
-    """Index into the windows between consecutive `RankSummary.edges`."""
-    code: Int
+    window: Index
+    """Index into the windows between consecutive `RankSummary.edges`, ascending."""
+    code: Index
     """Index into `RankSummary.modules`, or below 0 as in `analysis/activity.py`."""
     time: Nanoseconds
 
+    def rows(self, first: int, last: int) -> slice:
+        """Rows of the windows from one edge to another."""
+        bounds = np.array([first, last], self.window.dtype)
+        return slice(*np.searchsorted(self.window, bounds).tolist())
+
     def between(self, first: int, last: int) -> dict[int, int]:
         """Time by code in the windows from one edge to another."""
-        rows = slice(*np.searchsorted(self.window, [first, last]).tolist())
+        rows = self.rows(first, last)
         total: dict[int, int] = {}
         for code, time in zip(self.code[rows].tolist(), self.time[rows].tolist(), strict=True):
             total[code] = total.get(code, 0) + time
@@ -72,6 +77,8 @@ class RankSummary(Struct, frozen=True):
     """Step in which each collective began, -1 for none."""
     edges: Nanoseconds
     """Starts and ends of collectives and steps, each moment once, ascending."""
+    held: Nanoseconds
+    """Time between consecutive edges in which it did nothing but wait in a collective."""
     modules: tuple[str, ...]
     """Paths of the modules that ran."""
     host: Spent
@@ -96,19 +103,34 @@ def summarize(analysis: Analysis) -> RankSummary:
         collectives=calls,
         step=analysis.steps.at(calls.start),
         edges=edges,
+        held=intervals.lengths_within(_held(analysis, calls), _between(edges)),
         modules=tuple(analysis.modules.path[module] for module in used.tolist()),
         host=_renumbered(spent[0], used),
         device=_renumbered(spent[1], used),
     )
 
 
+def _between(edges: Nanoseconds) -> Intervals:
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
+def _held(analysis: Analysis, calls: CollectiveCalls) -> TimeSet:
+    """Time in which devices did nothing but run collectives, or the host waited for its own."""
+    waits, mine = analysis.communication_waits, calls.on_device
+    collectives = intervals.of(calls.start[mine], calls.end[mine])
+    waiting = intervals.normal(np.concatenate([waits, collectives]))
+    computes = analysis.device_events.time_of(analysis.kinds.kind != COMMUNICATION)
+    return intervals.subtract(waiting, computes)
+
+
 def _spent(activity: Activity, edges: Nanoseconds) -> Spent:
-    return Spent(*in_windows(activity, edges))
+    window, code, time = in_windows(activity, edges)
+    return Spent(window.astype(np.int32), code.astype(np.int32), time)
 
 
 def _renumbered(spent: Spent, used: Int) -> Spent:
     code = np.where(spent.code >= 0, np.searchsorted(used, spent.code), spent.code)
-    return Spent(spent.window, code, spent.time)
+    return Spent(spent.window, code.astype(np.int32), spent.time)
 
 
 def _steps(analysis: Analysis, calls: CollectiveCalls) -> StepTimes:

@@ -39,6 +39,13 @@ from tb_hookview.schema.memory import (
 )
 from tb_hookview.schema.ranks import Collective, Rank, RankStep, Run, Straggler, UnreadableRank
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
+from tb_hookview.schema.run_comparison import (
+    CollectiveChange,
+    RankChange,
+    RankTimes,
+    RunComparison,
+    RunSide,
+)
 from tb_hookview.schema.steps import Breakdown, Idle, PerStep, Step, Totals
 from tb_hookview.schema.terms import COUNTED, KINDS, Phase, module_label
 from tb_hookview.schema.trace import (
@@ -65,6 +72,7 @@ __all__ = [
     "Breakdown",
     "BytesByClass",
     "Collective",
+    "CollectiveChange",
     "Comparison",
     "CompiledGraphs",
     "CompiledRegion",
@@ -99,11 +107,15 @@ __all__ = [
     "Phase",
     "PlacedTime",
     "Rank",
+    "RankChange",
     "RankStep",
+    "RankTimes",
     "Recorder",
     "Recording",
     "ReportData",
     "Run",
+    "RunComparison",
+    "RunSide",
     "Side",
     "Site",
     "Status",

@@ -29,6 +29,13 @@ class Rank(Struct, frozen=True, kw_only=True):
     """Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks.
     Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what
     they took beyond the least of all ranks in the step."""
+    clock_offset_us: Us | None = None
+    """By how much its clock is ahead of the first rank's: median difference of the ends of the
+    collectives that both took part in. Null where no chain of collectives leads from one to the
+    other."""
+    clock_spread_us: Us | None = None
+    """How far that is known: half of the range of the middle 90 % of these differences, the largest
+    on the way from the first rank."""
 
 
 class RankStep(Struct, frozen=True, kw_only=True):
@@ -61,7 +68,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     step: str | None
     """Step of the first rank that took part; null for none."""
     bytes: Bytes | None
-    """Bytes of the whole operation; null for unknown."""
+    """Bytes of the whole operation, of the rank that has most where they differ (an uneven
+    all-to-all); null for unknown."""
     ranks: Count
     """Number of ranks in the run that took part."""
     start_us: Us
@@ -104,7 +112,10 @@ class Straggler(Struct, frozen=True, kw_only=True):
     excess_us: Us | None
     """Time it spent on that beyond the median of the others, a step."""
     gain_us_per_step: Us
-    """What a step would gain without it: to the next latest rank, collective by collective."""
+    """What a step would gain without that excess, by a replay of all ranks: each one's own time
+    passes as recorded, less the excess, and every collective ends its transfer after the last rank
+    came. Of messages that name no ranks: by how much it was later than the next, as far as the
+    excess explains it."""
     finding: str | None
     """Rule of the most expensive finding of this rank about that module, else of all."""
 
@@ -137,3 +148,6 @@ class Run(Struct, frozen=True, kw_only=True):
     """How far the ranks' clocks are known: half of the middle 90 % of the differences, the worst
     rank's; null with one rank, or where they share no collective."""
     warnings: list[str]
+    replay_error: Share | None = None
+    """By how much the replay of the run as it was differs from its recorded length; null where no
+    straggler's gain was replayed."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -18,6 +22,7 @@ from tb_hookview.cli.ranks import ranks
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
 
 SPELLS = [Spell(), Spell(b=9.0), Spell(), Spell()]
 
@@ -82,3 +87,25 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="the executor is gone after"):
         analyze_run(tmp_path, f"dask:{cluster.scheduler_address}", progress=close)
+
+
+@pytest.mark.skipif(shutil.which("mpiexec") is None, reason="no MPI is installed (no mpiexec)")
+def test_two_processes_of_mpi_answer_as_this_machine_does(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    write_run(tmp_path, SPELLS)
+    script = tmp_path / "hookview.py"
+    script.write_text('from tb_hookview.cli import main\nif __name__ == "__main__":\n    main()\n')
+    command = ["mpiexec", "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
+    arguments = ["ranks", str(tmp_path), "--json", "--executor", "mpi"]
+    done = subprocess.run(
+        [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == analyze_run(tmp_path, "processes:1").to_json()
+
+
+def test_mpi_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    if find_spec("mpi4py"):
+        pytest.skip("mpi4py is installed")
+    with pytest.raises(UsageError, match="mpi4py cannot be used"):
+        analyze_run(write_run(tmp_path, SPELLS), "mpi")

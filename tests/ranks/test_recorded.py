@@ -40,6 +40,19 @@ def test_the_slow_rank_and_its_module_are_named(recorded: Path, method: str, cas
     assert straggler.wait_caused_us > SLEEP_S / 2 * 1e6
 
 
+@pytest.mark.parametrize("case", CASES[1:])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_without_the_slow_module_gains_the_time_that_it_was_slowed_by(
+    recorded: Path, method: str, case: str
+) -> None:
+    run = read(recorded / f"{method}-{case}")
+    (straggler,) = run.stragglers
+    assert SLEEP_S / 2 * 1e6 < straggler.gain_us_per_step <= straggler.excess_us
+    if method != "pipeline":
+        assert run.data.replay_error is not None
+        assert run.data.replay_error < 0.2
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_no_module_is_named_where_none_is_slow(recorded: Path, method: str) -> None:
     """A busy machine may keep one process from its core in most steps: that is no module's."""
@@ -82,3 +95,28 @@ def test_the_others_wait_and_the_slow_rank_does_not(recorded: Path, method: str)
     others = [wait for rank, wait in waits.items() if rank != SLOW]
     assert min(others) > waits[SLOW]
     assert min(others) > SLEEP_S / 2 * 1e6
+
+
+EIGHT, LONGER_S = 8, "0.6"
+"""Processes, and seconds by which one is slowed: on few cores they keep each other waiting."""
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("eight")
+    longer = {"OMP_NUM_THREADS": "1", "SLOWED_S": LONGER_S}
+    run_ranks([PROGRAM, folder, "ddp", "fsdp"], folder, size=EIGHT, **longer)
+    return folder
+
+
+@pytest.mark.parametrize("method", ["ddp", "fsdp"])
+def test_of_eight_processes_the_slow_one_and_its_module_are_named(eight: Path, method: str) -> None:
+    for case in CASES[1:]:
+        run = read(eight / f"{method}-{case}")
+        assert len(run.ranks) == EIGHT
+        (straggler,) = run.stragglers
+        assert straggler.rank == SLOW
+        assert straggler.module is not None
+        assert straggler.module.rpartition(".")[2] == "1"
+    even = read(eight / f"{method}-even")
+    assert not [row for row in even.stragglers if row.wait_caused_us > float(LONGER_S) / 2 * 1e6]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,6 +68,8 @@ def test_transfer_waits_and_bandwidth_need_no_common_clock(tmp_path: Path) -> No
         assert row.wait_us == pytest.approx((6000 + 4000) / 2, abs=1)
         assert row.bus_gb_per_s == pytest.approx(4000 / 980e3 * 4 / 3, rel=0.01)
     assert run.clock_spread_us == pytest.approx(0.0, abs=0.01)
+    assert [row.clock_offset_us for row in run.ranks] == pytest.approx([0, 7e5, -3e5], abs=0.01)
+    assert [row.clock_spread_us for row in run.ranks] == pytest.approx([0, 0, 0], abs=0.01)
     assert [row.wait_us for row in run.ranks] == pytest.approx([6000, 0, 4000], abs=1)
     assert run.stragglers[0].gain_us_per_step == pytest.approx(4000, rel=0.01)
 
@@ -97,6 +101,34 @@ def test_missing_and_unreadable_ranks_are_listed(tmp_path: Path) -> None:
     assert run.stragglers[0].rank == 3
 
 
+def test_other_runs_older_traces_and_other_world_sizes_are_said(tmp_path: Path) -> None:
+    write_run(tmp_path / "before", EVEN)
+    write_run(tmp_path / "now", EVEN)
+    for path in (tmp_path / "before").iterdir():
+        os.utime(path, (1, 1))
+    older = tmp_path / "now" / "rank0.0.pt.trace.json.gz"
+    older.write_bytes((tmp_path / "now" / "rank0.1.pt.trace.json.gz").read_bytes())
+    os.utime(older, (1, 1))
+    of_another = gzip.decompress((tmp_path / "now" / "rank2.1.pt.trace.json.gz").read_bytes())
+    other = of_another.replace(b'"world_size": 3', b'"world_size": 4')
+    (tmp_path / "now" / "rank2.1.pt.trace.json.gz").write_bytes(gzip.compress(other))
+    run = analyzed(tmp_path)
+    assert len(run.ranks) == 3
+    assert len(run.collectives) == 5
+    assert run.world_size is None
+    for said in ("1 other runs in", "1 older traces of the same", "different world sizes"):
+        assert any(said in warning for warning in run.warnings), said
+
+
+def test_progress_counts_the_traces(tmp_path: Path) -> None:
+    said: list[tuple[str, float | None]] = []
+    write_run(tmp_path, EVEN)
+    with ThreadPoolExecutor(1) as executor:
+        analyze_run(tmp_path, executor, progress=lambda *stage: said.append(stage))
+    assert [stage for stage, _ in said] == ["ranks"] * 4
+    assert [done for _, done in said] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+
+
 def test_a_folder_of_nothing_but_damage_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "rank2.1.pt.trace.json.gz").write_bytes(b"\x1f\x8b nothing")
     with pytest.raises(TraceError, match="none of 1 traces can be read"):
@@ -118,6 +150,23 @@ def test_tables_of_a_run_are_frames(tmp_path: Path) -> None:
     assert answer["schema"] == 1
     for table, fields in CONTRACT.items():
         assert set(fields.split()) <= answer[table][0].keys(), table
+
+
+def test_a_notebook_shows_stragglers_and_ranks(tmp_path: Path) -> None:
+    run = hookview.analyze_run(write_run(tmp_path, [Spell(), Spell(b=9.0), Spell()]))
+    html = run._repr_html_()
+    assert "rank 1 is late" in html
+    assert html.count("<table>") == 2
+    assert "in module b than the others" in str(run)
+
+
+def test_a_rank_without_collectives_has_a_summary(tmp_path: Path) -> None:
+    """A trace may say how many ranks there are, and hold no collective."""
+    row = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+    text = json.dumps({"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [row]})
+    (tmp_path / "rank0.1.pt.trace.json").write_text(text)
+    run = analyzed(tmp_path)
+    assert (len(run.ranks), run.missing_ranks, run.collectives) == (1, [1], [])
 
 
 @pytest.mark.parametrize("name", ["spark", "mpi:2", "processes:0", "processes:x"])

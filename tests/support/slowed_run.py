@@ -1,9 +1,10 @@
 """One of some processes that train together, with one module of one rank slowed.
 
-    RANK=0 WORLD_SIZE=4 python slowed_run.py FOLDER
+    RANK=0 WORLD_SIZE=4 python slowed_run.py FOLDER [METHOD ...]
 
-Each of METHODS is recorded three times into FOLDER/METHOD-CASE: `even`, `forward` (a module of rank
-SLOW sleeps in its forward) and `backward` (its backward multiplies larger matrices).
+Each of METHODS, or of those that are named, is recorded three times into FOLDER/METHOD-CASE:
+`even`, `forward` (a module of rank SLOW sleeps in its forward) and `backward` (its backward
+multiplies larger matrices). The variable SLOWED_S says for how many seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 import tb_hookview as hookview
 
 SLOW, STEPS, WIDTH = 2, 6, 64
-SLEEP_S, MATRIX = 0.15, 1200
+SLEEP_S, MATRIX = float(os.environ.get("SLOWED_S", "0.15")), 1200
 
 
 class Slowed(torch.autograd.Function):
@@ -126,12 +127,12 @@ def record(folder: Path, step: Callable[[], None]) -> None:
     dist.barrier()
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *methods: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder.resolve()}/meeting", **_mine())
-    for name, method in METHODS.items():
+    for name in methods or METHODS:
         for case in CASES:
-            record(folder / f"{name}-{case}", method(case))
+            record(folder / f"{name}-{case}", METHODS[name](case))
     dist.destroy_process_group()
 
 
@@ -140,4 +141,4 @@ def _mine() -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

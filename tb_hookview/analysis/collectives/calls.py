@@ -149,7 +149,8 @@ def _described(
     group = tuple(_group(host, e) for e in entry.tolist())
     ranks = lookup(table.group_size, entry)
     if trace.world_size:
-        ranks = np.where((ranks < 0) & np.array([not g for g in group]), trace.world_size, ranks)
+        ungrouped = np.array([not name for name in group], bool)
+        ranks = np.where((ranks < 0) & ungrouped, trace.world_size, ranks)
     return CollectiveCalls(
         start=start,
         end=end,

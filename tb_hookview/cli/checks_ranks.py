@@ -1,0 +1,72 @@
+"""The limits that `hookview check` checks a run of many ranks against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from tb_hookview.cli.checks import Outcome
+from tb_hookview.errors import UsageError
+from tb_hookview.formats import format_count
+from tb_hookview.schema import Run, module_label
+
+
+def rank_wait_percent(run: Run, limit: float) -> Outcome:
+    """Share of the mean step that the ranks wait for each other, mean of the ranks, in percent.
+
+    Raises:
+        UsageError: nothing was matched, or a trace cannot be read.
+    """
+    _need_all(run)
+    rows = [row for row in run.ranks if row.step_us]
+    steps = sum(row.step_us or 0.0 for row in rows)
+    if not steps:
+        raise UsageError(f"{run.path}: no step that counts, so no waits to check")
+    value = 100 * sum(row.wait_us or 0.0 for row in rows) / steps
+    return _outcome(run, "ranks wait for others", value, limit, " %")
+
+
+def stragglers(run: Run, limit: float) -> Outcome:
+    """Number of ranks that are late in most steps.
+
+    Raises:
+        UsageError: nothing was matched, or a trace cannot be read.
+    """
+    _need_all(run)
+    return _outcome(run, "ranks late in most steps", len(run.stragglers), limit, "")
+
+
+RUN_LIMITS: dict[str, Callable[[Run, float], Outcome]] = {
+    "max_rank_wait_percent": rank_wait_percent,
+    "max_stragglers": stragglers,
+}
+"""Limits of a run, by the names of their options."""
+
+
+def tests(run: Run, limits: Mapping[str, float]) -> Iterator[Callable[[], Outcome]]:
+    """Yield what checks each limit."""
+    for name, limit in limits.items():
+        yield partial(RUN_LIMITS[name], run, limit)
+
+
+def _need_all(run: Run) -> None:
+    if run.unreadable:
+        first = run.unreadable[0]
+        rest = f", and {len(run.unreadable) - 1} more" if len(run.unreadable) > 1 else ""
+        raise UsageError(f"{run.path}: not all ranks can be checked: {first.reason}{rest}")
+    waited = any(row.wait_us for row in run.ranks)
+    if not run.collectives and not waited:
+        ranks = format_count(len(run.ranks), "rank")
+        raise UsageError(f"{run.path}: {ranks} and no collective matched, so no waits to check")
+
+
+def _outcome(run: Run, what: str, value: float, limit: float, unit: str) -> Outcome:
+    late = [
+        f"rank {row.rank}, "
+        + (row.reason or "unknown" if row.module is None else f"module {module_label(row.module)}")
+        for row in run.stragglers
+    ]
+    missing = format_count(len(run.missing_ranks), "rank")
+    notes = [f"late: {'; '.join(late)}"] if late else []
+    notes += [f"no trace of {missing}"] if run.missing_ranks else []
+    return Outcome(value <= limit, what, value, limit, unit, note="; ".join(notes))
