@@ -23,7 +23,9 @@ from analysis.compiled.drawn import (
 )
 
 from tb_hookview import markers
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.loading import load
+from tb_hookview.report.module.detail import module_detail
 
 CPU = """
     main ops   [root                                ]
@@ -183,6 +185,30 @@ def test_gaps_of_a_graph_on_a_device_are_the_regions_own(tmp_path: Path) -> None
     data = reported(analyzed(tmp_path, GPU, ON_GPU, names={"l": "cudaLaunchKernel"}))
     rows = 10 + 13 + 10
     assert host(data)[""] == pytest.approx(46 - rows + 10 * 2 / 3, abs=2e-3)
+
+
+def forward_evidence(analysis: Analysis) -> dict[str, dict[str, float]]:
+    found = {path: module_detail(analysis, path) for path, _ in MODULES}
+    return {path: detail.forward_by_evidence for path, detail in found.items()}
+
+
+def test_evidence_of_the_forward_on_a_host(tmp_path: Path) -> None:
+    assert forward_evidence(analyzed(tmp_path, CPU, FORWARD)) == {
+        "": {},
+        "fc": {"compiled": 10},
+        "relu": {"compiled": 7},
+        "norm": {"compiled": 3 + 8},
+    }
+
+
+def test_evidence_of_the_forward_on_a_device(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, GPU, ON_GPU, names={"l": "cudaLaunchKernel"})
+    found, split = forward_evidence(analysis), 15 / 3
+    assert found["fc"] == {"compiled": 14}
+    assert found["relu"] == pytest.approx({"compiled_split": split}, abs=2e-3)
+    assert found["norm"]["compiled_split"] == pytest.approx(2 * split, abs=2e-3)
+    assert found["norm"]["compiled_near"] == pytest.approx(19 / 3, abs=2e-3)
+    assert found[""] == {}
 
 
 REPLAY = """
