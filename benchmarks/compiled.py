@@ -109,7 +109,7 @@ def main(argv: Sequence[str]) -> int:
         hookview.wrap(model)
         x, steps = torch.randn(shape), 1 if options.quick else _STEPS
         for _ in range(2):
-            _train(model, x)
+            train(model, x)
         shares += _shares(name, _recorded(model, x, steps, with_stack=False))
         gaps += _gaps(name, _recorded(model, x, steps, with_stack=True))
     parts = [
@@ -121,7 +121,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _train(model: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> None:
+def train(model: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> None:
+    """Run one step, without an optimizer."""
     model(x).square().mean().backward()
 
 
@@ -131,7 +132,7 @@ def _recorded(
     with tempfile.TemporaryDirectory() as folder:
         with hookview.profile(folder, with_stack=with_stack):
             for _ in range(steps):
-                _train(model, x)
+                train(model, x)
         (path,) = Path(folder).glob("*.json.gz")
         return load(path)
 

@@ -33,6 +33,7 @@ _KEY = {
     "corr": "correlation",
     "ext": "External id",
     "graph": "graph id",
+    "node": "graph node id",
 }
 
 

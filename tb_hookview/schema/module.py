@@ -178,6 +178,9 @@ class ModuleDetail(Struct, frozen=True):
     calls: CallsOverTime
     backward_by_evidence: dict[str, Us]
     """Backward time of the module alone by evidence, in the `measure` of `coverage`."""
+    forward_by_evidence: dict[str, Us]
+    """Forward time of the module alone that compiled graphs ran, by evidence; device time, on a
+    trace without any that of the host. The rest of its forward is measured at its calls."""
 
 
 class KernelSearch(Struct, frozen=True):

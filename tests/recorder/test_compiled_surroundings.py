@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import tb_hookview as hookview
-from tb_hookview.recorder.compiled import installation
+from tb_hookview.recorder.compiled import installation, registry
 
 pytestmark = pytest.mark.skipif(
     not installation.is_supported(), reason="modules in compiled regions need torch 2.10"
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(registry, "_entries", {})  # graphs of tests before this one may live on
     torch._dynamo.reset()
     return str(tmp_path / "cache")
 

@@ -89,10 +89,13 @@ def test_another_process_has_a_model_of_the_same_graph(cache):
         assert found["missing"] or min(found["right"]) >= 2
 
 
+SAME = ("mlp", "swapped", "conv", "transformer")
+
+
 def test_compiling_gives_the_same_with_and_without_us(tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    with_us = run(ours, "results", "with", "mlp", "swapped")
-    without = run(theirs, "results", "without", "mlp", "swapped")
+    with_us = run(ours, "results", "with", *SAME)
+    without = run(theirs, "results", "without", *SAME)
     assert (with_us["ours"], without["ours"]) == (True, False)
     assert with_us["found"] == without["found"]
     assert sources(ours) == sources(theirs) != {}
@@ -100,9 +103,19 @@ def test_compiling_gives_the_same_with_and_without_us(tmp_path):
     assert keys(ours) == keys(theirs) != []
     # A cache made with us is used without us, and the other way round.
     for cache, who in [(ours, "without"), (theirs, "with")]:
-        warm = run(cache, "results", who, "mlp", "swapped")
+        warm = run(cache, "results", who, *SAME)
         assert (warm["hit"] > 0, warm["miss"]) == (True, 0)
         assert warm["found"] == without["found"]
+
+
+def test_threads_that_compile_at_once_get_the_same_with_and_without_us(tmp_path):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    with_us = run(ours, "threads", "with", "mlp", "conv")
+    without = run(theirs, "threads", "without", "mlp", "conv")
+    assert (with_us["ours"], without["ours"]) == (True, False)
+    assert with_us["found"] == without["found"]
+    assert sources(ours) == sources(theirs) != {}
+    assert keys(ours) == keys(theirs) != []
 
 
 def sources(cache: Path) -> dict[str, str]:

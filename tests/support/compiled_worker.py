@@ -1,6 +1,6 @@
 """Compiles models in a process of its own and prints what came of it as JSON.
 
-python tests/support/compiled_worker.py truth|results with|without MODEL...
+python tests/support/compiled_worker.py truth|results|threads with|without MODEL...
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import torch
 from support.compiled_models import MODELS, batch, served, train, true_modules
+from torch import nn
 from torch._dynamo.utils import counters
 
 
@@ -45,28 +47,42 @@ def truth(name: str) -> dict[str, Any]:
 
 
 def results(name: str) -> str:
-    """Train for three steps; return a fingerprint of all outputs and gradients."""
-    known = MODELS[name]
-    model, x = known.make(), batch(known)
+    """Train for three steps; return a fingerprint of all outputs, gradients and buffers."""
+    return trained(MODELS[name].make(), batch(MODELS[name]))
+
+
+def trained(model: nn.Module, x: torch.Tensor) -> str:
     call = torch.compile(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     digest = hashlib.sha256()
     for _ in range(3):
         out = call(x)
         out.square().mean().backward()
-        for tensor in [out, *(p.grad for p in model.parameters() if p.grad is not None)]:
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        for tensor in [out, *gradients, *model.buffers()]:
             digest.update(tensor.detach().numpy().tobytes())
         optimizer.step()
         optimizer.zero_grad()
     return digest.hexdigest()
 
 
+def results_of_threads(names: list[str]) -> dict[str, str]:
+    """Train all models at once, each on a thread of its own."""
+    models = [MODELS[name].make() for name in names]
+    with ThreadPoolExecutor(len(names)) as pool:
+        found = pool.map(trained, models, [batch(MODELS[name]) for name in names])
+    return dict(zip(names, found, strict=True))
+
+
 def main() -> None:
     mode, ours, *names = sys.argv[1:]
     if ours == "with":
         import tb_hookview.recorder  # noqa: F401
-    found = {}
-    for name in names:
+    found: dict[str, Any] = {}
+    torch.manual_seed(0)
+    if mode == "threads":
+        found.update(results_of_threads(names))
+    for name in names if mode != "threads" else ():
         torch.manual_seed(0)
         found[name] = truth(name) if mode == "truth" else results(name)
     inductor = counters["inductor"]

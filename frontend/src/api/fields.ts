@@ -604,6 +604,10 @@ export const ModuleDetail = {
     unit: "us",
     text: "Backward time of the module alone by evidence, in the `measure` of `coverage`.",
   },
+  forward_by_evidence: {
+    unit: "us",
+    text: "Forward time of the module alone that compiled graphs ran, by evidence; device time, on a trace without any that of the host. The rest of its forward is measured at its calls.",
+  },
 } as const;
 
 export const ModuleSync = {

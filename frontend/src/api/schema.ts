@@ -842,6 +842,8 @@ export interface ModuleDetail {
   calls: CallsOverTime;
   /** Backward time of the module alone by evidence, in the `measure` of `coverage`. */
   backward_by_evidence: Record<string, number>;
+  /** Forward time of the module alone that compiled graphs ran, by evidence; device time, on a trace without any that of the host. The rest of its forward is measured at its calls. */
+  forward_by_evidence: Record<string, number>;
 }
 
 /** Syncs inside a module or the modules below it, without the profiler's own. */

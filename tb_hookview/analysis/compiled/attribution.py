@@ -44,16 +44,22 @@ class CompiledTime(Struct, frozen=True):
     """Call of the compiled graph."""
     module: ModuleIndex
     """The module that it belongs to."""
+    evidence: Int
+    """Index into EVIDENCE."""
     time: Nanoseconds
 
     def where(self, wanted: Bool) -> CompiledTime:
         """Some of the shares, by a mask over these."""
         return CompiledTime(
-            self.call[wanted], self.row[wanted], self.module[wanted], self.time[wanted]
+            self.call[wanted],
+            self.row[wanted],
+            self.module[wanted],
+            self.evidence[wanted],
+            self.time[wanted],
         )
 
 
-NOTHING_MOVED = CompiledTime(*(np.zeros(0, np.int64) for _ in range(4)))
+NOTHING_MOVED = CompiledTime(*(np.zeros(0, np.int64) for _ in range(5)))
 
 
 class Compiled(Struct, frozen=True):
@@ -99,7 +105,11 @@ def place_compiled(
             np.zeros(len(of_node), bool),
         ),
         call_shares=CompiledTime(
-            call[of_call], row[of_call], placement.module[of_call], placement.time[of_call]
+            call[of_call],
+            row[of_call],
+            placement.module[of_call],
+            moved[of_call],
+            placement.time[of_call],
         ),
         ran=_ran(host, placement, base.row_recompute),
     )

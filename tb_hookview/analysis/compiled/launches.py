@@ -1,10 +1,12 @@
 """The call of the map that each device event ran for, replayed graphs included.
 
 Kernels launched one by one follow the row of their call. A replayed CUDA graph is one launch: its
-kernels in order of time are aligned with the calls by the names of the generated ones, and the
-others between two of these belong to the extern call between them, where there is but one, or all
-are of one module. Order of time is order of calls on one stream only. In a replay on several, only
-generated kernels with a name of their own are placed.
+kernels in order are aligned with the calls by the names of the generated ones, and the others
+between two of these belong to the extern call between them, where there is but one, or all are of
+one module. The order is that of time, which is that of calls on one stream only. In a replay on
+several it is that of the graph's nodes, which are numbered as they were captured; without numbers,
+or if they put generated kernels in another order than the map, only generated kernels with a name
+of their own are placed.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from tb_hookview.analysis.compiled.graphs import Variants
 from tb_hookview.analysis.compiled.placement import Placement, call_names
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import asof
+from tb_hookview.arrays.joins import asof, dense_rank, first_of_each
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.split import ranges
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int
+from tb_hookview.arrays.types import DeviceEventIndex, Int
 from tb_hookview.trace import EventCategory
+
+_ANCHORS = 3
+"""Generated kernels that have to be in order of the map, for nodes to be numbered in that order."""
 
 
 def calls_of_events(host: HostRows, placement: Placement, events: DeviceEvents) -> Int:
@@ -37,43 +42,54 @@ def calls_of_events(host: HostRows, placement: Placement, events: DeviceEvents) 
     around = lookup(index, host.call_tree.nearest(index >= 0))
     kernel = np.flatnonzero(replayed & (lookup(around, events.launch) >= 0))
     kernel = kernel[host.trace.events.kind[events.event[kernel]] == EventCategory.KERNEL]
-    order = np.lexsort((events.start[kernel], events.launch[kernel]))
-    kernel = kernel[order]
-    found[kernel] = _replayed(host, placement, events, kernel, around)
+    replays = _Replays(host, events, kernel)
+    found[replays.kernel] = _replayed(host, placement, replays, around)
     return found
 
 
-def _replayed(
-    host: HostRows,
-    placement: Placement,
-    events: DeviceEvents,
-    kernel: DeviceEventIndex,
-    around: Int,
-) -> Int:
-    """Call of each kernel of a replay, by launch and time."""
-    launches, group = np.unique(events.launch[kernel], return_inverse=True)
-    variants = placement.variants
-    variant = placement.calls.variant[around[launches]]
-    string = host.trace.events.name[events.event[kernel]].astype(np.int64)
-    name = call_names(host, variants, string)
+class _Replays:
+    """Kernels of replayed graphs, by launch, then in order."""
+
+    def __init__(self, host: HostRows, events: DeviceEvents, kernel: DeviceEventIndex) -> None:
+        launches, group = np.unique(events.launch[kernel], return_inverse=True)
+        node = host.trace.events.graph_node[events.event[kernel]].astype(np.int64)
+        one_stream = _lowest(group, events.stream[kernel]) == -_lowest(
+            group, -events.stream[kernel]
+        )
+        first = first_of_each(dense_rank(group, node)) if len(node) else node
+        distinct = np.bincount(group[first]) == np.bincount(group)
+        by_node = ~one_stream & distinct & (_lowest(group, node) > 0)
+        time = np.where(by_node[group], node, events.start[kernel])
+        order = np.lexsort((time, group))
+        self.launch, self.group = launches, group[order]
+        self.kernel = kernel[order]
+        self.name = host.trace.events.name[events.event[self.kernel]].astype(np.int64)
+        self.one_stream, self.by_node = one_stream, by_node
+
+
+def _replayed(host: HostRows, placement: Placement, replays: _Replays, around: Int) -> Int:
+    """Call of each kernel of replays."""
+    variants, group = placement.variants, replays.group
+    variant = placement.calls.variant[around[replays.launch]]
+    name = call_names(host, variants, replays.name)
     generated = np.zeros(len(variants.names) + 1, bool)  # the last is for "no name"
     generated[variants.name[~variants.extern]] = True
     name = np.where(generated[name], name, -1)
-    alone = _one_stream(group, events.stream[kernel], len(launches))
-    anchor = align(variants, variant, group, name).call
-    by_name = _unique_names(variants, variant, group, name)
+    aligned = align(variants, variant, group, name)
+    anchors = np.bincount(group[aligned.call >= 0], minlength=len(variant))
+    known = replays.one_stream | (replays.by_node & (anchors >= _ANCHORS))
     return np.where(
-        alone[group],
-        np.where(anchor >= 0, anchor, _between(variants, variant, group, anchor)),
-        by_name,
+        known[group],
+        np.where(aligned.call >= 0, aligned.call, _between(variants, variant, group, aligned.call)),
+        _unique_names(variants, variant, group, name),
     )
 
 
-def _one_stream(group: Int, stream: Int, size: int) -> Bool:
-    low, high = np.full(size, np.iinfo(np.int64).max), np.full(size, -1)
-    np.minimum.at(low, group, stream)
-    np.maximum.at(high, group, stream)
-    return np.asarray(low == high)
+def _lowest(group: Int, value: Int) -> Int:
+    """Lowest value of each group."""
+    found = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(found, group, value)
+    return found
 
 
 def _unique_names(variants: Variants, variant: Int, group: Int, name: Int) -> Int:

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from tb_hookview.recorder.compiled.labels import NEAR, Label
 from tb_hookview.recorder.compiled.stacks import Module, operator_name
 
+_USERS = frozenset(["triton_kernel_wrapper_mutation", "triton_kernel_wrapper_functional"])
+"""Nodes that launch a Triton kernel of the user's."""
+
 
 class Part(NamedTuple):
     """What one module has in a kernel call."""
@@ -47,12 +50,11 @@ def note(schedule: Any, name: str, *, extern: bool) -> Note:
         name: of the kernel.
         extern: whether it is a call of an operator.
     """
-    if extern:
-        operators = [schedule]
-        # The launch of a user's Triton kernel is a row of that name, not an operator's.
-        extern = type(schedule).__name__ != "UserDefinedTritonKernel"
-    else:
-        operators = list(_operators(schedule))
+    if type(schedule).__name__ == "UserDefinedTritonKernel":
+        # Its launch is a row of that name, not an operator's; its origins have its inputs' too.
+        own = [node for node in schedule.origins if operator_name(node) in _USERS]
+        return Note(name, False, own, own)
+    operators = [schedule] if extern else list(_operators(schedule))
     outputs = [o.origin_node for o in operators if getattr(o, "origin_node", None) is not None]
     origins = dict.fromkeys(origin for o in operators for origin in getattr(o, "origins", ()))
     return Note(name, extern, outputs, list(origins))
@@ -91,8 +93,9 @@ def _computed(each: Note, elsewhere: set[Any]) -> list[Any]:
     members = set(each.origins)
     if each.extern and each.outputs:
         return each.outputs
-    last = [n for n in members - elsewhere if members.isdisjoint(n.users)]
-    pending = [*each.outputs, *last]
+    own = members - elsewhere
+    # Inductor may count the reader of a value among those that made it.
+    pending = [*each.outputs, *_last(own, members)] or _last(own, own)
     kept: set[Any] = set()
     while pending:
         node = pending.pop()
@@ -101,6 +104,10 @@ def _computed(each: Note, elsewhere: set[Any]) -> list[Any]:
             if not each.extern:
                 pending.extend(n for n in node.all_input_nodes if n in members)
     return [n for n in dict.fromkeys([*each.origins, *each.outputs]) if n in kept]
+
+
+def _last(nodes: set[Any], among: set[Any]) -> list[Any]:
+    return [node for node in nodes if among.isdisjoint(node.users)]
 
 
 def _parts(nodes: list[Any], labels: dict[Any, Label]) -> list[Part]:

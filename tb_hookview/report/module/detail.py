@@ -9,14 +9,17 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.compiled.attribution import CompiledTime
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE
+from tb_hookview.analysis.modules.parts import Parts
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import unique_inverse
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, ModuleIndex
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, ModuleIndex, Nanoseconds
 from tb_hookview.arrays.units import to_us
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.report.module.calls import MEASURES, call_bars, calls_over_time
+from tb_hookview.report.tables.modules import Calls
 from tb_hookview.schema import KINDS
 from tb_hookview.schema.module import (
     Amount,
@@ -61,6 +64,7 @@ def module_detail(
         parameters=_parameters(analysis, subtree),
         calls=calls_over_time(selection, subtree.module),
         backward_by_evidence=_by_evidence(selection, subtree.module),
+        forward_by_evidence=_forward_by_evidence(selection, subtree.module),
     )
 
 
@@ -210,9 +214,22 @@ def _by_evidence(selection: Selection, module: int) -> dict[str, float]:
     parts = analysis.device_parts.of(backward)
     if not parts.time.any():
         parts = analysis.node_parts.of(selection.nodes)
-    mine = parts.where((parts.module == module) & (parts.evidence >= 0))
+    return _sums(parts.evidence[parts.module == module], parts.time[parts.module == module])
+
+
+def _forward_by_evidence(selection: Selection, module: int) -> dict[str, float]:
+    analysis = selection.analysis
+    forward = selection.device_events & (analysis.device_attribution.node < 0)
+    parts: Parts | CompiledTime = analysis.device_parts.of(forward)
+    if not parts.time.any():
+        parts = Calls(selection).moved(again=False)
+    return _sums(parts.evidence[parts.module == module], parts.time[parts.module == module])
+
+
+def _sums(evidence: Int, time: Nanoseconds) -> dict[str, float]:
+    """Microseconds by name of the evidence, without what has none."""
     sums = np.zeros(len(EVIDENCE), np.int64)
-    np.add.at(sums, mine.evidence, mine.time)
+    np.add.at(sums, evidence[evidence >= 0], time[evidence >= 0])
     return {name: to_us(ns) for name, ns in zip(EVIDENCE, sums.tolist(), strict=True) if ns}
 
 

@@ -14,6 +14,8 @@ from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_la
 
 MEMORY_CLASSES = 3
 """Classes of live bytes that are named at the peak."""
+LUMPS = 3
+"""Operators of compiled code that are named where it is on no module."""
 LOADING = 5
 """Modules named whose host times hold the loading of kernels."""
 
@@ -159,12 +161,7 @@ def _compiled(report: ReportData) -> list[str]:
     """Say how much of compiled graphs modules have, or how they get it."""
     found, unknown = report.compiled, sum(_is_unknown(module) for module in report.modules)
     if found is None:
-        if not unknown:
-            return []
-        return [
-            f"compiled: {format_count(unknown, 'module')} without times of their own; import "
-            "tb_hookview before the first compilation (torch 2.10 or later) to get them"
-        ]
+        return _lumps(report, unknown)
     directions = (found.forward, found.backward)
     placed, whole = (
         sum(getattr(each, name) for each in directions) for name in ("placed_host_us", "host_us")
@@ -172,6 +169,26 @@ def _compiled(report: ReportData) -> list[str]:
     return [
         f"compiled: {format_number(found.placed)} of {format_count(found.calls, 'call')} of graphs "
         f"placed on modules, {format_share(placed, whole)} of the host time of all"
+    ]
+
+
+def _lumps(report: ReportData, unknown: int) -> list[str]:
+    """Say what compiled code runs that is on no module, and how modules get it."""
+    rows = report.compiled_regions
+    if not rows and not unknown:
+        return []
+    times = [row.host_us if row.device_us is None else row.device_us for row in rows]
+    most = [
+        f"{row.operators} {format_us(time)}"
+        for row, time in zip(rows, times, strict=True)
+        if row.operators
+    ]
+    said = [f"{format_count(unknown, 'module')} without times of their own"] if unknown else []
+    largest = f", most of it {', '.join(most[:LUMPS])}" if most else ""
+    said += [f"each region is one lump{largest}"] if rows else []
+    return [
+        f"compiled: {'; '.join(said)}; import tb_hookview before the first compilation (torch 2.10 "
+        "or later) to get modules' times"
     ]
 
 

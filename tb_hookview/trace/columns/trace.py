@@ -67,6 +67,8 @@ class Events(Struct, frozen=True):
     """Estimated achieved occupancy of a kernel, percent, NaN where not in the file."""
     graph: Int
     """Number of the CUDA graph that a device event is part of; 0 for none."""
+    graph_node: Int
+    """Number of its node in that graph, the same in each replay; 0 for none."""
     bytes: Int
     """Bytes that a copy or a set moves."""
     shapes: Index

@@ -59,6 +59,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("correlation", ("correlation",), frozenset({EventCategory.RUNTIME}) | _DEVICE),
     Argument("bytes", ("bytes",), _MOVES),
     Argument("graph", ("graph id",), _DEVICE, missing=0),
+    Argument("graph_node", ("graph node id",), _DEVICE, missing=0),
     Argument("registers", ("registers per thread",), _DEVICE),
     Argument("shared_memory", ("shared memory",), _DEVICE),
     Argument("blocks_per_sm", ("blocks per SM",), _DEVICE, form=Form.MEASURED),

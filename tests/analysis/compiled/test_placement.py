@@ -23,7 +23,9 @@ from analysis.compiled.drawn import (
 )
 
 from tb_hookview import markers
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.loading import load
+from tb_hookview.report.module.detail import module_detail
 
 CPU = """
     main ops   [root                                ]
@@ -185,6 +187,30 @@ def test_gaps_of_a_graph_on_a_device_are_the_regions_own(tmp_path: Path) -> None
     assert host(data)[""] == pytest.approx(46 - rows + 10 * 2 / 3, abs=2e-3)
 
 
+def forward_evidence(analysis: Analysis) -> dict[str, dict[str, float]]:
+    found = {path: module_detail(analysis, path) for path, _ in MODULES}
+    return {path: detail.forward_by_evidence for path, detail in found.items()}
+
+
+def test_evidence_of_the_forward_on_a_host(tmp_path: Path) -> None:
+    assert forward_evidence(analyzed(tmp_path, CPU, FORWARD)) == {
+        "": {},
+        "fc": {"compiled": 10},
+        "relu": {"compiled": 7},
+        "norm": {"compiled": 3 + 8},
+    }
+
+
+def test_evidence_of_the_forward_on_a_device(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, GPU, ON_GPU, names={"l": "cudaLaunchKernel"})
+    found, split = forward_evidence(analysis), 15 / 3
+    assert found["fc"] == {"compiled": 14}
+    assert found["relu"] == pytest.approx({"compiled_split": split}, abs=2e-3)
+    assert found["norm"]["compiled_split"] == pytest.approx(2 * split, abs=2e-3)
+    assert found["norm"]["compiled_near"] == pytest.approx(19 / 3, abs=2e-3)
+    assert found[""] == {}
+
+
 REPLAY = """
     main ops   [root                           ]
     main ops    [region                       ]
@@ -221,6 +247,48 @@ def test_a_replay_on_several_streams_has_unique_names_only(tmp_path: Path) -> No
     """
     data = reported(analyzed(tmp_path, traced, REPLAYED))
     assert device(data) == {"relu": 13, "norm": 13, "": 15 + 13 + 13 + 16 + 13}
+
+
+STREAMS = """
+    main ops   [root                           ]
+    main ops    [region                       ]
+    main ops     [fw                         ]
+    main calls      [replay corr=9  ]
+    gpu  kernel        [gemm corr=9 node={gemm}  ]        [add0 corr=9 node={add0} ]     [sum1 corr=9 node={sum1} ]
+    gpu  kernel           [side corr=9 node={side}     ]      [mul2 corr=9 node={mul2}  ]
+    """  # nodes have one digit
+ON_STREAMS = graph(
+    call("extern_kernels.addmm", (FC, 100)),
+    call("triton_poi_fused_add_relu_0", (RELU, 1)),
+    call("extern_kernels.mm", (NORM, 100)),
+    call("triton_red_fused_sum_1", (NORM, 1)),
+    call("triton_poi_fused_mul_2", (RELU, 1)),
+)
+BY_NAME = {"": 22 + 25, "relu": 21 + 22, "norm": 21}
+BY_NODE = {"fc": 22, "relu": 21 + 22, "norm": 25 + 21}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ({"gemm": 1, "add0": 4, "side": 5, "sum1": 7, "mul2": 9}, BY_NODE),
+        ({"gemm": 5, "add0": 4, "side": 5, "sum1": 7, "mul2": 9}, BY_NAME),
+        ({"gemm": 0, "add0": 4, "side": 5, "sum1": 7, "mul2": 9}, BY_NAME),
+        ({"gemm": 1, "add0": 7, "side": 5, "sum1": 4, "mul2": 9}, BY_NAME),
+    ],
+    ids=["in order of the calls", "one number twice", "one without", "in another order"],
+)
+def test_a_replay_on_several_streams_is_in_order_of_its_nodes(
+    tmp_path: Path, nodes: dict[str, int], expected: dict[str, float]
+) -> None:
+    names = {"mul2": "triton_poi_fused_mul_2"}
+    picture = STREAMS.format(**nodes)
+    assert device(reported(analyzed(tmp_path, picture, ON_STREAMS, names=names))) == expected
+
+
+def test_a_replay_without_a_map_stays_whole(tmp_path: Path) -> None:
+    data = reported(analyzed(tmp_path, REPLAY, {**REPLAYED, "key": "fother"}))
+    assert device(data) == {"": 15 + 13 + 13 + 13 + 16 + 13}
 
 
 def test_what_could_not_be_placed_is_counted(tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+"""Lines of the summary about compiled code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+from shared_traces import shared_trace
+
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
+from tb_hookview.report.summary.lines import summary_lines
+
+NAMES = {"region": "Torch-Compiled Region: 0/0", "mm": "aten::mm", "add": "aten::add"}
+
+
+def lines_about_compiled_code(path: Path) -> list[str]:
+    lines = summary_lines(build_report(load(path)).data)
+    return [line for line in lines if line.startswith("compiled: ")]
+
+
+def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path: Path) -> None:
+    picture = """
+        main ops   [region                      ]
+        main ops     [mm           ]  [add     ]
+        """
+    path = grid.write(tmp_path / "t.json", grid.events(picture, NAMES))
+    assert lines_about_compiled_code(path) == [
+        "compiled: each region is one lump, most of it aten::mm 15.0 us, aten::add 10.0 us; import "
+        "tb_hookview before the first compilation (torch 2.10 or later) to get modules' times"
+    ]
+
+
+def test_eager_code_has_no_such_line(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events("main ops [mm     ]", NAMES))
+    assert lines_about_compiled_code(path) == []
+
+
+def test_a_recorded_trace() -> None:
+    (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_compile_triton.json.gz"))
+    assert "one lump, most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
+    assert "_unsafe_view_mul_silu 527 us; import tb_hookview before" in line
