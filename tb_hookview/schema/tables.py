@@ -460,6 +460,46 @@ class KernelByLaunch(Struct, frozen=True):
     """As in `Operator`."""
 
 
+class KernelSequence(Struct, frozen=True):
+    """Kernels of the same names in the same order, in a row on one stream, twice or more.
+
+    Of kernels that work element by element, reduce, copy or fill, in one step and phase. A run of
+    up to 16 is one sequence; a longer one counts as what repeats directly in it, and what is
+    between. Each kernel is in one occurrence of one sequence at most. That a kernel reads what the
+    one before it wrote is not known. Those that torch.compile made are left out, and changes of
+    the layout within a library's call.
+    """
+
+    id: int
+    """Event of the first kernel of its first occurrence."""
+    name: str
+    """Names of its kernels in order, one on each line; after the sixteenth how many more."""
+    kernels: Count
+    """Kernels of one occurrence."""
+    count: Count
+    """Occurrences."""
+    total_us: Us
+    """Sum of the durations of all its kernels."""
+    removable_us: Us
+    """`total_us` without the longest kernel of each occurrence."""
+    gain_us_per_step: Us | None
+    """How much shorter a step is at most if one kernel, as long as the longest, does the work of
+    each occurrence: by a replay in which the others take no time, nor what launches only them. A
+    bound, not a promise. Known of the ten sequences with the most time and the ten with the most
+    kernels to remove; null for the others, and where nothing is replayed."""
+    module: str | None
+    """Module with the most of its time."""
+    module_id: int | None
+    modules: Count
+    """Modules that launched it."""
+    phase: str
+    """ "forward", "backward", "optimizer", "data" or "other"; of its first occurrence."""
+    start_us: Us
+    """Start of its first occurrence, on the trace's own clock."""
+    span_us: Us
+    """From there to the end of this occurrence's last kernel."""
+
+
 class TableColumn(Struct, frozen=True):
     """A column of a table."""
 

@@ -37,6 +37,7 @@ _EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "operators_by_module": rows.OperatorByModule,
     "operator_calls": rows.OperatorCall,
     "kernels_by_launch": rows.KernelByLaunch,
+    "kernel_sequences": rows.KernelSequence,
     "device_peaks": rows.DevicePeak,
     "step_utilization": rows.StepUtilization,
     "module_utilization": rows.ModuleUtilization,
