@@ -85,6 +85,10 @@ class DeviceEvent(Struct, frozen=True):
     launch_id: int | None
     """Call that launched it; None where that is not in the trace."""
     launch_thread_id: int | None
+    launch_us: Us | None
+    """Time of that call on the host."""
+    launch_delay_us: Us | None
+    """Time from the end of that call to the start on the device; 0 where it began before."""
     step: str | None
     """Step of the launch, or of the start without one."""
     step_id: int | None
