@@ -13,11 +13,23 @@ import type { Sort } from "../../text/numbers";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
 import { KERNEL_GROUPS, type KernelGroup, type KernelsPlace } from "./address";
-import { KERNEL_TABLES, kernelColumns } from "./columns";
-import { KERNEL_DEFINITIONS as D, ROOFLINE_DEFINITIONS as R } from "./definitions";
+import { KERNEL_TABLES, kernelColumns, mostBy } from "./columns";
+import {
+  KERNEL_DEFINITIONS as D,
+  ROOFLINE_DEFINITIONS as R,
+  SEQUENCE_DEFINITIONS as S,
+} from "./definitions";
 
-const LONGEST_FIRST: Sort = { key: "total_us", descending: true };
-const TITLES: Readonly<Record<KernelGroup, string>> = { name: "Name", launch: "Launch" };
+const TITLES: Readonly<Record<KernelGroup, string>> = {
+  name: "Name",
+  launch: "Launch",
+  sequence: "Fusable sequence",
+};
+const NOTHING_THERE: Readonly<Record<KernelGroup, string>> = {
+  name: "The trace holds no work of a device.",
+  launch: "The trace holds no work of a device.",
+  sequence: "No sequence of kernels that could be fused comes twice.",
+};
 const TOP = 8;
 
 interface KernelsViewProps {
@@ -28,11 +40,10 @@ interface KernelsViewProps {
 /** What kernels cost, how near they are to what the device can do, and which launches they are. */
 export function KernelsView({ report, target }: KernelsViewProps): ReactElement {
   const [{ kernels: place, search, sort: chosen }, go] = usePlace();
-  const sort = chosen ?? LONGEST_FIRST;
+  const sort = chosen ?? { key: mostBy(place.group), descending: true };
   const change = (next: Partial<KernelsPlace>): void => {
     go({ kernels: { ...place, ...next } });
   };
-  const table = KERNEL_TABLES[place.group];
   const { loaded, top } = useKernels(target, place, search, sort);
   const columns = useMemo(() => kernelColumns(place.group), [place.group]);
   return (
@@ -54,8 +65,8 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
         <TopBars
           title="Most expensive"
           rows={rowsOf(top.value)}
-          column="total_us"
-          definition={D.total}
+          column={mostBy(place.group)}
+          definition={place.group === "sequence" ? S.removable : D.total}
           onSelect={(row) => {
             change({ row });
           }}
@@ -77,16 +88,14 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             change({ row });
           }}
           search={search}
-          empty={
-            search === "" ? "The trace holds no work of a device." : "No kernel fits the search."
-          }
+          empty={search === "" ? NOTHING_THERE[place.group] : "No kernel fits the search."}
         />
       </div>
       {place.row !== null && (
         <KernelPanel
           report={report}
           target={target}
-          table={table}
+          group={place.group}
           id={place.row}
           onClose={() => {
             change({ row: null });
@@ -110,7 +119,7 @@ function useKernels(
   const offset = page * PAGE_ROWS;
   return {
     loaded: useRows(target, { table, sort, filter, offset, limit: PAGE_ROWS }),
-    top: useRows(target, { table, sort: ["-total_us"], filter, offset: 0, limit: TOP }),
+    top: useRows(target, { table, sort: [`-${mostBy(group)}`], filter, offset: 0, limit: TOP }),
   };
 }
 
