@@ -29,10 +29,13 @@ export function SequencePlace({
             </li>
           ))}
       </ol>
-      <p>
-        First at <PlaceLink to={place}>{instant(start - report.trace.start_us)}</PlaceLink>. The
-        gain is a bound, not a promise: one kernel takes at least as long as the longest of them.
+      <p className="muted">
+        The gain is a bound, not a promise: one kernel takes at least as long as the longest of
+        them.
       </p>
+      <PlaceLink className="button" to={place}>
+        Show the first at {instant(start - report.trace.start_us)}
+      </PlaceLink>
     </section>
   );
 }
