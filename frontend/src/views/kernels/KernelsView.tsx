@@ -13,12 +13,13 @@ import type { Sort } from "../../text/numbers";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
 import { KERNEL_GROUPS, type KernelGroup, type KernelsPlace } from "./address";
-import { KERNEL_TABLES, kernelColumns, mostBy } from "./columns";
+import { KERNEL_TABLES, kernelColumns, mostBy, quickColumns } from "./columns";
 import {
   KERNEL_DEFINITIONS as D,
   ROOFLINE_DEFINITIONS as R,
   SEQUENCE_DEFINITIONS as S,
 } from "./definitions";
+import { useWithGains } from "./useWithGains";
 
 const TITLES: Readonly<Record<KernelGroup, string>> = {
   name: "Name",
@@ -45,6 +46,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
     go({ kernels: { ...place, ...next } });
   };
   const { loaded, top } = useKernels(target, place, search, sort);
+  const shown = useWithGains(target, place, loaded, sort);
   const columns = useMemo(() => kernelColumns(place.group), [place.group]);
   return (
     <div className="view">
@@ -74,7 +76,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
         <ServerTable
           label="Kernels"
           columns={columns}
-          loaded={loaded}
+          loaded={shown}
           sort={sort}
           onSort={(next) => {
             go({ sort: next, kernels: { ...place, page: 0 } }, true);
@@ -117,9 +119,11 @@ function useKernels(
   const filter = search === "" ? [] : [`name:contains:${search}`];
   const sort = [`${descending ? "-" : ""}${key}`];
   const offset = page * PAGE_ROWS;
+  const columns = quickColumns(group, key);
+  const most = [`-${mostBy(group)}`];
   return {
-    loaded: useRows(target, { table, sort, filter, offset, limit: PAGE_ROWS }),
-    top: useRows(target, { table, sort: [`-${mostBy(group)}`], filter, offset: 0, limit: TOP }),
+    loaded: useRows(target, { table, sort, filter, offset, limit: PAGE_ROWS, columns }),
+    top: useRows(target, { table, sort: most, filter, offset: 0, limit: TOP, columns }),
   };
 }
 

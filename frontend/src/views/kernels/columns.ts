@@ -21,13 +21,16 @@ const WORK: ServerColumn[] = [
   { id: "phase", definition: D.phase, width: 76, yields: 2 },
 ];
 
+/** Takes replays, so that it comes after the others. */
+export const GAIN = "gain_us_per_step";
+
 const OF_SEQUENCE: ServerColumn[] = [
   { id: "name", definition: S.name, width: 0 },
   { id: "kernels", definition: S.kernels, width: 76 },
   { id: "count", definition: S.count, width: 84 },
   { id: "total_us", definition: S.total, width: 84 },
   { id: "removable_us", definition: S.removable, width: 92 },
-  { id: "gain_us_per_step", definition: S.gain, width: 100 },
+  { id: GAIN, definition: S.gain, width: 100 },
   { id: "module", definition: D.module, width: 140, yields: 2 },
   { id: "phase", definition: S.phase, width: 76, yields: 1 },
 ];
@@ -35,6 +38,12 @@ const OF_SEQUENCE: ServerColumn[] = [
 /** What the table is first sorted by, the most first. */
 export function mostBy(group: KernelGroup): string {
   return group === "sequence" ? "removable_us" : "total_us";
+}
+
+/** Columns that are asked for first: all but the gain, if nothing is sorted by it. */
+export function quickColumns(group: KernelGroup, sortedBy: string): string[] {
+  if (group !== "sequence" || sortedBy === GAIN) return [];
+  return ["id", ...OF_SEQUENCE.map(({ id }) => id).filter((id) => id !== GAIN)];
 }
 
 export function kernelColumns(group: KernelGroup): ServerColumn[] {
