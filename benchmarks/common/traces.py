@@ -72,5 +72,6 @@ def json_bytes(path: Path) -> int:
 def label(path: Path) -> str:
     """A short name for tables, which says nothing of where the file lies."""
     name = path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".pt.trace")
-    inside = FOLDER in path.resolve().parents and path.resolve().parent != FOLDER
-    return f"{path.resolve().parent.name}/{name}" if inside else name
+    folder, parent = FOLDER.resolve(), path.resolve().parent
+    inside = folder in parent.parents and parent != folder
+    return f"{parent.name}/{name}" if inside else name

@@ -5,20 +5,21 @@ Its way differs by these facts, each of which is tried where a figure differs:
 carries none is not;
 `overlap`: work that begins before the work ahead of it ended makes a pause below zero;
 `names`: only calls of the names below put work into a queue;
-`order`: moments that fall together are in any order.
+`order`: moments that fall together are in any order;
+`whole`: times between two changes of what runs are cut to whole microseconds.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common.traces import label
 
+from comparison import hta_kernels
 from comparison.asking import NEAR, ask, same, shown, table
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import QueueLength, queue_length
@@ -85,6 +86,7 @@ def launched_by_the_last_step(made: Analysis) -> Bool:
 def _figures(
     theirs: dict[str, Any], made: Analysis, chosen: Bool, path: Path
 ) -> Iterator[tuple[str, Any, Any, Sequence[Way]]]:
+    yield from _kernels(theirs, made, chosen, path)
     use = find_use(made, chosen)
     parts = (use.span - use.busy, use.compute, use.busy - use.compute, use.span)
     yield (
@@ -120,6 +122,44 @@ def _figures(
     )
 
 
+def _kernels(
+    theirs: dict[str, Any], made: Analysis, chosen: Bool, path: Path
+) -> Iterator[tuple[str, Any, Any, Sequence[Way]]]:
+    """Its kernel breakdown and launch statistics."""
+    ours = hta_kernels.rows_of(made, chosen)
+    rows = partial(hta_kernels.rows_with_a_stream, path)
+    left, right = hta_kernels.types(theirs["types"], made, chosen)
+    yield (
+        "kernels of computation / communication / both, us",
+        left,
+        right,
+        [
+            ("whole", lambda: hta_kernels.whole_types(ours, _is_compute), NEAR),
+            ("rows, whole", lambda: hta_kernels.whole_types(rows(), _is_compute), NEAR),
+        ],
+    )
+    named = theirs["names"]
+    names = hta_kernels.names(made, chosen)
+    yield (
+        "names of kernels: all / equal in sum, longest, shortest, mean",
+        [len(named), len(named)],
+        [len(names), hta_kernels.equal_names(named, names)],
+        [("rows", lambda: _equal_of_all(named, hta_kernels.names_of(rows())), 0)],
+    )
+    launches = hta_kernels.launches(made, chosen)
+    equal = hta_kernels.equal_rows(theirs["launches"], launches)
+    yield (
+        "launches: all / equal in time of call, kernel and delay",
+        [len(theirs["launches"])] * 2,
+        [len(launches), equal],
+        [],
+    )
+
+
+def _equal_of_all(named: hta_kernels.ByName, names: hta_kernels.ByName) -> list[int]:
+    return [len(names), hta_kernels.equal_names(named, names)]
+
+
 def _streams(made: Analysis, chosen: Bool) -> list[Bool]:
     thread = made.trace.events.thread[made.device_events.event]
     return [chosen & (thread == each) for each in np.unique(thread[chosen])]
@@ -127,21 +167,12 @@ def _streams(made: Analysis, chosen: Bool) -> list[Bool]:
 
 def _all_rows_with_a_stream(path: Path) -> list[float]:
     """Its temporal breakdown: of every row that carries a stream, whatever it is."""
-    data = path.read_bytes()
-    content = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-    rows = [e for e in content["traceEvents"] if e.get("ph") == "X" and _stream(e) != -1]
-    start = np.array([round(e["ts"] * 1000) for e in rows])
-    end = start + np.array([round(e["dur"] * 1000) for e in rows])
-    is_compute = np.array([_is_compute(e["name"]) for e in rows])
-    busy = intervals.length(intervals.of(start, end))
-    compute = intervals.length(intervals.of(start[is_compute], end[is_compute]))
-    span = int(end.max() - start.min())
+    rows = hta_kernels.rows_with_a_stream(path)
+    is_compute = np.array([_is_compute(name) for name in rows.name])
+    busy = intervals.length(intervals.of(rows.start, rows.end))
+    compute = intervals.length(intervals.of(rows.start[is_compute], rows.end[is_compute]))
+    span = int(rows.end.max() - rows.start.min())
     return [part / 1000 for part in (span - busy, compute, busy - compute, span)]
-
-
-def _stream(event: dict[str, Any]) -> int:
-    stream = event.get("args", {}).get("stream", -1)
-    return stream if isinstance(stream, int) else -1
 
 
 def _is_compute(name: str) -> bool:

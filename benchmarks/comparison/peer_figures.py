@@ -67,11 +67,38 @@ def _overlap(made: Any) -> float | None:
     return None if math.isnan(percent) else percent
 
 
+_ALL_NAMES = {"visualize": False, "duration_ratio": 1.0, "num_kernels": 10**9}
+
+
+def _kernel_types(made: Any) -> dict[str, float]:
+    """Time with kernels of each type, and of several at once."""
+    types, _ = made.get_gpu_kernel_breakdown(**_ALL_NAMES, include_memory_kernels=False)
+    return {row.kernel_type: float(row.sum) for row in types.itertuples()}
+
+
+def _kernel_names(made: Any) -> dict[str, list[float]]:
+    """Sum, max, min and mean of the kernels, copies and sets of each name."""
+    _, rows = made.get_gpu_kernel_breakdown(**_ALL_NAMES, include_memory_kernels=True)
+    columns = [f"{name} (us)" for name in ("sum", "max", "min", "mean")]
+    named = zip(rows["name"], rows[columns].to_numpy().tolist(), strict=True)
+    return {str(name): [float(value) for value in row] for name, row in named}
+
+
+def _launches(made: Any) -> list[list[float]]:
+    """Time of the call, time on the device, and delay between them, of each launch."""
+    rows = made.get_cuda_kernel_launch_stats(ranks=[0], visualize=False)[0]
+    columns = ["cpu_duration", "gpu_duration", "launch_delay"]
+    return [[float(value) for value in row] for row in rows[columns].to_numpy().tolist()]
+
+
 _HTA = {
     "temporal": _temporal,
     "idle": _idle,
     "overlap": _overlap,
     "queue": _queue,
+    "types": _kernel_types,
+    "names": _kernel_names,
+    "launches": _launches,
 }
 
 

@@ -12,11 +12,7 @@ from tb_hookview.schema.units import (
     Bytes,
     Count,
     Flop,
-    FlopPerByte,
-    GbPerS,
-    MeanCount,
     Percent,
-    Share,
     TflopPerS,
     Us,
 )
@@ -85,6 +81,10 @@ class DeviceEvent(Struct, frozen=True):
     launch_id: int | None
     """Call that launched it; None where that is not in the trace."""
     launch_thread_id: int | None
+    launch_us: Us | None
+    """Time of that call on the host."""
+    launch_delay_us: Us | None
+    """Time from the end of that call to the start on the device; 0 where it began before."""
     step: str | None
     """Step of the launch, or of the start without one."""
     step_id: int | None
@@ -339,125 +339,6 @@ class OperatorCall(Struct, frozen=True):
     module_id: int | None
     node: str | None
     node_id: int | None
-
-
-class DevicePeak(Struct, frozen=True):
-    """Peak of a device for one type of operands, by its vendor's data sheet."""
-
-    id: int
-    device_id: str
-    name: str
-    """The device as the data sheet names it."""
-    dtype: str
-    """Type of the operands, "float32_tensor" for float32 on tensor or matrix cores (NVIDIA: TF32).
-    Other types of 16 bits and fewer are on them."""
-    tflop_per_s: TflopPerS
-    """Dense, that is without sparsity."""
-    gb_per_s: GbPerS
-    """Bandwidth of the device's memory."""
-    source: str
-    """Data sheet."""
-
-
-class Utilization(Struct, frozen=True):
-    """FLOPs of a part of the trace, and what share of the device's peak they are."""
-
-    device_us: Us | None
-    """Sum of the durations of its device events."""
-    flops: Flop | None
-    """FLOPs by the shapes of the inputs, recomputed ones included; null where none is known."""
-    recomputed_flops: Flop | None
-    """The part of them in forward work that ran again in the backward pass."""
-    flops_us: Us | None
-    """Device time of the calls of known FLOPs; without device events their host time."""
-    unknown_us: Us | None
-    """Device time of products, convolutions and attention whose FLOPs are not known: above 0,
-    `mfu` is a lower bound."""
-    tflop_per_s: TflopPerS | None
-    """`flops` over `flops_us`."""
-    peak_share: Share | None
-    """Time that `flops` take at the device's peak for their types, over `flops_us`."""
-    flop_per_byte: FlopPerByte | None
-    """As in `Operator`."""
-    mfu: Share | None
-    """Model FLOPs utilization: time that the FLOPs without recomputed ones take at the peak, over
-    the whole time (of a step its duration, times the devices that worked in it; of a module
-    `device_us`). Chowdhery et al. 2022 (PaLM), appendix B. Null where a peak is unknown, or the
-    FLOPs of more time than they are known of (`unknown_us` above `flops_us`)."""
-
-
-class StepUtilization(Utilization, frozen=True):
-    """FLOPs and utilization of a step."""
-
-    id: int
-    step: str
-    duration_us: Us
-    """Length of the step."""
-
-
-class ModuleUtilization(Utilization, frozen=True):
-    """FLOPs and utilization of a module, the modules below it included, over all phases."""
-
-    id: int
-    path: str
-    module_class: str
-
-
-class KernelByLaunch(Struct, frozen=True):
-    """Kernels of one name, launched by operators of one name with the same configuration.
-
-    Copies and sets are rows too.
-    """
-
-    id: int
-    name: str
-    kind: str
-    """Kind of device work."""
-    event: str
-    """The request to the device: "kernel", "copy" or "set"."""
-    operator: str | None
-    """Innermost operator or annotation around the launch."""
-    grid: str | None
-    """Blocks in each dimension."""
-    block: str | None
-    """Threads of a block in each dimension."""
-    registers: Count | None
-    """Registers of each thread."""
-    shared_memory: Bytes | None
-    """Shared memory of each block."""
-    count: Count
-    """Device events."""
-    total_us: Us
-    """Sum of their durations."""
-    mean_us: Us
-    """Mean of their durations."""
-    min_us: Us
-    """The shortest of them."""
-    max_us: Us
-    """The longest of them."""
-    tensor_core: bool | None
-    """Whether it ran on tensor (matrix) cores, by its name; null where unknown."""
-    operator_eligible: bool
-    """Whether tensor cores could serve the operator, as `Operator.tensor_core_eligible`."""
-    blocks_per_sm: MeanCount | None
-    """As in `Kernel`."""
-    occupancy_pct: Percent | None
-    """As in `Kernel`."""
-    module: str | None
-    """Module with the most of its time."""
-    module_id: int | None
-    modules: Count
-    """Modules that launched it."""
-    phase: str | None
-    """Phase of the launch with the most of its time."""
-    flops: Flop | None
-    """FLOPs of the calls that launched it, shared among their kernels by duration."""
-    tflop_per_s: TflopPerS | None
-    """`flops` over the time of the kernels that have any."""
-    peak_share: Share | None
-    """As in `Operator`, over the same time."""
-    flop_per_byte: FlopPerByte | None
-    """As in `Operator`."""
 
 
 class TableColumn(Struct, frozen=True):

@@ -9,7 +9,16 @@ from msgspec import Struct
 from tb_hookview.schema.units import Count, Us
 
 LaneKind = Literal[
-    "steps", "path", "forward", "backward", "host", "device", "idle", "queue", "annotations"
+    "steps",
+    "path",
+    "forward",
+    "backward",
+    "host",
+    "device",
+    "idle",
+    "queue",
+    "memory",
+    "annotations",
 ]
 """Content of a lane, in the order in which lanes come."""
 
@@ -141,7 +150,7 @@ class LaneCurve(Struct, frozen=True):
     start: list[Us]
     """Start of each value."""
     value: list[Count]
-    """Device events that were launched and have not begun."""
+    """Device events that were launched and have not begun; of a lane of memory bytes."""
 
 
 class TimelineWindow(Struct, frozen=True):

@@ -10,7 +10,7 @@ import msgspec
 
 from tb_hookview import schema
 from tb_hookview.errors import NotFoundError
-from tb_hookview.schema import memory
+from tb_hookview.schema import kernels, memory
 from tb_hookview.schema import tables as rows
 from tb_hookview.schema.fields import description
 from tb_hookview.tables.model.columns import is_struct
@@ -36,10 +36,11 @@ _EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "operators_by_stack": rows.OperatorByStack,
     "operators_by_module": rows.OperatorByModule,
     "operator_calls": rows.OperatorCall,
-    "kernels_by_launch": rows.KernelByLaunch,
-    "device_peaks": rows.DevicePeak,
-    "step_utilization": rows.StepUtilization,
-    "module_utilization": rows.ModuleUtilization,
+    "kernels_by_launch": kernels.KernelByLaunch,
+    "kernel_sequences": kernels.KernelSequence,
+    "device_peaks": kernels.DevicePeak,
+    "step_utilization": kernels.StepUtilization,
+    "module_utilization": kernels.ModuleUtilization,
 }
 """Rows of each table at event level; `events/NAME.py` computes them, in its function NAME."""
 

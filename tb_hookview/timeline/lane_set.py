@@ -45,16 +45,16 @@ class LaneSet:
         with self._locks[number]:
             if number not in self._lanes:
                 make = self.entries[number].items
-                assert make is not None, "a queue is a curve"
+                assert make is not None, "a curve has no items"
                 self._lanes[number] = Lane(make())
             return self._lanes[number]
 
     def curve(self, number: int) -> Curve:
-        """One queue, made on first use."""
+        """One curve, made on first use."""
         with self._locks[number]:
             if number not in self._curves:
                 make = self.entries[number].curve
-                assert make is not None, "only a queue is a curve"
+                assert make is not None, "a lane of items is no curve"
                 self._curves[number] = make()
             return self._curves[number]
 

@@ -1,6 +1,6 @@
 """Agreement with HolisticTraceAnalysis 0.5.0, whose figures of its own test traces are held here.
 
-From `python benchmarks/agreement.py`, 2026-11-21; `docs/agreement.md` has all of them, and why some
+From `python benchmarks/agreement.py`, 2026-11-21 and 22; `docs/agreement.md` has all of them, and why some
 others differ.
 """
 
@@ -12,11 +12,14 @@ import shared_traces
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import queue_length
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import find_use
+from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.streams import find_stream_gaps
+from tb_hookview.tables.catalogue import event_table
 
 TEMPORAL = {
     "hta_a100_cuda_graphs_rank0": (848216, 179676, 201180, 1229072),
@@ -58,6 +61,43 @@ STREAMS = {
 """By stream: pauses by host, kernel and other, microseconds (`get_idle_time_breakdown`); points of
 the queue's length, their mean and greatest (`get_queue_length_summary`)."""
 
+KERNELS = {
+    "hta_a100_cuda_graphs_rank0": (
+        (177271, 160733, 2405),
+        (90, 390237, 47033, 12280, 16999.989),
+        (6530, 858754, 284770, 793205203),
+    ),
+    "hta_a100_nccl_training": (
+        (107156, 39457, 7196),
+        (72, 165185.838, 13809.799, 6645.342, 9014.128),
+        (3774, 35864.8, 165185.8, 103192.2),
+    ),
+    "hta_sampled_rank-0": (
+        (151104, 336983, 59216),
+        (199, 607844, 150659, 69292, 107896.529),
+        (1204, 11050, 607844, 20539698),
+    ),
+    "hta_sampled_rank-1": (
+        (196443, 303523, 75530),
+        (188, 667530, 216455, 91422, 136870.963),
+        (1154, 9602, 667530, 20270258),
+    ),
+    "hta_v100_training": (
+        (356380, 70838, 158196),
+        (135, 907245, 76152, 21553, 35382.187),
+        (9972, 413783, 640119, 389462704),
+    ),
+}
+"""Time with kernels of computation, of communication, of both; names of kernels, and over them the
+sums of their sum, longest, shortest and mean (`get_gpu_kernel_breakdown`); launches, and their sums
+of calls, kernels and delays (`get_cuda_kernel_launch_stats`); microseconds."""
+
+CUT_TO_WHOLE = "hta_a100_nccl_training"
+"""Times of this trace have fractions, which it cuts off when it sums what runs alone or together."""
+
+LAUNCHES = {"cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMemcpyAsync", "cudaMemsetAsync"}
+"""Calls that its launch statistics are of."""
+
 NEAR = 0.5
 """Microseconds: it reads times since 1970 as doubles, which step by a quarter of one."""
 
@@ -95,3 +135,43 @@ def test_pauses_and_queues_of_streams(name: str) -> None:
         queue = queue_length(made.call_tree, made.device_events, mine)
         assert (len(queue.time), queue.longest) == (figures[3], figures[5])
         assert queue.length.mean() == pytest.approx(figures[4])
+
+
+class LookedAt(Selection, frozen=True):
+    """A selection of the device events that it looks at."""
+
+    @property
+    def device_events(self) -> Bool:
+        return looked_at(self.analysis)
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name != CUT_TO_WHOLE])
+def test_kernels_by_kind(name: str) -> None:
+    made = load(shared_traces.shared_trace(name))
+    use = find_use(made, looked_at(made))
+    alone = (use.compute - use.overlapped, use.communication - use.overlapped, use.overlapped)
+    assert [part / 1000 for part in alone] == pytest.approx(KERNELS[name][0], abs=NEAR)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_by_name(name: str) -> None:
+    rows, omitted = kernel_rows(LookedAt(load(shared_traces.shared_trace(name)), None))
+    assert omitted is None
+    figures = [(row.total_us, row.max_us, row.min_us, row.mean_us) for row in rows]
+    count, *sums = KERNELS[name][1]
+    assert len({row.name for row in rows}) == len(rows) == count
+    assert [sum(column) for column in zip(*figures, strict=True)] == pytest.approx(sums, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_launches(name: str) -> None:
+    made = load(shared_traces.shared_trace(name))
+    columns = event_table("device_events", lambda: LookedAt(made, None)).to_columns()
+    names = event_table("host_rows", lambda: Selection(made, None)).to_columns()
+    name_of = dict(zip(names["id"], names["name"], strict=True))
+    mine = [name_of[launch] in LAUNCHES for launch in columns["launch_id"]]
+    count, *sums = KERNELS[name][2]
+    assert sum(mine) == count
+    for column, total in zip(("launch_us", "duration_us", "launch_delay_us"), sums, strict=True):
+        found = sum(value for value, wanted in zip(columns[column], mine, strict=True) if wanted)
+        assert found == pytest.approx(total, rel=1e-5), column

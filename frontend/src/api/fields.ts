@@ -424,7 +424,10 @@ export const LaneBlocks = {
 
 export const LaneCurve = {
   start: { unit: "us", text: "Start of each value." },
-  value: { unit: "count", text: "Device events that were launched and have not begun." },
+  value: {
+    unit: "count",
+    text: "Device events that were launched and have not begun; of a lane of memory bytes.",
+  },
 } as const;
 
 export const LeftOut = {

@@ -594,7 +594,7 @@ export interface LaneCurve {
   id: string;
   /** Start of each value. */
   start: number[];
-  /** Device events that were launched and have not begun. */
+  /** Device events that were launched and have not begun; of a lane of memory bytes. */
   value: number[];
 }
 
@@ -1446,6 +1446,7 @@ export interface TimelineLane {
     | "forward"
     | "host"
     | "idle"
+    | "memory"
     | "path"
     | "queue"
     | "steps";

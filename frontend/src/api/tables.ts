@@ -10,6 +10,8 @@ export interface TableQuestion {
   filter: readonly string[];
   offset: number;
   limit: number;
+  /** Those asked for beside the id; all where left out. */
+  columns?: readonly string[];
 }
 
 export type TableApi = (
@@ -19,10 +21,11 @@ export type TableApi = (
 ) => Promise<WireTablePage>;
 
 export function createTableApi(root: URL): TableApi {
-  return (target, { table, sort, filter, offset, limit }, signal) => {
+  return (target, { table, sort, filter, offset, limit, columns = [] }, signal) => {
     const url = withTarget(new URL(`api/table/${table}`, root), target);
     for (const column of sort) url.searchParams.append("sort", column);
     for (const test of filter) url.searchParams.append("filter", test);
+    for (const column of columns) url.searchParams.append("columns", column);
     url.searchParams.set("offset", String(offset));
     url.searchParams.set("limit", String(limit));
     return getJson<WireTablePage>(url, signal);

@@ -32,6 +32,8 @@ class Peaks(Struct, frozen=True):
     """By type of operands; `TYPE_tensor` for those that ordinary cores take as well."""
     gb_per_s: float
     source: str
+    confirmed: str = ""
+    """Which figures another public source has too, and which source; "" for none."""
 
 
 class _File(Struct, frozen=True):

@@ -7,6 +7,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int, Nanoseconds
 from tb_hookview.tables.events.keys import numbered_kernels, stream_ids
 from tb_hookview.tables.events.names import (
     Columns,
@@ -36,6 +37,7 @@ def device_events(selection: Selection) -> Arrays:
             "start_us": lambda i: microseconds(events.start[i]),
             "duration_us": lambda i: microseconds(events.duration[i]),
             **_references(analysis),
+            **_launches(analysis),
             **owner_columns(analysis, names, attribution.module, attribution.node, step, phase),
             **attribution_columns(attribution.evidence, attribution.reason),
             "recompute": lambda i: Numbers(attribution.recompute[i]),
@@ -54,6 +56,24 @@ def _references(analysis: Analysis) -> Columns:
         "launch_id": lambda i: known(lookup(call_tree.event, events.launch[i])),
         "launch_thread_id": lambda i: known(lookup(call_tree.thread, events.launch[i])),
     }
+
+
+def _launches(analysis: Analysis) -> Columns:
+    events, call_tree = analysis.device_events, analysis.call_tree
+
+    def delay(i: Int) -> Int:
+        waited = events.start[i] - lookup(call_tree.end, events.launch[i])
+        return np.where(events.launch[i] < 0, -1, np.maximum(waited, 0))
+
+    return {
+        "launch_us": lambda i: _time(lookup(call_tree.duration, events.launch[i])),
+        "launch_delay_us": lambda i: _time(delay(i)),
+    }
+
+
+def _time(nanoseconds: Nanoseconds) -> Numbers:
+    """Microseconds; what is below 0 stands for none."""
+    return Numbers(nanoseconds / 1000, nanoseconds >= 0)
 
 
 def _properties(analysis: Analysis) -> Columns:

@@ -33,5 +33,6 @@ def device_peaks(selection: Selection) -> Arrays:
                 np.array([found[p][1].gb_per_s for p in i.tolist()], np.float64)
             ),
             "source": lambda i: [found[place][1].source for place in i.tolist()],
+            "confirmed": lambda i: [found[place][1].confirmed or None for place in i.tolist()],
         },
     )

@@ -13,7 +13,7 @@ from tb_hookview.tables.model.values import Numbers
 
 
 def utilization_columns(analysis: Analysis, of: Utilization, whole: Float) -> Columns:
-    """The columns of `schema.tables.Utilization`; `whole` is the time that `mfu` is a share of."""
+    """The columns of `schema.kernels.Utilization`; `whole` is the time that `mfu` is a share of."""
     known = of.flops > 0
     mostly = of.unknown <= of.spent
     launches = np.full(len(known), analysis.launches_known)

@@ -16,6 +16,7 @@ from tb_hookview.schema.timeline import LaneKind
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.device_lanes import idle_items, queue_curve
 from tb_hookview.timeline.lanes.lane import LaneItems
+from tb_hookview.timeline.lanes.memory_lanes import memory_curve
 from tb_hookview.timeline.lanes.module_lanes import (
     backward_items,
     backward_threads,
@@ -39,7 +40,7 @@ class Entry:
     subtitle: str
     items: Callable[[], LaneItems] | None = None
     curve: Callable[[], Curve] | None = None
-    """Of a queue, which is a curve and has no items."""
+    """Of a queue or of memory, which are curves and have no items."""
     thread: int = -1
     """Thread of the trace that the lane is of, -1 for none."""
     row_group: RowGroup | None = None
@@ -63,6 +64,7 @@ def list_lanes(
         Entry("steps", "", "Steps", "phases below", steps),
         _path(path, names),
         *_devices(analysis, names, rows),
+        *_memory(analysis),
         *_modules(analysis, names),
         *_threads(analysis, rows),
         *_rest(analysis, rows),
@@ -157,6 +159,18 @@ def _devices(analysis: Analysis, names: LaneNames, rows: TraceRows) -> Iterator[
             subtitle = f"outstanding launches, device {device}"
             group, number = f"Device {device}", str(device)
             yield Entry("queue", group, "queue depth", subtitle, curve=curve, device=number)
+
+
+def _memory(analysis: Analysis) -> Iterator[Entry]:
+    """Bytes allocated and reserved, of each device of which the trace knows them."""
+    if analysis.memory is None:
+        return
+    events = analysis.memory.events
+    for number, device in enumerate(events.devices):
+        for what, total in (("allocated", events.allocated), ("reserved", events.reserved)):
+            if (total[events.of(number)] >= 0).any():
+                curve = partial(memory_curve, analysis, events, total, number)
+                yield Entry("memory", "Memory", f"memory {what}", f"bytes, {device}", curve=curve)
 
 
 _REST = {

@@ -65,3 +65,18 @@ def test_the_peak_depends_on_type_and_cores() -> None:
     assert peak("AMD Instinct MI300X", "float32", -1) == 163.4, "the same on either"
     assert peak("AMD Instinct MI300X", "float16", 1, number=7) == 1307.4, "numbered otherwise"
     assert np.isnan(peak("somebody's device", "float16", 1))
+
+
+def test_the_bandwidth_of_b200_is_that_of_its_bus() -> None:
+    """7,680 bits at 3,996 MHz, twice a cycle, as the driver tells; its sheet rounds."""
+    found = peaks_of("NVIDIA B200")
+    assert found
+    assert found.gb_per_s == pytest.approx(7680 / 8 * 3.996 * 2, rel=0.005)
+
+
+def test_what_was_not_compared_with_another_source_says_so() -> None:
+    unverified = [peaks for peaks in known_peaks() if not peaks.confirmed]
+    assert 0 < len(unverified) < len(known_peaks())
+    for peaks in known_peaks():
+        named = peaks.confirmed.split(":")[0].replace(";", ",").split(", ")
+        assert set(named) <= {*peaks.tflops, "GB/s", "TFLOP/s", ""}

@@ -9,21 +9,24 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
 import { numberOf, rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
 import { count, duration, instant } from "../../text/formats";
-import { kernelColumns } from "./columns";
+import { SequencePlace } from "./SequencePlace";
+import type { KernelGroup } from "./address";
+import { KERNEL_TABLES, kernelColumns } from "./columns";
 
 const EVENTS = 20;
 
 interface KernelPanelProps {
   report: WireReport;
   target: Target;
-  table: string;
+  group: KernelGroup;
   id: number;
   onClose: () => void;
 }
 
 /** One row: its figures, and the longest events of its name in the timeline. */
 export function KernelPanel(props: KernelPanelProps): ReactElement | null {
-  const { report, target, table, id, onClose } = props;
+  const { report, target, group, id, onClose } = props;
+  const table = KERNEL_TABLES[group];
   const question = { table, sort: [], filter: [`id:eq:${id}`], offset: 0, limit: 1 };
   const [row] = rowsOf(useRows(target, question).value);
   if (row === undefined) return null;
@@ -32,13 +35,17 @@ export function KernelPanel(props: KernelPanelProps): ReactElement | null {
     <SidePanel label="Kernel" className="kernel-panel" onClose={onClose}>
       <header>
         <h2>
-          <Name text={textOf(row, "name")} className="wrap" />
+          {group === "sequence" ? (
+            "Sequence of kernels"
+          ) : (
+            <Name text={textOf(row, "name")} className="wrap" />
+          )}
         </h2>
         <button type="button" className="quiet" onClick={onClose}>
           Close
         </button>
       </header>
-      <RowFacts row={row} columns={kernelColumns(table === "kernels" ? "name" : "launch")} />
+      <RowFacts row={row} columns={kernelColumns(group)} />
       {module !== "" && (
         <PlaceLink
           className="button"
@@ -47,7 +54,11 @@ export function KernelPanel(props: KernelPanelProps): ReactElement | null {
           Show module
         </PlaceLink>
       )}
-      <Longest report={report} target={target} name={textOf(row, "name")} />
+      {group === "sequence" ? (
+        <SequencePlace report={report} row={row} />
+      ) : (
+        <Longest report={report} target={target} name={textOf(row, "name")} />
+      )}
     </SidePanel>
   );
 }

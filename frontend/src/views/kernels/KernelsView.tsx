@@ -13,11 +13,24 @@ import type { Sort } from "../../text/numbers";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
 import { KERNEL_GROUPS, type KernelGroup, type KernelsPlace } from "./address";
-import { KERNEL_TABLES, kernelColumns } from "./columns";
-import { KERNEL_DEFINITIONS as D, ROOFLINE_DEFINITIONS as R } from "./definitions";
+import { KERNEL_TABLES, kernelColumns, mostBy, quickColumns } from "./columns";
+import {
+  KERNEL_DEFINITIONS as D,
+  ROOFLINE_DEFINITIONS as R,
+  SEQUENCE_DEFINITIONS as S,
+} from "./definitions";
+import { useWithGains } from "./useWithGains";
 
-const LONGEST_FIRST: Sort = { key: "total_us", descending: true };
-const TITLES: Readonly<Record<KernelGroup, string>> = { name: "Name", launch: "Launch" };
+const TITLES: Readonly<Record<KernelGroup, string>> = {
+  name: "Name",
+  launch: "Launch",
+  sequence: "Fusable sequence",
+};
+const NOTHING_THERE: Readonly<Record<KernelGroup, string>> = {
+  name: "The trace holds no work of a device.",
+  launch: "The trace holds no work of a device.",
+  sequence: "No sequence of kernels that could be fused comes twice.",
+};
 const TOP = 8;
 
 interface KernelsViewProps {
@@ -28,12 +41,12 @@ interface KernelsViewProps {
 /** What kernels cost, how near they are to what the device can do, and which launches they are. */
 export function KernelsView({ report, target }: KernelsViewProps): ReactElement {
   const [{ kernels: place, search, sort: chosen }, go] = usePlace();
-  const sort = chosen ?? LONGEST_FIRST;
+  const sort = chosen ?? { key: mostBy(place.group), descending: true };
   const change = (next: Partial<KernelsPlace>): void => {
     go({ kernels: { ...place, ...next } });
   };
-  const table = KERNEL_TABLES[place.group];
   const { loaded, top } = useKernels(target, place, search, sort);
+  const shown = useWithGains(target, place, loaded, sort);
   const columns = useMemo(() => kernelColumns(place.group), [place.group]);
   return (
     <div className="view">
@@ -54,8 +67,8 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
         <TopBars
           title="Most expensive"
           rows={rowsOf(top.value)}
-          column="total_us"
-          definition={D.total}
+          column={mostBy(place.group)}
+          definition={place.group === "sequence" ? S.removable : D.total}
           onSelect={(row) => {
             change({ row });
           }}
@@ -63,7 +76,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
         <ServerTable
           label="Kernels"
           columns={columns}
-          loaded={loaded}
+          loaded={shown}
           sort={sort}
           onSort={(next) => {
             go({ sort: next, kernels: { ...place, page: 0 } }, true);
@@ -77,16 +90,14 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             change({ row });
           }}
           search={search}
-          empty={
-            search === "" ? "The trace holds no work of a device." : "No kernel fits the search."
-          }
+          empty={search === "" ? NOTHING_THERE[place.group] : "No kernel fits the search."}
         />
       </div>
       {place.row !== null && (
         <KernelPanel
           report={report}
           target={target}
-          table={table}
+          group={place.group}
           id={place.row}
           onClose={() => {
             change({ row: null });
@@ -108,9 +119,11 @@ function useKernels(
   const filter = search === "" ? [] : [`name:contains:${search}`];
   const sort = [`${descending ? "-" : ""}${key}`];
   const offset = page * PAGE_ROWS;
+  const columns = quickColumns(group, key);
+  const most = [`-${mostBy(group)}`];
   return {
-    loaded: useRows(target, { table, sort, filter, offset, limit: PAGE_ROWS }),
-    top: useRows(target, { table, sort: ["-total_us"], filter, offset: 0, limit: TOP }),
+    loaded: useRows(target, { table, sort, filter, offset, limit: PAGE_ROWS, columns }),
+    top: useRows(target, { table, sort: most, filter, offset: 0, limit: TOP, columns }),
   };
 }
 

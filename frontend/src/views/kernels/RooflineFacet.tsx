@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { Target } from "../../api/request";
 import { Segments } from "../../components/controls";
 import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
+import { PeakSource } from "./PeakSource";
 import { Roofline } from "./Roofline";
 import { ROOFLINE_POINTS, type RooflinePoints } from "./address";
 import type { Roof, RooflinePoint } from "./axes";
@@ -86,6 +87,7 @@ export function RooflineFacet(props: RooflineFacetProps): ReactElement {
             <p className="muted">The peaks of this device are not known, so no roof is drawn.</p>
           )}
           <Roofline points={drawn} roofs={roofs} selected={selected} onSelect={onSelect} />
+          <PeakSource peaks={rowsOf(peaks.value)} />
         </>
       )}
     </section>

@@ -1,5 +1,5 @@
 /** What makes one row of the table. */
-export const KERNEL_GROUPS = ["name", "launch"] as const;
+export const KERNEL_GROUPS = ["name", "launch", "sequence"] as const;
 export type KernelGroup = (typeof KERNEL_GROUPS)[number];
 
 /** What makes one point of the roofline. */

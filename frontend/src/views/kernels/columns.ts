@@ -1,10 +1,11 @@
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
 import type { KernelGroup } from "./address";
-import { KERNEL_DEFINITIONS as D } from "./definitions";
+import { KERNEL_DEFINITIONS as D, SEQUENCE_DEFINITIONS as S } from "./definitions";
 
 export const KERNEL_TABLES: Readonly<Record<KernelGroup, string>> = {
   name: "kernels",
   launch: "kernels_by_launch",
+  sequence: "kernel_sequences",
 };
 
 const OF_LAUNCH: ServerColumn[] = [
@@ -20,7 +21,33 @@ const WORK: ServerColumn[] = [
   { id: "phase", definition: D.phase, width: 76, yields: 2 },
 ];
 
+/** Takes replays, so that it comes after the others. */
+export const GAIN = "gain_us_per_step";
+
+const OF_SEQUENCE: ServerColumn[] = [
+  { id: "name", definition: S.name, width: 0 },
+  { id: "kernels", definition: S.kernels, width: 76 },
+  { id: "count", definition: S.count, width: 84 },
+  { id: "total_us", definition: S.total, width: 84 },
+  { id: "removable_us", definition: S.removable, width: 92 },
+  { id: GAIN, definition: S.gain, width: 100 },
+  { id: "module", definition: D.module, width: 140, yields: 2 },
+  { id: "phase", definition: S.phase, width: 76, yields: 1 },
+];
+
+/** What the table is first sorted by, the most first. */
+export function mostBy(group: KernelGroup): string {
+  return group === "sequence" ? "removable_us" : "total_us";
+}
+
+/** Columns that are asked for first: all but the gain, if nothing is sorted by it. */
+export function quickColumns(group: KernelGroup, sortedBy: string): string[] {
+  if (group !== "sequence" || sortedBy === GAIN) return [];
+  return ["id", ...OF_SEQUENCE.map(({ id }) => id).filter((id) => id !== GAIN)];
+}
+
 export function kernelColumns(group: KernelGroup): ServerColumn[] {
+  if (group === "sequence") return OF_SEQUENCE;
   const launch = group === "launch";
   return [
     { id: "name", definition: D.name, width: 0 },

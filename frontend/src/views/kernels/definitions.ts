@@ -27,6 +27,28 @@ export const KERNEL_DEFINITIONS = {
   peak: defineField("of peak", Operator.peak_share),
 } as const;
 
+/** Columns of the table of sequences that could be fused. */
+export const SEQUENCE_DEFINITIONS = {
+  name: define(
+    "kernels in a row",
+    "Kernels of the same names in the same order, in a row on one stream of one step and phase, twice or more: those that work element by element, reduce, copy or fill. That one reads what the one before it wrote is not known.",
+  ),
+  kernels: define("kernels", "Kernels of one occurrence.", "count"),
+  count: define("occurrences", "How often the sequence comes.", "count"),
+  total: define("total", "Sum of the durations of all its kernels.", "us"),
+  removable: define(
+    "removable",
+    "The total without the longest kernel of each occurrence, which one fused kernel would take at least.",
+    "us",
+  ),
+  gain: define(
+    "gain at most",
+    "How much shorter a step is at most if one kernel, as long as the longest, does the work of each occurrence: by a replay in which the others take no time, nor what launches only them. A bound, not a promise. Found for the ten sequences with the most time and the ten with the most kernels to remove.",
+    "us",
+  ),
+  phase: define("phase", "The phase of the launches."),
+} as const;
+
 /** Figures above the table of kernels, and the axes of the roofline. */
 export const ROOFLINE_DEFINITIONS = {
   mfu: define(

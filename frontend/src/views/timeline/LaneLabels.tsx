@@ -2,7 +2,7 @@ import { memo, type CSSProperties, type ReactElement } from "react";
 
 import { Name } from "../../components/Name";
 import { counted } from "../../text/formats";
-import { nextOpening, openingsOf, type LaneBox } from "./data/lanes";
+import { isCurve, nextOpening, openingsOf, type LaneBox } from "./data/lanes";
 import type { Arrangement } from "./useArrangement";
 
 interface LaneLabelsProps {
@@ -44,9 +44,7 @@ function Label({ box, onOpening }: LabelProps): ReactElement {
   );
   const tooltip =
     lane.note ??
-    (lane.events === null
-      ? undefined
-      : counted(lane.events, lane.kind === "queue" ? "point" : "event"));
+    (lane.events === null ? undefined : counted(lane.events, isCurve(lane) ? "point" : "event"));
   if (openingsOf(lane).length < 2) {
     return (
       <span className="lane-label" title={tooltip}>

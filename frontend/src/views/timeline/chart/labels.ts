@@ -1,7 +1,7 @@
 import { counted } from "../../../text/formats";
 import type { Span } from "../../../text/span";
 import { blocksWithin, type Blocks, type Tile } from "../data/blocks";
-import type { LaneBox } from "../data/lanes";
+import { isCurve, type LaneBox } from "../data/lanes";
 import { isCovered, LABEL_FONT, type Scene } from "./scene";
 import { strengthOf } from "./shades";
 
@@ -16,7 +16,7 @@ export function drawLabels(context: CanvasRenderingContext2D, scene: Scene): voi
   context.textAlign = "left";
   context.direction = "ltr";
   for (const box of scene.boxes) {
-    if (box.lane.kind === "queue") continue;
+    if (isCurve(box.lane)) continue;
     if (box.top + box.height <= scene.scroll || box.top >= scene.scroll + scene.height) continue;
     for (let depth = 0; depth < box.rows; depth++) drawRowLabels(context, scene, box, depth);
   }

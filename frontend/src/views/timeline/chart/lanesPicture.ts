@@ -1,4 +1,4 @@
-import type { LaneBox } from "../data/lanes";
+import { isCurve, type LaneBox } from "../data/lanes";
 import { ticksOf } from "./axis";
 import { clearLines, drawRow, makeLines, mix, stamp, type Lines } from "./raster";
 import { toX, type Scene } from "./scene";
@@ -59,7 +59,7 @@ export class LanesPicture {
     const bottom = device(box.top + box.height) - 1;
     const strength = strengthOf(box.lane.kind, box.lane.depth);
     const frame = { span: scene.span, width: this.image.width, gap: ratio };
-    if (box.lane.kind !== "queue") {
+    if (!isCurve(box.lane)) {
       for (let depth = 0; depth < box.rows; depth++) {
         const top = device(box.rowsTop + depth * box.rowHeight);
         const height = device(box.rowsTop + (depth + 1) * box.rowHeight) - top - Math.round(ratio);

@@ -1,4 +1,5 @@
-import { rowTop, type LaneBox } from "../data/lanes";
+import { bytes, count } from "../../../text/formats";
+import { isCurve, rowTop, type LaneBox } from "../data/lanes";
 import { lowerBound, type Curve } from "../data/blocks";
 import { syncMarks } from "../data/syncMarks";
 import { isCovered, LABEL_FONT, toX, type Scene, type Spot } from "./scene";
@@ -9,7 +10,7 @@ const MANY_LINKS = 3;
 export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene): void {
   for (const box of scene.boxes) {
     if (isCovered(scene, box, box.top + box.height / 2 - scene.scroll)) continue;
-    if (box.lane.kind === "queue") drawCurve(context, scene, box);
+    if (isCurve(box.lane)) drawCurve(context, scene, box);
     if (box.lane.note !== null) drawNote(context, scene, box, box.lane.note);
   }
   drawSyncMarks(context, scene);
@@ -81,6 +82,22 @@ function drawCurve(context: CanvasRenderingContext2D, scene: Scene, box: LaneBox
   context.strokeStyle = scene.palette.muted;
   context.lineWidth = 1;
   context.stroke();
+  if (scene.greatest.has(box.lane.id)) drawMost(context, scene, box, most);
+}
+
+/** The greatest value of a curve, which its lane is as high as. */
+function drawMost(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  box: LaneBox,
+  most: number,
+): void {
+  context.font = LABEL_FONT;
+  context.textBaseline = "top";
+  context.textAlign = "right";
+  context.fillStyle = scene.palette.muted;
+  const text = box.lane.kind === "memory" ? bytes(most) : count(most);
+  context.fillText(`max ${text}`, scene.width - 6, box.top + 4 - scene.scroll);
 }
 
 /** A line of steps between two places. */

@@ -36,8 +36,14 @@ const ROW_HEIGHT: Readonly<Record<LaneKind, number>> = {
   device: 20,
   idle: 16,
   queue: CURVE_HEIGHT - 2 * PADDING,
+  memory: CURVE_HEIGHT - 2 * PADDING,
   annotations: 16,
 };
+
+/** Whether a lane is a number over time, and has no blocks. */
+export function isCurve(lane: WireLane): boolean {
+  return lane.kind === "queue" || lane.kind === "memory";
+}
 
 /** The openings that a lane can have, in the order in which its button goes through them. */
 export function openingsOf(lane: WireLane): readonly Opening[] {

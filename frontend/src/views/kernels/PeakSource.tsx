@@ -1,0 +1,23 @@
+import type { ReactElement } from "react";
+
+import { Name } from "../../components/Name";
+import { textOf, type TableRow } from "../../parts/serverTable/rows";
+
+/** Where the roofs of the first device are from, and whether another source has them too. */
+export function PeakSource({ peaks }: { peaks: readonly TableRow[] }): ReactElement | null {
+  const [peak] = peaks;
+  if (peak === undefined) return null;
+  const confirmed = textOf(peak, "confirmed");
+  return (
+    <p className="muted">
+      Peaks of {textOf(peak, "name")}: <Name text={textOf(peak, "source")} />.{" "}
+      {confirmed === "" ? (
+        "Unverified: no second source was found."
+      ) : (
+        <>
+          Confirmed: <Name text={confirmed} />; the other figures are unverified.
+        </>
+      )}
+    </p>
+  );
+}
