@@ -40,6 +40,7 @@ test("every part of a place survives its address", () => {
       order: ["1", "3", "12", "0"],
       openings: new Map([["12", "short"]]),
     },
+    sql: 'select 1 as "a;b"',
     event: "812",
     compare: {
       base: { run: "before & <1>", worker: "gpu01#0", trace: "16", steps: ["a b", "c"] },

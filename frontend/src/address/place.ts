@@ -53,6 +53,7 @@ export const VIEWS = [
   "memory",
   "findings",
   "whatif",
+  "query",
   "compare",
 ] as const;
 export type View = (typeof VIEWS)[number];
@@ -89,6 +90,8 @@ export interface Place extends ModulesPlace, TimelinePlace {
   sort: Sort | null;
   /** Id of the event selected in the timeline. */
   event: string | null;
+  /** The query that is answered. */
+  sql: string | null;
   operators: OperatorsPlace;
   kernels: KernelsPlace;
   compare: ComparePlace;
@@ -119,6 +122,7 @@ export const START: Place = {
   search: "",
   sort: null,
   event: null,
+  sql: null,
   operators: NO_OPERATORS,
   kernels: NO_KERNELS,
   compare: NO_COMPARE,
@@ -143,6 +147,7 @@ const NAMED = [
   "rule",
   "about",
   "event",
+  "sql",
 ] as const;
 
 /** `#/syncs?run=vit&step=ProfilerStep%235`; what is at its default is left out. */

@@ -2,6 +2,7 @@ import { createCompareApi, type CompareApi } from "./compare";
 import { createMemoryApi, type MemoryApi } from "./memory";
 import { createModuleApi, type ModuleApi } from "./module";
 import { ApiError, getJson, withTarget, type Target } from "./request";
+import { createSqlApi, type SqlApi } from "./sql";
 import { createTableApi, type TableApi } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
 import { SCHEMA, type WireProgress, type WireReport, type WireRule, type WireRuns } from "./types";
@@ -18,6 +19,7 @@ export interface Api {
   readonly memory: MemoryApi;
   readonly timeline: TimelineApi;
   readonly table: TableApi;
+  readonly sql: SqlApi;
 }
 
 /** The server's interface below `base`, the folder that index.js came from. */
@@ -39,6 +41,7 @@ export function createApi(base: URL): Api {
     memory: createMemoryApi(base),
     timeline: createTimelineApi(base),
     table: createTableApi(base),
+    sql: createSqlApi(base),
   };
 }
 

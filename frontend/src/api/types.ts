@@ -56,6 +56,8 @@ export type {
   WhatIf as WireWhatIf,
   PathTime as WirePathTime,
   TablePage as WireTablePage,
+  SqlAnswer as WireSqlAnswer,
+  SqlTables as WireSqlTables,
 } from "./schema";
 
 /** How a row of a comparison changed. */

@@ -22,6 +22,8 @@ import { OperatorsView } from "../views/operators/OperatorsView";
 import summary from "../views/summary/summary.css?inline";
 import { SummaryView } from "../views/summary/SummaryView";
 import syncs from "../views/syncs/syncs.css?inline";
+import query from "../views/query/query.css?inline";
+import { QueryView } from "../views/query/QueryView";
 import { SyncsView } from "../views/syncs/SyncsView";
 import timeline from "../views/timeline/timeline.css?inline";
 import { TimelineView } from "../views/timeline/TimelineView";
@@ -72,6 +74,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
     badge: (report) => ({ text: count(report.findings.length) }),
   },
   whatif: { title: () => "What-if", component: WhatIfView, style: whatIf },
+  query: { title: () => "Query", component: QueryView, style: query },
   compare: { title: () => "Compare", component: CompareView, style: compare },
 };
 

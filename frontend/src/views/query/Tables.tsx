@@ -1,0 +1,33 @@
+import type { ReactElement } from "react";
+
+import type { WireSqlTables } from "../../api/types";
+
+/** What there is to ask: tables, and the columns of each. */
+export function Tables({ tables }: Pick<WireSqlTables, "tables">): ReactElement {
+  return (
+    <section aria-label="Tables" className="query-tables">
+      <h2>Tables</h2>
+      {tables.map(({ name, description, columns }) => (
+        <details key={name}>
+          <summary>
+            <code>{name}</code> <span className="muted">{description}</span>
+          </summary>
+          <dl>
+            {columns.map((column) => (
+              <div key={column.name}>
+                <dt>
+                  <code>{column.name}</code>{" "}
+                  <span className="muted">
+                    {column.type}
+                    {column.unit === null ? "" : `, ${column.unit}`}
+                  </span>
+                </dt>
+                <dd>{column.description}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      ))}
+    </section>
+  );
+}
