@@ -1,8 +1,9 @@
 """The TensorBoard plugin: mounts the server's application, nothing else.
 
 TensorBoard makes the plugin and asks it for its routes before it serves anything, and asks whether
-it is active every few seconds; so nothing here may fail, and nothing heavy is imported before the
-first request.
+it is active every few seconds; so nothing here may fail, and nothing heavy is imported on the way.
+Where there is a trace, the application is made in a thread of its own meanwhile: the browser takes
+longer to show TensorBoard than the imports do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from tensorboard.plugins import base_plugin
@@ -39,9 +40,11 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
         self._active = False
         self._asked_at: float | None = None
         self._lock = Lock()
+        self._making = Lock()
 
     def get_plugin_apps(self) -> dict[str, WSGIApplication]:
         """Return the routes: the script that TensorBoard looks for by name, and all the rest."""
+        Thread(target=self.is_active, name="hookview-look", daemon=True).start()
         return {SCRIPT: self._serve, "/*": self._serve}
 
     def is_active(self) -> bool:
@@ -50,7 +53,9 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
             now = self._clock()
             if self._asked_at is None or now - self._asked_at >= ACTIVE_FOR_S:
                 self._asked_at = now
-                self._active = self._has_trace()
+                before, self._active = self._active, self._has_trace()
+                if self._active and not before:
+                    Thread(target=self._made, name="hookview-start", daemon=True).start()
             return self._active
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
@@ -65,6 +70,11 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
 
         return create_app(self._logdir)
 
+    def _made(self) -> Flask:
+        """Return the application, made once whoever asks first."""
+        with self._making:
+            return self._app
+
     def _serve(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         # TensorBoard leaves the plugin's prefix in the path; the application knows that it is
         # mounted there instead, which also holds under --path_prefix.
@@ -74,7 +84,7 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
             "SCRIPT_NAME": environ.get("SCRIPT_NAME", "") + prefix,
             "PATH_INFO": environ["PATH_INFO"].removeprefix(prefix),
         }
-        return self._app(mounted, start_response)
+        return self._made()(mounted, start_response)
 
     def _has_trace(self) -> bool:
         if self._logdir is None:
