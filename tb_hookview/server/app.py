@@ -9,7 +9,6 @@ from pathlib import Path
 from flask import Flask, Response, request
 
 from tb_hookview.loading import Loader
-from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.runs import LeftOut, Runs
 from tb_hookview.server import (
@@ -20,6 +19,7 @@ from tb_hookview.server import (
     modules,
     page,
     replayed,
+    reports,
     tables,
     timeline,
     whatif,
@@ -27,7 +27,6 @@ from tb_hookview.server import (
 from tb_hookview.server.requests import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
-from tb_hookview.trace import TraceFile
 from tb_hookview.trace.source.discovery import Listing
 from tb_hookview.version import __version__
 
@@ -53,19 +52,13 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     memory.install(app, store, listed)
     replayed.install(app, store, listed)
 
-    def report_on(file: TraceFile, steps: list[str] | None) -> Report:
-        return loader().report(file, steps, analysis=lambda: store.get(file))
-
-    tables.install(app, store, report_on, listed)
+    known = reports.Reports(loader, store)
+    reports.install(app, known, listed)
+    tables.install(app, store, known.on, listed)
 
     @app.get("/api/runs")
     def runs() -> Response:
         return answers.json(_runs(logdir, listed.listing()))
-
-    @app.get("/api/report")
-    def report() -> Response:
-        file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
-        return answers.json(report_on(file, steps).data)
 
     @app.get("/api/rules")
     def rules() -> Response:
