@@ -31,7 +31,7 @@ async function completed(
   signal: AbortSignal,
 ): Promise<unknown[]> {
   const rows = [...first];
-  for (let total = Infinity; rows.length < total; ) {
+  for (let total = Infinity; rows.length < total;) {
     const url = withTarget(new URL("api/report/rows", base), target);
     url.searchParams.set("table", table);
     url.searchParams.set("offset", String(rows.length));

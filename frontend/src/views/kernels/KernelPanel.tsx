@@ -1,14 +1,12 @@
 import type { ReactElement } from "react";
 
-import { SidePanel } from "../../components/SidePanel";
-import { inTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { RowFacts } from "../../parts/serverTable/RowFacts";
-import { numberOf, rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
-import { count, duration, instant } from "../../text/formats";
+import { EventList } from "../../parts/serverTable/EventList";
+import { RowPanel } from "../../parts/serverTable/RowPanel";
+import { rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
+import { count } from "../../text/formats";
 import { kernelColumns } from "./columns";
 
 const EVENTS = 20;
@@ -22,33 +20,36 @@ interface KernelPanelProps {
 }
 
 /** One row: its figures, and the longest events of its name in the timeline. */
-export function KernelPanel(props: KernelPanelProps): ReactElement | null {
+export function KernelPanel(props: KernelPanelProps): ReactElement {
   const { report, target, table, id, onClose } = props;
-  const question = { table, sort: [], filter: [`id:eq:${id}`], offset: 0, limit: 1 };
-  const [row] = rowsOf(useRows(target, question).value);
-  if (row === undefined) return null;
-  const module = textOf(row, "module");
   return (
-    <SidePanel label="Kernel" className="kernel-panel" onClose={onClose}>
-      <header>
-        <h2>
-          <Name text={textOf(row, "name")} className="wrap" />
-        </h2>
-        <button type="button" className="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
-      <RowFacts row={row} columns={kernelColumns(table === "kernels" ? "name" : "launch")} />
-      {module !== "" && (
-        <PlaceLink
-          className="button"
-          to={{ view: "modules", module, zoom: null, search: "", sort: null }}
-        >
-          Show module
-        </PlaceLink>
+    <RowPanel
+      label="Kernel"
+      target={target}
+      table={table}
+      id={id}
+      columns={kernelColumns(table === "kernels" ? "name" : "launch")}
+      onClose={onClose}
+    >
+      {(row) => (
+        <>
+          <ShowModule module={textOf(row, "module")} />
+          <Longest report={report} target={target} name={textOf(row, "name")} />
+        </>
       )}
-      <Longest report={report} target={target} name={textOf(row, "name")} />
-    </SidePanel>
+    </RowPanel>
+  );
+}
+
+function ShowModule({ module }: { module: string }): ReactElement | null {
+  if (module === "") return null;
+  return (
+    <PlaceLink
+      className="button"
+      to={{ view: "modules", module, zoom: null, search: "", sort: null }}
+    >
+      Show module
+    </PlaceLink>
   );
 }
 
@@ -69,24 +70,12 @@ function Longest({ report, target, name }: LongestProps): ReactElement {
   return (
     <section aria-busy={events.status === "loading"}>
       <h3>Longest of {count(events.value?.total ?? null)} with this name</h3>
-      <ol className="calls">
-        {rowsOf(events.value).map((row) => {
-          const start = numberOf(row, "start_us") ?? 0;
-          const us = numberOf(row, "duration_us") ?? 0;
-          return (
-            <li key={String(row.id)}>
-              <PlaceLink to={inTimeline(report, start, us, Number(row.id))}>
-                {instant(start - report.trace.start_us)}
-              </PlaceLink>{" "}
-              {duration(us)}
-              <span className="muted">
-                {" "}
-                {textOf(row, "phase")} <Name text={textOf(row, "module")} />
-              </span>
-            </li>
-          );
-        })}
-      </ol>
+      <EventList
+        report={report}
+        rows={rowsOf(events.value)}
+        length="duration_us"
+        shown="duration_us"
+      />
     </section>
   );
 }

@@ -1,24 +1,24 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireTablePage } from "../../api/types";
+import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
-import { SearchBox, Segments } from "../../components/controls";
-import { numberOf, PAGE_ROWS, rowsOf, useRows, type TableRow } from "../../parts/serverTable/rows";
-import { ServerTable } from "../../parts/serverTable/ServerTable";
-import { TopBars } from "../../parts/serverTable/TopBars";
-import { usePlace, type Loaded } from "../../parts/services";
-import { count, counted, duration, percent } from "../../text/formats";
-import type { Sort } from "../../text/numbers";
+import { numberOf, rowsOf, useRows, type TableRow } from "../../parts/serverTable/rows";
+import { TableSection } from "../../parts/serverTable/TableSection";
+import { usePlace } from "../../parts/services";
+import { counted, duration, percent } from "../../text/formats";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
-import { KERNEL_GROUPS, type KernelGroup, type KernelsPlace } from "./address";
+import type { KernelGroup, KernelsPlace } from "./address";
 import { KERNEL_TABLES, kernelColumns } from "./columns";
 import { KERNEL_DEFINITIONS as D, ROOFLINE_DEFINITIONS as R } from "./definitions";
 
-const LONGEST_FIRST: Sort = { key: "total_us", descending: true };
-const TITLES: Readonly<Record<KernelGroup, string>> = { name: "Name", launch: "Launch" };
-const TOP = 8;
+const GROUPS: Readonly<Record<KernelGroup, string>> = { name: "Name", launch: "Launch" };
+const COST = { column: "total_us", definition: D.total, title: "Most expensive" };
+const EMPTY = {
+  none: "The trace holds no work of a device.",
+  notFound: "No kernel fits the search.",
+};
 
 interface KernelsViewProps {
   report: WireReport;
@@ -27,13 +27,11 @@ interface KernelsViewProps {
 
 /** What kernels cost, how near they are to what the device can do, and which launches they are. */
 export function KernelsView({ report, target }: KernelsViewProps): ReactElement {
-  const [{ kernels: place, search, sort: chosen }, go] = usePlace();
-  const sort = chosen ?? LONGEST_FIRST;
+  const [{ kernels: place }, go] = usePlace();
   const change = (next: Partial<KernelsPlace>): void => {
     go({ kernels: { ...place, ...next } });
   };
   const table = KERNEL_TABLES[place.group];
-  const { loaded, top } = useKernels(target, place, search, sort);
   const columns = useMemo(() => kernelColumns(place.group), [place.group]);
   return (
     <div className="view">
@@ -50,36 +48,18 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             if (place.points === "kernel") change({ group: "launch", row });
           }}
         />
-        <KernelToolbar total={loaded.value?.total ?? null} />
-        <TopBars
-          title="Most expensive"
-          rows={rowsOf(top.value)}
-          column="total_us"
-          definition={D.total}
-          onSelect={(row) => {
-            change({ row });
-          }}
-        />
-        <ServerTable
+        <TableSection
           label="Kernels"
+          target={target}
+          table={table}
           columns={columns}
-          loaded={loaded}
-          sort={sort}
-          onSort={(next) => {
-            go({ sort: next, kernels: { ...place, page: 0 } }, true);
+          groups={GROUPS}
+          place={place}
+          onPlace={(next, also, quietly) => {
+            go({ kernels: { ...place, ...next }, ...also }, quietly);
           }}
-          page={place.page}
-          onPage={(page) => {
-            change({ page });
-          }}
-          selected={place.row}
-          onSelect={(row) => {
-            change({ row });
-          }}
-          search={search}
-          empty={
-            search === "" ? "The trace holds no work of a device." : "No kernel fits the search."
-          }
+          cost={COST}
+          empty={EMPTY}
         />
       </div>
       {place.row !== null && (
@@ -93,48 +73,6 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
           }}
         />
       )}
-    </div>
-  );
-}
-
-/** A page of the table, and its most expensive rows. */
-function useKernels(
-  target: Target,
-  { group, page }: KernelsPlace,
-  search: string,
-  { key, descending }: Sort,
-): Record<"loaded" | "top", Loaded<WireTablePage>> {
-  const table = KERNEL_TABLES[group];
-  const filter = search === "" ? [] : [`name:contains:${search}`];
-  const sort = [`${descending ? "-" : ""}${key}`];
-  const offset = page * PAGE_ROWS;
-  return {
-    loaded: useRows(target, { table, sort, filter, offset, limit: PAGE_ROWS }),
-    top: useRows(target, { table, sort: ["-total_us"], filter, offset: 0, limit: TOP }),
-  };
-}
-
-/** Search, and what makes one row. */
-function KernelToolbar({ total }: { total: number | null }): ReactElement {
-  const [{ kernels: place, search }, go] = usePlace();
-  return (
-    <div className="toolbar">
-      <SearchBox
-        label="Search kernels"
-        text={search}
-        onText={(text) => {
-          go({ search: text, kernels: { ...place, page: 0 } }, true);
-        }}
-        found={search === "" ? null : `${count(total)} found`}
-      />
-      <Segments
-        label="Group by"
-        segments={KERNEL_GROUPS.map((value) => ({ value, title: TITLES[value] }))}
-        chosen={place.group}
-        onChoose={(group) => {
-          go({ kernels: { ...place, group, page: 0, row: null }, sort: null });
-        }}
-      />
     </div>
   );
 }
