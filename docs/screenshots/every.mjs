@@ -21,7 +21,9 @@ const {
   options: { run: { type: "string" }, view: { type: "string" } },
 });
 if (OUT === undefined) {
-  console.error("usage: node docs/screenshots/every.mjs FOLDER_OF_TRACES FOLDER_FOR_PICTURES [--run R] [--view V]");
+  console.error(
+    "usage: node docs/screenshots/every.mjs FOLDER_OF_TRACES FOLDER_FOR_PICTURES [--run R] [--view V]",
+  );
   process.exit(2);
 }
 
@@ -36,7 +38,8 @@ const MODES = ["light", "dark"];
 const RUNS = {
   ddp: "tracelens_mi300_resnet_checkpointing_ddp.json.gz",
   syncs: "hta_v100_training.json.gz",
-  memory: "kineto_resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
+  memory:
+    "kineto_resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
   inference: "tracelens_h100_owlv2.json.gz",
   cpu: "hta_cpu_only.json.gz",
 };
@@ -61,7 +64,10 @@ const VIEWS = [
 ];
 
 async function take(browser, url, [view, more, act], run, mode, size) {
-  const context = await browser.newContext({ viewport: size, colorScheme: mode });
+  const context = await browser.newContext({
+    viewport: size,
+    colorScheme: mode,
+  });
   const page = await context.newPage();
   await page.goto(`${url}#/${view}?run=${run}${more}`);
   await page.locator(".content-inner[aria-busy=false]").waitFor();
@@ -95,11 +101,15 @@ function sheet(files, to) {
     "    top += max(one.height for one in row)",
     "whole.save(to)",
   ].join("\n");
-  execFileSync(PYTHON, ["-c", program, to, String(SIZES.length), ...files], { stdio: "inherit" });
+  execFileSync(PYTHON, ["-c", program, to, String(SIZES.length), ...files], {
+    stdio: "inherit",
+  });
 }
 
 const logs = mkdtempSync(join(tmpdir(), "hookview-every-"));
-const runs = Object.keys(RUNS).filter((run) => chosen.run === undefined || run === chosen.run);
+const runs = Object.keys(RUNS).filter(
+  (run) => chosen.run === undefined || run === chosen.run,
+);
 for (const [run, file] of Object.entries(RUNS)) {
   const copy = join(logs, "runs", run, "worker0.1.pt.trace.json.gz");
   mkdirSync(dirname(copy), { recursive: true });
@@ -109,11 +119,14 @@ mkdirSync(OUT, { recursive: true });
 const server = await serve("runs", logs);
 const browser = await launch();
 try {
-  for (const view of VIEWS.filter(([name]) => chosen.view === undefined || name === chosen.view)) {
+  for (const view of VIEWS.filter(
+    ([name]) => chosen.view === undefined || name === chosen.view,
+  )) {
     for (const run of runs) {
       const files = [];
       for (const mode of MODES) {
-        for (const size of SIZES) files.push(await take(browser, server.url, view, run, mode, size));
+        for (const size of SIZES)
+          files.push(await take(browser, server.url, view, run, mode, size));
       }
       const to = join(OUT, `sheet-${view[0]}-${run}.png`);
       sheet(files, to);
