@@ -2,7 +2,7 @@
 // frontend/, and hookview or TensorBoard of the Python that HOOKVIEW_PYTHON names.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,8 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"];
 const QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const PATIENCE_MS = 60_000;
+/** What Linux counts processor time in, on every machine that Chromium runs on. */
+const TICKS_PER_SECOND = 100;
 
 /** Headless Chromium with a profile folder of its own, and with more flags where given. */
 export function launch(more = []) {
@@ -20,7 +22,7 @@ export function launch(more = []) {
   return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...QUIET, ...more] });
 }
 
-/** The page by itself, with an empty cache: `{ url, stop }`. Paths are shown as from `folder`. */
+/** The page by itself, with an empty cache: `{ url, stop, cpuSeconds }`. Paths are shown as from `folder`. */
 export function serve(path, folder = ROOT) {
   return start(["-m", "tb_hookview.cli", "serve", path, "--port", "0"], folder);
 }
@@ -34,6 +36,16 @@ export function tensorboardWith(which, logdir) {
 export function tensorboard(logdir) {
   const place = ["--port", "0", "--host", "127.0.0.1"];
   return start(["-m", "tensorboard.main", "--logdir", logdir, ...place], ROOT);
+}
+
+/** Processor time of a process and of the children it has waited for; null where /proc is not there. */
+function cpuSeconds(pid) {
+  try {
+    const after = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1).split(" ");
+    return after.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_PER_SECOND;
+  } catch {
+    return null;
+  }
 }
 
 async function start(args, cwd) {
@@ -60,7 +72,7 @@ async function start(args, cwd) {
     void ended.then(() => resolve(null));
     setTimeout(() => resolve(null), PATIENCE_MS).unref();
   });
-  if (url !== null) return { url, stop };
+  if (url !== null) return { url, stop, cpuSeconds: () => cpuSeconds(child.pid) };
   await stop();
   throw new Error(`${PYTHON} ${args.join(" ")} gave no address; it said:\n${said}`);
 }

@@ -17,6 +17,19 @@ from tb_hookview.schema.units import (
     Us,
 )
 
+
+class ReportRows(Struct, frozen=True):
+    """Some rows of a table of the report, in its form, where the report leaves some out."""
+
+    table: str
+    offset: Count
+    """Rows before these."""
+    total: Count
+    """Rows of the table."""
+    rows: list[Any]
+    """As many as a megabyte holds."""
+
+
 Ns = Annotated[int, Meta(extra_json_schema={UNIT: "ns"})]
 """Nanoseconds."""
 

@@ -160,6 +160,9 @@ class TimelineWindow(Struct, frozen=True):
     """Start of the window."""
     end: Us
     """End of the window."""
+    width: int
+    """Pixels to which blocks are merged; fewer than asked for where the answer would be larger
+    than a megabyte."""
     names: list[str]
     lanes: list[LaneBlocks]
     curves: list[LaneCurve]

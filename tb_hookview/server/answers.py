@@ -6,13 +6,13 @@ import logging
 from collections.abc import Collection
 from typing import Any
 
-import msgspec
 from flask import Flask, Response, request
 from isal import igzip
 from werkzeug.exceptions import HTTPException
 
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail, ErrorKind
+from tb_hookview.server.bounds import bounded
 from tb_hookview.server.waiting import UnwantedError
 
 _log = logging.getLogger(__name__)
@@ -48,8 +48,12 @@ def install(app: Flask, hosts: Collection[str] | None) -> None:
 
 
 def json(value: Any, status: int = 200) -> Response:
-    """Return a value as a JSON answer; a float that is not finite becomes null."""
-    return Response(msgspec.json.encode(value), status, mimetype="application/json")
+    """Return a value as a JSON answer; a float that is not finite becomes null.
+
+    Raises:
+        UsageError: it is too large, and not for its rows.
+    """
+    return Response(bounded(value), status, mimetype="application/json")
 
 
 def as_text(name: str) -> str:

@@ -10,7 +10,6 @@ from flask import Flask, Response, request
 
 from tb_hookview.addresses.text import shown
 from tb_hookview.loading import Loader
-from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.runs import LeftOut, Runs
 from tb_hookview.server import (
@@ -21,6 +20,7 @@ from tb_hookview.server import (
     modules,
     page,
     replayed,
+    reports,
     sql,
     tables,
     timeline,
@@ -29,7 +29,6 @@ from tb_hookview.server import (
 from tb_hookview.server.requests import RunList, describe_runs, select
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.waiting import client_waits
-from tb_hookview.trace import TraceFile
 from tb_hookview.trace.source.runs import Listing
 from tb_hookview.version import __version__
 
@@ -55,20 +54,14 @@ def create_app(logdir: str | Path | None, *, hosts: Collection[str] | None = Non
     memory.install(app, store, listed)
     replayed.install(app, store, listed)
 
-    def report_on(file: TraceFile, steps: list[str] | None) -> Report:
-        return loader().report(file, steps, analysis=lambda: store.get(file))
-
-    tables.install(app, store, report_on, listed)
-    sql.install(app, report_on, listed)
+    known = reports.Reports(loader, store)
+    reports.install(app, known, listed)
+    tables.install(app, store, known.on, listed)
+    sql.install(app, known.on, listed)
 
     @app.get("/api/runs")
     def runs() -> Response:
         return answers.json(_runs(logdir, listed.listing()))
-
-    @app.get("/api/report")
-    def report() -> Response:
-        file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
-        return answers.json(report_on(file, steps).data)
 
     @app.get("/api/rules")
     def rules() -> Response:

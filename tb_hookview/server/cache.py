@@ -28,7 +28,7 @@ CACHED = frozenset({"/api/report", "/api/module", *WHAT_IF, COMPARE, "/api/timel
 
 TAGGED = (
     CACHED
-    | {"/api/module/bars", "/api/module/search"}
+    | {"/api/report/rows", "/api/module/bars", "/api/module/search"}
     | {f"/api/timeline/{of}" for of in ("window", "event", "search", "statistics")}
 )
 TABLES = "/api/table/"

@@ -22,7 +22,7 @@ from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import ReadingProgress, Runs
 from tb_hookview.schema.sql import SqlAnswer, SqlTables
-from tb_hookview.schema.tables import TablePage
+from tb_hookview.schema.tables import ReportRows, TablePage
 from tb_hookview.schema.timeline import (
     EventDetail,
     SearchResult,
@@ -34,8 +34,9 @@ from tb_hookview.schema.units import Us
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS
+from tb_hookview.server.requests import FURTHEST
 from tb_hookview.server.sql import LONGEST
-from tb_hookview.server.tables import ARROW, FURTHEST
+from tb_hookview.server.tables import ARROW
 from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.query import DEFAULT, MOST, OPERATORS
@@ -127,6 +128,14 @@ ROUTES = (
     ),
     Route("/api/runs", "The runs of the log directory; parses nothing.", Runs, (), (422,)),
     _about_trace("/api/report", "The report of one trace.", ReportData, _STEP),
+    _about_trace(
+        "/api/report/rows",
+        "Rows of a table of the report, where the report leaves some out.",
+        ReportRows,
+        _STEP,
+        Parameter("table", "a list of rows of the report, as `modules`", _NAME, required=True),
+        Parameter("offset", "rows to leave out first", _up_to(FURTHEST)),
+    ),
     Route("/api/rules", "The rules that traces are checked against.", list[RuleInfo]),
     Route(
         "/api/progress", "How far the reading of a trace is.", ReadingProgress, _trace(), (404, 422)

@@ -14,10 +14,10 @@ from tb_hookview.report.whatif import WhatIfs
 from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
-from tb_hookview.server.timeline import span, width
+from tb_hookview.server.timeline import fitting_window, span, width
 from tb_hookview.server.whatif import ReplaysOfTrace
 from tb_hookview.simulation.questions import parse_factors
-from tb_hookview.timeline import Timeline, wire
+from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.lanes.path_lane import PathLane
 from tb_hookview.timeline.replayed import ReplayedLanes, overview
 
@@ -43,7 +43,7 @@ def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
         start, end = span(request.args)
         shown = asked()
         numbers = range(len(shown.entries))
-        return answers.json(wire.window(shown, numbers, start, end, width(request.args)))
+        return answers.json(fitting_window(shown, numbers, start, end, width(request.args)))
 
 
 class _Replays:

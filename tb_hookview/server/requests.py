@@ -13,6 +13,9 @@ from tb_hookview.trace import Run, TraceEntry
 from tb_hookview.trace.source.discovery import is_offered, list_runs
 from tb_hookview.trace.source.runs import Listing
 
+FURTHEST = 10**12
+"""Largest offset: no table has more rows."""
+
 Named = TypeVar("Named")
 
 
@@ -95,6 +98,20 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
         return worker.traces[0]
     traces = {as_text(trace.id): trace for trace in worker.traces}
     return _named("trace", query[f"{prefix}trace"], traces)
+
+
+def whole_number(query: Mapping[str, str], key: str, default: int, most: int) -> int:
+    """A number of a query.
+
+    Raises:
+        UsageError: it is no whole number from 0 to `most`.
+    """
+    text = query.get(key)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) <= most):
+        raise UsageError(f"{key}={text[:50]}: not a whole number from 0 to {most:,}")
+    return int(text)
 
 
 def _describe(trace: TraceEntry) -> ListedTrace:

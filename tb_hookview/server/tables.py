@@ -19,7 +19,8 @@ from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
 from tb_hookview.schema.fields import description
 from tb_hookview.schema.tables import TableColumn, TablePage
 from tb_hookview.server import answers
-from tb_hookview.server.requests import RunList
+from tb_hookview.server.bounds import MOST_BYTES, fitting
+from tb_hookview.server.requests import FURTHEST, RunList, whole_number
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.tables.catalogue import entry, event_table
 from tb_hookview.tables.outlets.files import ArrowWriter, records
@@ -31,8 +32,8 @@ ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
 CACHED_TABLES = 8
 """Of each trace: pages and orders of a table that is computed come from the same one."""
-FURTHEST = 10**12
-"""Largest offset: no table has more rows."""
+ROOM = MOST_BYTES - 100_000
+"""Bytes of the rows of a page; the rest is for the columns and their definitions."""
 
 
 ReportOn = Callable[[TraceFile, list[str] | None], Report]
@@ -55,6 +56,9 @@ def install(app: Flask, store: AnalysisStore, report_on: ReportOn, listed: RunLi
 
 def _answer(rows: Table[Any], page: Page, question: Question) -> Response:
     """The page in the form that the client prefers; JSON where it does not say."""
+    names = [column.name for column in page.columns]
+    written = records(rows.take(names, page.rows))
+    page = page._replace(rows=page.rows[: max(fitting(written, ROOM), 1)])
     accepted = request.accept_mimetypes
     if accepted.best_match([JSON, ARROW], JSON) == ARROW:
         try:
@@ -62,7 +66,7 @@ def _answer(rows: Table[Any], page: Page, question: Question) -> Response:
         except UsageError as error:
             if accepted[JSON] <= 0:
                 return answers.json(ErrorAnswer(ErrorDetail("usage", str(error))), 406)
-    return answers.json(_page(rows, page, question))
+    return answers.json(_page(rows, page, question, written[: len(page.rows)]))
 
 
 def _table(
@@ -97,23 +101,15 @@ def _question(query: MultiDict[str, str]) -> Question:
     return Question(
         sort=query.getlist("sort"),
         filter=query.getlist("filter"),
-        offset=_number(query, "offset", 0, FURTHEST),
-        limit=_number(query, "limit", DEFAULT, MOST),
+        offset=whole_number(query, "offset", 0, FURTHEST),
+        limit=whole_number(query, "limit", DEFAULT, MOST),
         columns=[name for names in query.getlist("columns") for name in names.split(",") if name],
     )
 
 
-def _number(query: MultiDict[str, str], key: str, default: int, most: int) -> int:
-    text = query.get(key)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) <= most):
-        raise UsageError(f"{key}={text[:50]}: not a whole number from 0 to {most:,}")
-    return int(text)
-
-
-def _page(table: Table[Any], page: Page, question: Question) -> TablePage:
-    names = [column.name for column in page.columns]
+def _page(
+    table: Table[Any], page: Page, question: Question, written: list[dict[str, Any]]
+) -> TablePage:
     return TablePage(
         table=table.name,
         key=KEY,
@@ -124,7 +120,7 @@ def _page(table: Table[Any], page: Page, question: Question) -> TablePage:
             TableColumn(column.name, column.type_name, column.unit, column.description)
             for column in page.columns
         ],
-        rows=records(table.take(names, page.rows)),
+        rows=written,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
+import msgspec
 from flask import Flask, Response, request
 from msgspec import Struct
 
@@ -17,11 +18,13 @@ from tb_hookview.schema.timeline import (
     WindowStatistics,
 )
 from tb_hookview.server import answers
+from tb_hookview.server.bounds import MOST_BYTES
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.store import AnalysisStore
 from tb_hookview.server.whatif import ReplaysOfTrace
 from tb_hookview.timeline import Timeline, wire
 from tb_hookview.timeline.event.detail import detail
+from tb_hookview.timeline.lane_set import LaneSet
 from tb_hookview.timeline.statistics.search import Question, search
 from tb_hookview.timeline.statistics.statistics import statistics
 
@@ -67,8 +70,19 @@ def window(timeline: Timeline, query: Mapping[str, str]) -> TimelineWindow:
         UsageError: the window is not valid.
         NotFoundError: there is no such lane.
     """
-    start, end = span(query)
-    return wire.window(timeline, _lanes(timeline, query), start, end, width(query))
+    return fitting_window(timeline, _lanes(timeline, query), *span(query), width(query))
+
+
+def fitting_window(
+    lanes: LaneSet, numbers: Collection[int], start: int, end: int, pixels: int
+) -> TimelineWindow:
+    """The blocks of a window, merged further where the answer would be too large."""
+    while True:
+        found = wire.window(lanes, numbers, start, end, pixels)
+        size = len(msgspec.json.encode(found))
+        if size <= MOST_BYTES or pixels == 1:
+            return found
+        pixels = max(1, min(pixels - 1, int(0.9 * pixels * MOST_BYTES / size)))
 
 
 def event(timeline: Timeline, query: Mapping[str, str]) -> EventDetail:

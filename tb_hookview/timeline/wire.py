@@ -62,6 +62,7 @@ def window(
     return TimelineWindow(
         start=to_us(start),
         end=to_us(end),
+        width=width,
         names=[timeline.names.labels[name] for name in np.flatnonzero(used).tolist()],
         lanes=[_blocks(timeline, lane, row) for lane in drawn],
         curves=[_curve(timeline, n, asked) for n in numbers if timeline.entries[n].curve],

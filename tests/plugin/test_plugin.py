@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,17 @@ def test_the_file_system_is_not_asked_every_time(tmp_path: Path) -> None:
     assert made.is_active() is False
     now += ACTIVE_FOR_S / 2
     assert made.is_active() is True
+
+
+def test_the_application_is_made_before_anybody_asks(tmp_path: Path) -> None:
+    (tmp_path / TRACE).touch()
+    made = plugin(tmp_path)
+    made.get_plugin_apps()
+    for of in ("hookview-look", "hookview-start"):
+        for thread in threading.enumerate():
+            if thread.name == of:
+                thread.join()
+    assert "_app" in vars(made)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,12 @@
 import { createCompareApi, type CompareApi } from "./compare";
 import { createMemoryApi, type MemoryApi } from "./memory";
 import { createModuleApi, type ModuleApi } from "./module";
-import { ApiError, getJson, withTarget, type Target } from "./request";
+import { loadReport } from "./report";
+import { getJson, withTarget, type Target } from "./request";
 import { createSqlApi, type SqlApi } from "./sql";
 import { createTableApi, type TableApi } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
-import { SCHEMA, type WireProgress, type WireReport, type WireRule, type WireRuns } from "./types";
+import type { WireProgress, WireReport, WireRule, WireRuns } from "./types";
 import { createWhatIfApi, type WhatIfApi } from "./whatif";
 
 export interface Api {
@@ -28,12 +29,7 @@ export function createApi(base: URL): Api {
     runs: (signal) => getJson<WireRuns>(new URL("api/runs", base), signal),
     progress: (target, signal) =>
       getJson<WireProgress>(withTarget(new URL("api/progress", base), target), signal),
-    report: async (target, signal) => {
-      const url = withTarget(new URL("api/report", base), target);
-      const report = await getJson<WireReport>(url, signal);
-      if (report.schema !== SCHEMA) throw new ApiError("version", versionMessage(report.schema));
-      return report;
-    },
+    report: (target, signal) => loadReport(base, target, signal),
     rules: (signal) => getJson<WireRule[]>(new URL("api/rules", base), signal),
     module: createModuleApi(base),
     compare: createCompareApi(base),
@@ -43,8 +39,4 @@ export function createApi(base: URL): Api {
     table: createTableApi(base),
     sql: createSqlApi(base),
   };
-}
-
-function versionMessage(schema: number): string {
-  return `the report has version ${schema}, this page reads version ${SCHEMA}; reload the page`;
 }

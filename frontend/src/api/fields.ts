@@ -884,6 +884,12 @@ export const ReportData = {
   compiled_regions: { text: "Most expensive first; at most 500 rows." },
 } as const;
 
+export const ReportRows = {
+  offset: { unit: "count", text: "Rows before these." },
+  total: { unit: "count", text: "Rows of the table." },
+  rows: { text: "As many as a megabyte holds." },
+} as const;
+
 export const RuleInfo = {
   title: { text: "The problem, as a phrase that stands by itself." },
   visible: {
@@ -1097,6 +1103,9 @@ export const TimelineOverview = {
 export const TimelineWindow = {
   start: { unit: "us", text: "Start of the window." },
   end: { unit: "us", text: "End of the window." },
+  width: {
+    text: "Pixels to which blocks are merged; fewer than asked for where the answer would be larger than a megabyte.",
+  },
 } as const;
 
 export const TopEntry = {

@@ -1167,6 +1167,17 @@ export interface ReportData {
   compiled_regions: CompiledRegion[];
 }
 
+/** Some rows of a table of the report, in its form, where the report leaves some out. */
+export interface ReportRows {
+  table: string;
+  /** Rows before these. */
+  offset: number;
+  /** Rows of the table. */
+  total: number;
+  /** As many as a megabyte holds. */
+  rows: unknown[];
+}
+
 /** A rule, without a trace. */
 export interface RuleInfo {
   id: string;
@@ -1488,6 +1499,8 @@ export interface TimelineWindow {
   start: number;
   /** End of the window. */
   end: number;
+  /** Pixels to which blocks are merged; fewer than asked for where the answer would be larger than a megabyte. */
+  width: number;
   names: string[];
   lanes: LaneBlocks[];
   curves: LaneCurve[];

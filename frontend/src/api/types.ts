@@ -10,6 +10,7 @@ export type {
   ReadingProgress as WireProgress,
   RuleInfo as WireRule,
   ReportData as WireReport,
+  ReportRows as WireReportRows,
   Idle as WireIdle,
   TraceWarning as WireWarning,
   Step as WireStep,

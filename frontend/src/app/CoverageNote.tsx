@@ -4,13 +4,12 @@ import type { WireReport } from "../api/types";
 import {
   attributedTo,
   evidenceOf,
-  notesTitle,
   originsOf,
   reasonsOf,
   type Attributed,
 } from "../report/headline";
 import { backwardTotal, divisor, measureOf } from "../report/measures";
-import { clip, count, duration, percent } from "../text/formats";
+import { clip, count, counted, duration, percent } from "../text/formats";
 import { over } from "../text/numbers";
 
 /** Below this share too much is unknown to judge modules by what is known. */
@@ -28,14 +27,17 @@ export function CoverageNote({ report }: { report: WireReport }): ReactElement {
           "no backward work"
         ) : (
           <>
-            <Shares attributed={attributed} /> of{" "}
-            {duration(over(backwardTotal(report), divisor(report, "mean")))} backward{" "}
-            {measureOf(report)}
-            {report.per_step.of > 1 && " a step"}
+            <Shares attributed={attributed} />
+            <span className="wide-only">
+              {" "}
+              of {duration(over(backwardTotal(report), divisor(report, "mean")))} backward{" "}
+              {measureOf(report)}
+              {report.per_step.of > 1 && " a step"}
+            </span>
           </>
         )}
-        {" · "}
-        {notesTitle(notes)}
+        {notes > 0 && ` · ${counted(notes, "note")}`}
+        {notes > 0 && <span className="wide-only"> on data quality</span>}
       </button>
       <div
         id={id}
@@ -73,7 +75,7 @@ function Shares({ attributed }: { attributed: Attributed }): ReactElement {
     <>
       attributed{" "}
       <strong className={modules < WORTH_A_LOOK ? "low" : undefined}>{percent(modules)}</strong>
-      {stackLabels > 0 && " by stack labels"}
+      {stackLabels > 0 && <span className="wide-only"> by stack labels</span>}
       {annotations > 0 && ` to modules, ${percent(annotations)} to annotations`}
     </>
   );

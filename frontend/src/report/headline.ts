@@ -123,12 +123,6 @@ export function evidenceParts(amounts: Record<string, number>): Part[] {
   return parts(amounts);
 }
 
-/** "12 events without launch" and the like: how many notes the trace carries. */
-export function notesTitle(notes: number): string {
-  if (notes === 0) return "no notes on data quality";
-  return `${notes} ${notes === 1 ? "note" : "notes"} on data quality`;
-}
-
 function parts(amounts: Record<string, number>): Part[] {
   return Object.entries(amounts)
     .filter(([, us]) => us > 0)

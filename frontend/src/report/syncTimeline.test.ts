@@ -91,7 +91,7 @@ const row = (rest: Partial<WireSync> = {}): SyncRow => ({
 });
 
 function picture(lanes: WireBlocks[], of: SyncRow = row()): SyncTimelineData {
-  const window: WireWindow = { start: 50, end: 150, names: ["a"], lanes, curves: [] };
+  const window: WireWindow = { start: 50, end: 150, width: 100, names: ["a"], lanes, curves: [] };
   return syncTimelineOf(of, timeline, syncTimelineLanes(timeline, of.sync), window);
 }
 
@@ -188,6 +188,7 @@ test("of many streams the busiest are drawn, the others counted", () => {
   const window: WireWindow = {
     start: 50,
     end: 150,
+    width: 100,
     names: ["a"],
     lanes: many.lanes.map(({ id }, at) => blocks(id, [[60, at + 1, 0, FORWARD]])),
     curves: [],

@@ -32,7 +32,7 @@ export function TableBar({ count, hidden, content }: TableBarProps): ReactElemen
   };
   return (
     <div className="table-bar">
-      <span className="muted">
+      <span className="muted" title={hidden.join(", ")}>
         {counted(count, "row")}
         {hidden.length > 0 && ` · no room for: ${hidden.join(", ")} (copied all the same)`}
       </span>

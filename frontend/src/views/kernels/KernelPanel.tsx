@@ -1,14 +1,12 @@
 import type { ReactElement } from "react";
 
-import { SidePanel } from "../../components/SidePanel";
-import { inTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { RowFacts } from "../../parts/serverTable/RowFacts";
-import { numberOf, rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
-import { count, duration, instant } from "../../text/formats";
+import { EventList } from "../../parts/serverTable/EventList";
+import { RowPanel } from "../../parts/serverTable/RowPanel";
+import { rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
+import { count } from "../../text/formats";
 import { SequencePlace } from "./SequencePlace";
 import type { KernelGroup } from "./address";
 import { KERNEL_TABLES, kernelColumns } from "./columns";
@@ -24,42 +22,42 @@ interface KernelPanelProps {
 }
 
 /** One row: its figures, and the longest events of its name in the timeline. */
-export function KernelPanel(props: KernelPanelProps): ReactElement | null {
+export function KernelPanel(props: KernelPanelProps): ReactElement {
   const { report, target, group, id, onClose } = props;
-  const table = KERNEL_TABLES[group];
-  const question = { table, sort: [], filter: [`id:eq:${id}`], offset: 0, limit: 1 };
-  const [row] = rowsOf(useRows(target, question).value);
-  if (row === undefined) return null;
-  const module = textOf(row, "module");
+  const sequence = group === "sequence";
   return (
-    <SidePanel label="Kernel" className="kernel-panel" onClose={onClose}>
-      <header>
-        <h2>
-          {group === "sequence" ? (
-            "Sequence of kernels"
+    <RowPanel
+      label="Kernel"
+      title={sequence ? "Sequence of kernels" : undefined}
+      target={target}
+      table={KERNEL_TABLES[group]}
+      id={id}
+      columns={kernelColumns(group)}
+      onClose={onClose}
+    >
+      {(row) => (
+        <>
+          <ShowModule module={textOf(row, "module")} />
+          {sequence ? (
+            <SequencePlace report={report} row={row} />
           ) : (
-            <Name text={textOf(row, "name")} className="wrap" />
+            <Longest report={report} target={target} name={textOf(row, "name")} />
           )}
-        </h2>
-        <button type="button" className="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
-      <RowFacts row={row} columns={kernelColumns(group)} />
-      {module !== "" && (
-        <PlaceLink
-          className="button"
-          to={{ view: "modules", module, zoom: null, search: "", sort: null }}
-        >
-          Show module
-        </PlaceLink>
+        </>
       )}
-      {group === "sequence" ? (
-        <SequencePlace report={report} row={row} />
-      ) : (
-        <Longest report={report} target={target} name={textOf(row, "name")} />
-      )}
-    </SidePanel>
+    </RowPanel>
+  );
+}
+
+function ShowModule({ module }: { module: string }): ReactElement | null {
+  if (module === "") return null;
+  return (
+    <PlaceLink
+      className="button"
+      to={{ view: "modules", module, zoom: null, search: "", sort: null }}
+    >
+      Show module
+    </PlaceLink>
   );
 }
 
@@ -80,24 +78,12 @@ function Longest({ report, target, name }: LongestProps): ReactElement {
   return (
     <section aria-busy={events.status === "loading"}>
       <h3>Longest of {count(events.value?.total ?? null)} with this name</h3>
-      <ol className="calls">
-        {rowsOf(events.value).map((row) => {
-          const start = numberOf(row, "start_us") ?? 0;
-          const us = numberOf(row, "duration_us") ?? 0;
-          return (
-            <li key={String(row.id)}>
-              <PlaceLink to={inTimeline(report, start, us, Number(row.id))}>
-                {instant(start - report.trace.start_us)}
-              </PlaceLink>{" "}
-              {duration(us)}
-              <span className="muted">
-                {" "}
-                {textOf(row, "phase")} <Name text={textOf(row, "module")} />
-              </span>
-            </li>
-          );
-        })}
-      </ol>
+      <EventList
+        report={report}
+        rows={rowsOf(events.value)}
+        length="duration_us"
+        shown="duration_us"
+      />
     </section>
   );
 }

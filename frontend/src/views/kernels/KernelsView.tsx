@@ -1,37 +1,34 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireTablePage } from "../../api/types";
+import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
-import { SearchBox, Segments } from "../../components/controls";
-import { numberOf, PAGE_ROWS, rowsOf, useRows, type TableRow } from "../../parts/serverTable/rows";
-import { ServerTable } from "../../parts/serverTable/ServerTable";
-import { TopBars } from "../../parts/serverTable/TopBars";
-import { usePlace, type Loaded } from "../../parts/services";
-import { count, counted, duration, percent } from "../../text/formats";
-import type { Sort } from "../../text/numbers";
+import { numberOf, rowsOf, useRows, type TableRow } from "../../parts/serverTable/rows";
+import { TableSection } from "../../parts/serverTable/TableSection";
+import { usePlace } from "../../parts/services";
+import { counted, duration, percent } from "../../text/formats";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
-import { KERNEL_GROUPS, type KernelGroup, type KernelsPlace } from "./address";
+import type { KernelGroup, KernelsPlace } from "./address";
 import { KERNEL_TABLES, kernelColumns, mostBy, quickColumns } from "./columns";
 import {
   KERNEL_DEFINITIONS as D,
   ROOFLINE_DEFINITIONS as R,
   SEQUENCE_DEFINITIONS as S,
 } from "./definitions";
-import { useWithGains } from "./useWithGains";
+import { useGains } from "./useGains";
 
-const TITLES: Readonly<Record<KernelGroup, string>> = {
+const GROUPS: Readonly<Record<KernelGroup, string>> = {
   name: "Name",
   launch: "Launch",
   sequence: "Fusable sequence",
 };
+const NO_WORK = "The trace holds no work of a device.";
 const NOTHING_THERE: Readonly<Record<KernelGroup, string>> = {
-  name: "The trace holds no work of a device.",
-  launch: "The trace holds no work of a device.",
+  name: NO_WORK,
+  launch: NO_WORK,
   sequence: "No sequence of kernels that could be fused comes twice.",
 };
-const TOP = 8;
 
 interface KernelsViewProps {
   report: WireReport;
@@ -40,13 +37,13 @@ interface KernelsViewProps {
 
 /** What kernels cost, how near they are to what the device can do, and which launches they are. */
 export function KernelsView({ report, target }: KernelsViewProps): ReactElement {
-  const [{ kernels: place, search, sort: chosen }, go] = usePlace();
-  const sort = chosen ?? { key: mostBy(place.group), descending: true };
+  const [{ kernels: place, sort }, go] = usePlace();
   const change = (next: Partial<KernelsPlace>): void => {
     go({ kernels: { ...place, ...next } });
   };
-  const { loaded, top } = useKernels(target, place, search, sort);
-  const shown = useWithGains(target, place, loaded, sort);
+  const most = mostBy(place.group);
+  const quick = quickColumns(place.group, sort?.key ?? most);
+  const fill = useGains(target, place.group, quick.length > 0);
   const columns = useMemo(() => kernelColumns(place.group), [place.group]);
   return (
     <div className="view">
@@ -63,34 +60,24 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             if (place.points === "kernel") change({ group: "launch", row });
           }}
         />
-        <KernelToolbar total={loaded.value?.total ?? null} />
-        <TopBars
-          title="Most expensive"
-          rows={rowsOf(top.value)}
-          column={mostBy(place.group)}
-          definition={place.group === "sequence" ? S.removable : D.total}
-          onSelect={(row) => {
-            change({ row });
-          }}
-        />
-        <ServerTable
+        <TableSection
           label="Kernels"
+          target={target}
+          table={KERNEL_TABLES[place.group]}
           columns={columns}
-          loaded={shown}
-          sort={sort}
-          onSort={(next) => {
-            go({ sort: next, kernels: { ...place, page: 0 } }, true);
+          groups={GROUPS}
+          place={place}
+          onPlace={(next, also, quietly) => {
+            go({ kernels: { ...place, ...next }, ...also }, quietly);
           }}
-          page={place.page}
-          onPage={(page) => {
-            change({ page });
+          cost={{
+            column: most,
+            definition: place.group === "sequence" ? S.removable : D.total,
+            title: "Most expensive",
           }}
-          selected={place.row}
-          onSelect={(row) => {
-            change({ row });
-          }}
-          search={search}
-          empty={search === "" ? NOTHING_THERE[place.group] : "No kernel fits the search."}
+          empty={{ none: NOTHING_THERE[place.group], notFound: "No kernel fits the search." }}
+          asked={quick}
+          fill={fill}
         />
       </div>
       {place.row !== null && (
@@ -104,50 +91,6 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
           }}
         />
       )}
-    </div>
-  );
-}
-
-/** A page of the table, and its most expensive rows. */
-function useKernels(
-  target: Target,
-  { group, page }: KernelsPlace,
-  search: string,
-  { key, descending }: Sort,
-): Record<"loaded" | "top", Loaded<WireTablePage>> {
-  const table = KERNEL_TABLES[group];
-  const filter = search === "" ? [] : [`name:contains:${search}`];
-  const sort = [`${descending ? "-" : ""}${key}`];
-  const offset = page * PAGE_ROWS;
-  const columns = quickColumns(group, key);
-  const most = [`-${mostBy(group)}`];
-  return {
-    loaded: useRows(target, { table, sort, filter, offset, limit: PAGE_ROWS, columns }),
-    top: useRows(target, { table, sort: most, filter, offset: 0, limit: TOP, columns }),
-  };
-}
-
-/** Search, and what makes one row. */
-function KernelToolbar({ total }: { total: number | null }): ReactElement {
-  const [{ kernels: place, search }, go] = usePlace();
-  return (
-    <div className="toolbar">
-      <SearchBox
-        label="Search kernels"
-        text={search}
-        onText={(text) => {
-          go({ search: text, kernels: { ...place, page: 0 } }, true);
-        }}
-        found={search === "" ? null : `${count(total)} found`}
-      />
-      <Segments
-        label="Group by"
-        segments={KERNEL_GROUPS.map((value) => ({ value, title: TITLES[value] }))}
-        chosen={place.group}
-        onChoose={(group) => {
-          go({ kernels: { ...place, group, page: 0, row: null }, sort: null });
-        }}
-      />
     </div>
   );
 }

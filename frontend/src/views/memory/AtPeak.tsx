@@ -1,14 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { WireMemoryModule } from "../../api/types";
-import { useMore } from "../../components/more";
-import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
 import { bytes } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { colourOf, MEMORY_COLOURS } from "../../theme/colours";
 import { MEMORY_CLASSES, type MemoryClass } from "./curve";
 import { CLASS_DEFINITIONS, MEMORY_DEFINITIONS } from "./definitions";
+import { MemoryTable, type MemoryColumn } from "./MemoryTable";
 import { treemap } from "./treemap";
 
 /** Rectangles that are drawn; smaller ones are in the table. */
@@ -28,45 +26,27 @@ interface Cell {
 export function AtPeak({ rows }: { rows: readonly WireMemoryModule[] }): ReactElement {
   const live = rows.filter((row) => row.peak_bytes > 0);
   const kinds = MEMORY_CLASSES.filter((kind) => live.some((row) => row.classes[kind]));
-  const [shown, more] = useMore(live, 20);
+  const columns: MemoryColumn<WireMemoryModule>[] = [
+    { head: MEMORY_DEFINITIONS.live, cell: (row) => bytes(row.peak_bytes) },
+    ...kinds.map((kind) => ({
+      head: CLASS_DEFINITIONS[kind],
+      cell: (row: WireMemoryModule) => (row.classes[kind] ? bytes(row.classes[kind]) : ""),
+    })),
+    {
+      head: MEMORY_DEFINITIONS.checkpoint,
+      cell: (row) => (row.checkpoint_bytes ? `≤ ${bytes(row.checkpoint_bytes)}` : ""),
+    },
+  ];
   return (
     <>
       <Treemap cells={cellsOf(live)} />
-      <table className="small-table memory-table">
-        <thead>
-          <tr>
-            <th scope="col">module</th>
-            <th scope="col">
-              <Term text={MEMORY_DEFINITIONS.live.text}>{MEMORY_DEFINITIONS.live.title}</Term>
-            </th>
-            {kinds.map((kind) => (
-              <th key={kind} scope="col">
-                <Term text={CLASS_DEFINITIONS[kind].text}>{CLASS_DEFINITIONS[kind].title}</Term>
-              </th>
-            ))}
-            <th scope="col">
-              <Term text={MEMORY_DEFINITIONS.checkpoint.text}>
-                {MEMORY_DEFINITIONS.checkpoint.title}
-              </Term>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((row) => (
-            <tr key={row.id}>
-              <th scope="row">
-                <Name text={moduleText(row.module)} className="code" />
-              </th>
-              <td>{bytes(row.peak_bytes)}</td>
-              {kinds.map((kind) => (
-                <td key={kind}>{row.classes[kind] ? bytes(row.classes[kind]) : ""}</td>
-              ))}
-              <td>{row.checkpoint_bytes ? `≤ ${bytes(row.checkpoint_bytes)}` : ""}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {more}
+      <MemoryTable
+        head="module"
+        name={(row) => moduleText(row.module)}
+        columns={columns}
+        rows={live}
+        first={20}
+      />
     </>
   );
 }

@@ -68,21 +68,13 @@ function Content({ loaded, report, target }: ContentProps): ReactElement {
       <Figures answer={answer} peak={peak} report={report} />
       {answer.curve === null ? (
         <p className="notice">
-          This trace has no totals of this device: torch 1.9 and before wrote none. Operators are
-          listed all the same.
+          This trace has no totals and no addresses of blocks: torch 1.9 and before wrote neither.
+          How much was in use, and what lived how long, is unknown.
         </p>
       ) : (
         <Curve curve={answer.curve} peak={peak} report={report} />
       )}
-      <Segments
-        label="Table"
-        segments={TABLES}
-        chosen={place.table}
-        onChoose={(table) => {
-          change({ table });
-        }}
-      />
-      <Table answer={answer} device={device} report={report} target={target} />
+      <Lists answer={answer} device={device} report={report} target={target} />
     </>
   );
 }
@@ -95,25 +87,39 @@ const TITLES: Readonly<Record<MemoryTable, string>> = {
 };
 const TABLES = MEMORY_TABLES.map((value) => ({ value, title: TITLES[value] }));
 
-interface TableProps extends MemoryViewProps {
+interface ListsProps extends MemoryViewProps {
   answer: WireMemory;
   device: string;
 }
 
-function Table({ answer, device, report, target }: TableProps): ReactElement {
+/** Tables of what the trace holds: without addresses that is what operators allocate. */
+function Lists({ answer, device, report, target }: ListsProps): ReactElement {
   const [{ memory: place }] = usePlace();
-  if (place.table === "operators") return <Operators report={report} device={device} />;
+  const change = useChangeMemory();
   if (answer.modules.length === 0) {
     return (
-      <p className="notice">
-        This trace has no addresses of blocks, which torch 1.10 and later write: what lives how long
-        is unknown.
-      </p>
+      <section className="facet" aria-label={TITLES.operators}>
+        <h2>What operators allocate</h2>
+        <Operators report={report} device={device} />
+      </section>
     );
   }
-  if (place.table === "blocks") return <Blocks target={target} device={device} place={place} />;
-  if (place.table === "activations") return <Activations rows={answer.modules} />;
-  return <AtPeak rows={answer.modules} />;
+  return (
+    <>
+      <Segments
+        label="Table"
+        segments={TABLES}
+        chosen={place.table}
+        onChoose={(table) => {
+          change({ table });
+        }}
+      />
+      {place.table === "operators" && <Operators report={report} device={device} />}
+      {place.table === "blocks" && <Blocks target={target} device={device} place={place} />}
+      {place.table === "activations" && <Activations rows={answer.modules} />}
+      {place.table === "peak" && <AtPeak rows={answer.modules} />}
+    </>
+  );
 }
 
 /** The peak of the steps shown; the largest where there are several. */

@@ -18,7 +18,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
   const head = headline(report, averaging);
   const device = head.measure === "device";
   const [step, stepUnit] = durationParts(head.step);
-  const [backward, backwardUnit] = durationParts(head.backward);
+  const [backward, backwardUnit] = durationParts(head.backward === 0 ? null : head.backward);
   const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
   const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
@@ -41,7 +41,7 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
         definition={device ? D.backwardDevice : D.backwardHost}
         number={backward}
         unit={withPer(backwardUnit)}
-        tone="backward"
+        tone={(head.backward ?? 0) > 0 ? "backward" : "plain"}
         {...(device ? { note: summed } : note)}
       />
       <Figure

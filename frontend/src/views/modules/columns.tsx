@@ -20,7 +20,7 @@ import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
 import type { ChosenQuantity } from "./quantity";
 
 /** In what order columns give way: pictures first, what says where the time goes never. */
-const YIELDS = { overTime: 1, share: 2, host: 3, kernels: 4, calls: 5 } as const;
+const YIELDS = { overTime: 1, share: 2, host: 3, kernels: 4, calls: 5, ratio: 6, idle: 7 } as const;
 
 /** What the cells need beyond their row. */
 export interface CellSettings {
@@ -69,7 +69,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     columns.push(column("host", D.host, 66, plainDuration(settings, "host"), YIELDS.host));
   }
   if (numbers.some((n) => (n.ratio ?? 0) > 0)) {
-    columns.push(column("ratio", D.ratio, 72, (n) => times(n.ratio)));
+    columns.push(column("ratio", D.ratio, 72, (n) => times(n.ratio), YIELDS.ratio));
   }
   if (numbers.some((n) => n.kernels !== null)) {
     columns.push(column("kernels", D.kernels, 60, (n) => count(n.kernels), YIELDS.kernels));
@@ -77,7 +77,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   if (settings.syncs)
     columns.push(column("blocked", D.blocked, 98, blockedCell(settings, "blocked")));
   if (numbers.some((n) => (n.syncs ?? 0) > 0 && n.idle !== null)) {
-    columns.push(column("idle", D.idle, 88, blockedCell(settings, "idle")));
+    columns.push(column("idle", D.idle, 88, blockedCell(settings, "idle"), YIELDS.idle));
   }
   if (numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");

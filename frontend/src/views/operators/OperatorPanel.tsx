@@ -1,14 +1,13 @@
 import type { ReactElement } from "react";
 
-import { SidePanel } from "../../components/SidePanel";
-import { inTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
-import { RowFacts } from "../../parts/serverTable/RowFacts";
-import { count, duration, instant } from "../../text/formats";
+import { EventList } from "../../parts/serverTable/EventList";
+import { RowPanel } from "../../parts/serverTable/RowPanel";
+import { numberOf, rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
+import { count, duration } from "../../text/formats";
 import type { OperatorGroup } from "./address";
 import { OPERATOR_TABLES, operatorColumns } from "./columns";
 
@@ -24,27 +23,25 @@ interface OperatorPanelProps {
 }
 
 /** One row: its figures, its longest calls in the timeline, its modules. */
-export function OperatorPanel(props: OperatorPanelProps): ReactElement | null {
+export function OperatorPanel(props: OperatorPanelProps): ReactElement {
   const { report, target, group, id, onClose } = props;
-  const { table } = OPERATOR_TABLES[group];
-  const question = { table, sort: [], filter: [`id:eq:${id}`], offset: 0, limit: 1 };
-  const [row] = rowsOf(useRows(target, question).value);
-  if (row === undefined) return null;
   return (
-    <SidePanel label="Operator" className="operator-panel" onClose={onClose}>
-      <header>
-        <h2>
-          <Name text={textOf(row, "name")} className="wrap" />
-        </h2>
-        <button type="button" className="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
-      <RowFacts row={row} columns={operatorColumns(group, report.devices.length > 0)} />
-      <Stack text={textOf(row, "stack")} />
-      <Calls {...props} />
-      <OfModules target={target} name={textOf(row, "name")} />
-    </SidePanel>
+    <RowPanel
+      label="Operator"
+      target={target}
+      table={OPERATOR_TABLES[group].table}
+      id={id}
+      columns={operatorColumns(group, report.devices.length > 0)}
+      onClose={onClose}
+    >
+      {(row) => (
+        <>
+          <Stack text={textOf(row, "stack")} />
+          <Calls {...props} />
+          <OfModules target={target} name={textOf(row, "name")} />
+        </>
+      )}
+    </RowPanel>
   );
 }
 
@@ -76,27 +73,9 @@ function Calls({ report, target, group, id }: OperatorPanelProps): ReactElement 
       <h3>
         {total > rows.length ? `Longest ${count(rows.length)} of ${count(total)} calls` : "Calls"}
       </h3>
-      <ol className="calls">
-        {rows.map((row) => (
-          <li key={String(row.id)}>
-            <PlaceLink to={placeOf(report, row)}>
-              {instant((numberOf(row, "start_us") ?? 0) - report.trace.start_us)}
-            </PlaceLink>{" "}
-            {duration(numberOf(row, longest))}
-            <span className="muted">
-              {" "}
-              {textOf(row, "phase")} <Name text={textOf(row, "module")} />
-            </span>
-          </li>
-        ))}
-      </ol>
+      <EventList report={report} rows={rows} length="host_us" shown={longest} />
     </section>
   );
-}
-
-function placeOf(report: WireReport, row: TableRow): ReturnType<typeof inTimeline> {
-  const [start, length] = [numberOf(row, "start_us") ?? 0, numberOf(row, "host_us") ?? 0];
-  return inTimeline(report, start, length, Number(row.id));
 }
 
 function OfModules({ target, name }: { target: Target; name: string }): ReactElement | null {
@@ -112,13 +91,15 @@ function OfModules({ target, name }: { target: Target; name: string }): ReactEle
   return (
     <section>
       <h3>Modules that call it</h3>
-      <ol className="calls">
+      <ol className="calls of-modules">
         {rows.map((row) => (
           <li key={String(row.id)}>
             <PlaceLink to={modulePlace(textOf(row, "module"))}>
               <Name text={textOf(row, "module") || "(root)"} />
-            </PlaceLink>{" "}
-            {duration(numberOf(row, "self_device_us") ?? numberOf(row, "self_host_us"))}{" "}
+            </PlaceLink>
+            <span>
+              {duration(numberOf(row, "self_device_us") ?? numberOf(row, "self_host_us"))}
+            </span>
             <span className="muted">
               {textOf(row, "phase")}, {count(numberOf(row, "calls"))}×
             </span>

@@ -27,26 +27,28 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
         note={mean}
         to={{ view: "timeline", ...fresh }}
       />
-      <LinkedFigure
-        definition={D.busy}
-        number={share(figures.busy)}
-        unit={figures.busy === null ? "" : "%"}
-        to={{ view: "timeline", ...fresh }}
-      />
-      <LinkedFigure
-        definition={D.backward}
-        number={share(figures.backward)}
-        unit={figures.backward === null ? "" : "% of step"}
-        tone={figures.backward === null ? "plain" : "backward"}
-        to={{ view: "modules", quantity: null, ...fresh }}
-      />
-      <LinkedFigure
-        definition={D.blocked}
-        number={blocked}
-        unit={blockedUnit === "" ? "" : `${blockedUnit}/step`}
-        tone={figures.blockedLooks ? "look" : "plain"}
-        to={{ view: "syncs", phase: null, cause: null, sync: null, ...fresh }}
-      />
+      {figures.device ? (
+        <LinkedFigure
+          definition={D.busy}
+          number={share(figures.busy)}
+          unit={figures.busy === null ? "" : "%"}
+          to={{ view: "timeline", ...fresh }}
+        />
+      ) : (
+        <ShareOfStep definition={D.forward} of={figures.forward} />
+      )}
+      <ShareOfStep definition={D.backward} of={figures.backward} tone="backward" />
+      {figures.device ? (
+        <LinkedFigure
+          definition={D.blocked}
+          number={blocked}
+          unit={blockedUnit === "" ? "" : `${blockedUnit}/step`}
+          tone={figures.blockedLooks ? "look" : "plain"}
+          to={{ view: "syncs", phase: null, cause: null, sync: null, ...fresh }}
+        />
+      ) : (
+        <ShareOfStep definition={D.optimizer} of={figures.optimizer} />
+      )}
       <LinkedFigure
         definition={D.attributed}
         number={share(figures.attributed)}
@@ -54,6 +56,26 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
         to={{ view: "modules", quantity: null, ...fresh }}
       />
     </ul>
+  );
+}
+
+interface ShareOfStepProps {
+  definition: Definition;
+  /** 0 to 1; null where there is none. */
+  of: number | null;
+  tone?: "plain" | "backward";
+}
+
+/** How much of a step the host is in a phase. */
+function ShareOfStep({ definition, of, tone = "plain" }: ShareOfStepProps): ReactElement {
+  return (
+    <LinkedFigure
+      definition={definition}
+      number={share(of)}
+      unit={of === null ? "" : "% of step"}
+      tone={of === null ? "plain" : tone}
+      to={{ view: "modules", quantity: null, search: "", sort: null }}
+    />
   );
 }
 
@@ -92,6 +114,11 @@ function share(value: number | null): string {
 export interface SummaryNumbers {
   /** Mean length of a step, microseconds; null without steps. */
   readonly step: number | null;
+  /** Whether the trace has a device; without one the host's phases are shown instead. */
+  readonly device: boolean;
+  /** Shares of the steps, 0 to 1; null without such a phase. */
+  readonly forward: number | null;
+  readonly optimizer: number | null;
   /** Share of the steps in which a device was busy, 0 to 1. */
   readonly busy: number | null;
   /** Share of the steps in the backward pass, 0 to 1; null without one. */
@@ -104,13 +131,18 @@ export interface SummaryNumbers {
 }
 
 export function summaryFigures(report: WireReport): SummaryNumbers {
-  const { duration_us: step, backward_us: backward, sync_blocked_us: blocked } = report.per_step;
-  const { idle } = report.per_step;
+  const { duration_us: step, sync_blocked_us: blocked, idle } = report.per_step;
+  const { forward_us: forward, backward_us: backward, optimizer_us: optimizer } = report.per_step;
+  const device = report.trace.devices.length > 0;
+  const shareOf = (us: number | null): number | null => ((us ?? 0) > 0 ? ratio(us, step) : null);
   return {
     step,
+    device,
+    forward: shareOf(forward),
+    optimizer: shareOf(optimizer),
     busy: busyShare(report),
-    backward: (backward ?? 0) > 0 ? ratio(backward, step) : null,
-    blocked: report.trace.devices.length === 0 && blocked === 0 ? null : blocked,
+    backward: shareOf(backward),
+    blocked: !device && blocked === 0 ? null : blocked,
     blockedLooks: isHighlighted(lostIn(blocked, idle?.sync ?? null), step ?? 0),
     attributed: attributedShare(report),
   };

@@ -6,6 +6,7 @@ import { duration, percent } from "../../text/formats";
 import { stepLabel } from "../../text/names";
 import { BreakdownBlock, Kinds } from "./Blocks";
 import { Devices } from "./Devices";
+import { HostOperators } from "./HostOperators";
 import { Coverage, DataQuality, SevereWarnings, TraceBlock } from "./Quality";
 import { StepsChart } from "./StepsChart";
 import { SummaryFigures, summaryFigures } from "./SummaryFigures";
@@ -40,6 +41,7 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
         </div>
         <div className="summary-more">
           <Kinds report={report} />
+          <HostOperators report={report} />
           <BreakdownBlock report={report} />
           <Coverage report={report} />
           <DataQuality report={report} />

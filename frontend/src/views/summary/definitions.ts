@@ -9,6 +9,16 @@ export const SUMMARY_DEFINITIONS = {
     "Share of the steps in which a device did any work; the mean over the devices.",
     "fraction",
   ),
+  forward: define(
+    "forward",
+    "Share of the steps during which the host was in the forward.",
+    "fraction",
+  ),
+  optimizer: define(
+    "optimizer",
+    "Share of the steps during which the host was in the optimizer.",
+    "fraction",
+  ),
   backward: define(
     "backward",
     "Share of the steps during which the host was in the backward pass.",
@@ -24,6 +34,17 @@ export const SUMMARY_DEFINITIONS = {
     "Share of the backward time that is known to belong to a module; an annotation is none.",
     "fraction",
   ),
+} as const;
+
+/** Columns of the most expensive operators of a trace without a device. */
+export const SUMMARY_OPERATOR_DEFINITIONS = {
+  operator: define("operator", "Name of the operator or annotation."),
+  self: define(
+    "own time",
+    "Host time of its calls a step, less that of what runs inside of them.",
+    "us",
+  ),
+  share: define("share", "Of the own time of all operators.", "fraction"),
 } as const;
 
 /** Steps by torch_tb_profiler's categories; a moment is in the first that holds it. */

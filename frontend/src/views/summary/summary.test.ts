@@ -100,13 +100,20 @@ test("idle time whose cause is not in the trace is unknown", () => {
 test("figures are null where unknown, and 0 where nothing happened", () => {
   expect(summaryFigures(report())).toEqual({
     step: 100,
+    device: true,
+    forward: 0.3,
     busy: 0.8,
     backward: 0.6,
+    optimizer: 0.05,
     blocked: 0,
     blockedLooks: false,
     attributed: 0.9,
   });
-  expect(summaryFigures(noDevice)).toMatchObject({ busy: null, blocked: null });
+  expect(summaryFigures(noDevice)).toMatchObject({
+    device: false,
+    busy: null,
+    blocked: null,
+  });
   expect(summaryFigures(report({ steps: [] }))).toMatchObject({ step: null, busy: null });
   const forward = report({ steps: [step("a", { backward_us: 0 })] });
   expect(summaryFigures(forward).backward).toBeNull();

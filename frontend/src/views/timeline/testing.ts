@@ -24,7 +24,7 @@ export function windowOf(lanes: Record<string, Drawn[]>): WireWindow {
     count: drawn.map((one) => one.count ?? 1),
     event: drawn.map((one, index) => one.event ?? index),
   }));
-  return { start: 0, end: 100, names, lanes: blocks, curves: [] };
+  return { start: 0, end: 100, width: 100, names, lanes: blocks, curves: [] };
 }
 
 export function laneOf(id: string, change: Partial<WireLane> = {}): WireLane {

@@ -1,0 +1,41 @@
+import type { ReactElement, ReactNode } from "react";
+
+import type { Target } from "../../api/request";
+import { Name } from "../../components/Name";
+import { SidePanel } from "../../components/SidePanel";
+import { RowFacts } from "./RowFacts";
+import { rowsOf, textOf, useRows, type TableRow } from "./rows";
+import type { ServerColumn } from "./ServerTable";
+
+interface RowPanelProps {
+  label: string;
+  /** In place of the row's name. */
+  title?: string | undefined;
+  target: Target;
+  table: string;
+  id: number;
+  columns: readonly ServerColumn[];
+  onClose: () => void;
+  /** What follows the figures. */
+  children: (row: TableRow) => ReactNode;
+}
+
+/** One row of a table of the server: its name, its figures, and what belongs to it. */
+export function RowPanel(props: RowPanelProps): ReactElement | null {
+  const { label, title, target, table, id, columns, onClose, children } = props;
+  const question = { table, sort: [], filter: [`id:eq:${id}`], offset: 0, limit: 1 };
+  const [row] = rowsOf(useRows(target, question).value);
+  if (row === undefined) return null;
+  return (
+    <SidePanel label={label} className="row-panel" onClose={onClose}>
+      <header>
+        <h2>{title ?? <Name text={textOf(row, "name")} className="wrap" />}</h2>
+        <button type="button" className="quiet" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      <RowFacts row={row} columns={columns} />
+      {children(row)}
+    </SidePanel>
+  );
+}

@@ -1,0 +1,130 @@
+import type { ReactElement } from "react";
+
+import type { Place } from "../../address/place";
+import type { Target } from "../../api/request";
+import type { WireTablePage } from "../../api/types";
+import { SearchBox, Segments } from "../../components/controls";
+import type { Definition } from "../../text/definitions";
+import { count } from "../../text/formats";
+import type { Sort } from "../../text/numbers";
+import { usePlace, type Loaded } from "../services";
+import { PAGE_ROWS, rowsOf, useRows, type TableRow } from "./rows";
+import { ServerTable, type ServerColumn } from "./ServerTable";
+import { TopBars } from "./TopBars";
+
+const TOP = 8;
+
+/** What of the table is on show. */
+export interface TablePlace<Group extends string> {
+  readonly group: Group;
+  readonly page: number;
+  readonly row: number | null;
+}
+
+interface TableSectionProps<Group extends string> {
+  /** Of the table: "Operators". */
+  label: string;
+  target: Target;
+  table: string;
+  columns: readonly ServerColumn[];
+  /** Titles of what makes one row. */
+  groups: Readonly<Record<Group, string>>;
+  place: TablePlace<Group>;
+  /** Goes there, with what else of the place changes; quietly leaves no step in the history. */
+  onPlace: (
+    place: Partial<TablePlace<Group>>,
+    also?: Pick<Partial<Place>, "search" | "sort">,
+    quietly?: boolean,
+  ) => void;
+  /** The figure that decides what is expensive, and orders the table at first. */
+  cost: { column: string; definition: Definition; title: string };
+  /** Said where there are no rows, and where none fits the search. */
+  empty: { none: string; notFound: string };
+  /** Columns to ask for; all where there are none. */
+  asked?: readonly string[];
+  /** Adds to a row what comes later than the rest. */
+  fill?: (row: TableRow) => TableRow;
+}
+
+/** Search, grouping, the most expensive as bars, and the table, a page at a time. */
+export function TableSection<Group extends string>(props: TableSectionProps<Group>): ReactElement {
+  const { label, target, table, groups, place, onPlace, cost, empty, asked = [] } = props;
+  const [{ search, sort: chosen }] = usePlace();
+  const sort: Sort = chosen ?? { key: cost.column, descending: true };
+  const filter = search === "" ? [] : [`name:contains:${search}`];
+  const order = [`${sort.descending ? "-" : ""}${sort.key}`];
+  const offset = place.page * PAGE_ROWS;
+  const loaded = filled(
+    useRows(target, { table, sort: order, filter, offset, limit: PAGE_ROWS, columns: asked }),
+    props.fill,
+  );
+  const costly = [`-${cost.column}`];
+  const top = useRows(target, {
+    table,
+    sort: costly,
+    filter,
+    offset: 0,
+    limit: TOP,
+    columns: asked,
+  });
+  const onSelect = (row: number | null): void => {
+    onPlace({ row });
+  };
+  return (
+    <>
+      <div className="toolbar">
+        <SearchBox
+          label={`Search ${label.toLowerCase()}`}
+          text={search}
+          onText={(text) => {
+            onPlace({ page: 0 }, { search: text }, true);
+          }}
+          found={search === "" ? null : `${count(loaded.value?.total ?? null)} found`}
+        />
+        <Segments
+          label="Group by"
+          segments={Object.entries<string>(groups).map(([value, title]) => ({
+            value: value as Group,
+            title,
+          }))}
+          chosen={place.group}
+          onChoose={(group) => {
+            onPlace({ group, page: 0, row: null }, { sort: null });
+          }}
+        />
+      </div>
+      <TopBars
+        title={cost.title}
+        rows={rowsOf(top.value)}
+        column={cost.column}
+        definition={cost.definition}
+        onSelect={onSelect}
+      />
+      <ServerTable
+        label={label}
+        columns={props.columns}
+        loaded={loaded}
+        sort={sort}
+        onSort={(next) => {
+          onPlace({ page: 0 }, { sort: next }, true);
+        }}
+        page={place.page}
+        onPage={(page) => {
+          onPlace({ page });
+        }}
+        selected={place.row}
+        onSelect={onSelect}
+        search={search}
+        empty={search === "" ? empty.none : empty.notFound}
+      />
+    </>
+  );
+}
+
+function filled(
+  loaded: Loaded<WireTablePage>,
+  fill: TableSectionProps<string>["fill"],
+): Loaded<WireTablePage> {
+  if (fill === undefined || loaded.value === null) return loaded;
+  return { ...loaded, value: { ...loaded.value, rows: rowsOf(loaded.value).map(fill) } };
+}

@@ -1,0 +1,58 @@
+import type { ReactElement } from "react";
+
+import { useMore } from "../../components/more";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import type { Definition } from "../../text/definitions";
+
+export interface MemoryColumn<Row> {
+  head: Pick<Definition, "title"> & Partial<Definition>;
+  cell: (row: Row) => string;
+}
+
+interface MemoryTableProps<Row> {
+  /** Of the names. */
+  head: string;
+  name: (row: Row) => string;
+  columns: readonly MemoryColumn<Row>[];
+  rows: readonly Row[];
+  /** Rows at first. */
+  first: number;
+}
+
+/** Amounts by name: the first rows, and the others when they are asked for. */
+export function MemoryTable<Row extends { id: number | string }>(
+  props: MemoryTableProps<Row>,
+): ReactElement {
+  const { head, name, columns, rows, first } = props;
+  const [shown, more] = useMore(rows, first);
+  return (
+    <>
+      <table className="small-table memory-table">
+        <thead>
+          <tr>
+            <th scope="col">{head}</th>
+            {columns.map(({ head: { title, text } }) => (
+              <th key={title} scope="col">
+                {text === undefined ? title : <Term text={text}>{title}</Term>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <tr key={row.id}>
+              <th scope="row">
+                <Name text={name(row)} className="code" />
+              </th>
+              {columns.map((column) => (
+                <td key={column.head.title}>{column.cell(row)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { ShareBar } from "../../components/charts";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import { duration, percent } from "../../text/formats";
+import { ratio } from "../../text/numbers";
+import { Block } from "./Blocks";
+import { SUMMARY_OPERATOR_DEFINITIONS as D } from "./definitions";
+
+const MOST = 10;
+
+/** Where the host's time goes, of a trace without a device; nothing where there is one. */
+export function HostOperators({ report }: { report: WireReport }): ReactElement | null {
+  const rows = report.trace.devices.length === 0 ? hostOperators(report, MOST) : [];
+  if (rows.length === 0) return null;
+  return (
+    <Block
+      title="Most expensive operators"
+      note="own host time, a step"
+      from={{ view: "operators", title: "All operators" }}
+    >
+      <table className="small-table shares">
+        <thead>
+          <tr>
+            <th scope="col">
+              <Term text={D.operator.text}>{D.operator.title}</Term>
+            </th>
+            <th scope="col">
+              <Term text={D.self.text}>{D.self.title}</Term>
+            </th>
+            <th scope="col" colSpan={2}>
+              <Term text={D.share.text}>{D.share.title}</Term>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ id, name, us, share }) => (
+            <tr key={id}>
+              <th scope="row">
+                <Name text={name} className="code" />
+              </th>
+              <td>{duration(us)}</td>
+              <td>{percent(share)}</td>
+              <td className="bar-cell">
+                <ShareBar share={share} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Block>
+  );
+}
+
+interface HostOperator {
+  readonly id: number;
+  readonly name: string;
+  /** Microseconds a step. */
+  readonly us: number;
+  /** Of the own time of all operators, 0 to 1. */
+  readonly share: number | null;
+}
+
+/** The operators with the most own time on the host. */
+export function hostOperators({ operators, steps }: WireReport, most: number): HostOperator[] {
+  const whole = operators.reduce((sum, { self_host_us: us }) => sum + us, 0);
+  return operators
+    .filter(({ self_host_us: us }) => us > 0)
+    .sort((a, b) => b.self_host_us - a.self_host_us)
+    .slice(0, most)
+    .map(({ id, name, self_host_us: us }) => ({
+      id,
+      name,
+      us: us / Math.max(1, steps.length),
+      share: ratio(us, whole),
+    }));
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+
+import type { WireReport } from "../../api/types";
+import { report, step } from "../../testing/report";
+import { hostOperators } from "./HostOperators";
+
+const operator = (id: number, self_host_us: number): WireReport["operators"][number] =>
+  ({ id, name: `op${id}`, self_host_us }) as WireReport["operators"][number];
+
+test("the operators with the most own time come first, a step, as shares of all", () => {
+  const operators = [operator(0, 10), operator(1, 60), operator(2, 0), operator(3, 30)];
+  const given = report({ operators, steps: [step("a"), step("b")] });
+  expect(hostOperators(given, 2)).toEqual([
+    { id: 1, name: "op1", us: 30, share: 0.6 },
+    { id: 3, name: "op3", us: 15, share: 0.3 },
+  ]);
+});
+
+test("a trace without operators has none", () => {
+  expect(hostOperators(report({ operators: [], steps: [] }), 5)).toEqual([]);
+});
