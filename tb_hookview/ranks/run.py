@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from tb_hookview.cache import opened, source_of
 from tb_hookview.errors import HookviewError, TraceError, UsageError
 from tb_hookview.loading.loader import Loader
 from tb_hookview.progress import Progress, silent
+from tb_hookview.ranks import stored
 from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.executors import executor_of
-from tb_hookview.ranks.files import run_files
+from tb_hookview.ranks.files import RunFiles, run_files
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.ranks.summary import RankSummary, summarize
 from tb_hookview.trace.source.file import trace_file
@@ -39,15 +42,34 @@ def analyze_run(
     """
     if not str(path):
         raise UsageError("the path is empty; name the folder of a run")
-    files = run_files(Path(path))
+    return analyze_traces(str(path), run_files(Path(path)), executor, progress=progress)
+
+
+def analyze_traces(
+    name: str,
+    files: RunFiles,
+    executor: Executor | str | None = None,
+    *,
+    progress: Progress | None = None,
+) -> RunReport:
+    """Do the same with the traces of a run that were found already.
+
+    Args:
+        name: of the run, in its answer and in errors.
+        files: one trace of each rank.
+        executor, progress: as of `analyze_run`.
+
+    Raises:
+        TraceError, UsageError: as `analyze_run`.
+    """
     found, unreadable = _summaries(files.paths, executor, progress or silent)
     if not found:
         first, reason = next(iter(unreadable.items()))
         raise TraceError(
-            path, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
+            name, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
         )
     ranks, repeated = _newest_of_each(found)
-    run = answer(str(path), ranks, unreadable, _finding)
+    run = answer(name, ranks, unreadable, _finding)
     extra = [f"{repeated} further traces of the same ranks, not used"] if repeated else []
     said = [*files.warnings, *extra, *run.warnings]
     return RunReport(msgspec.structs.replace(run, warnings=said))
@@ -55,8 +77,16 @@ def analyze_run(
 
 def summarize_file(path: str) -> RankSummary | str:
     """Summarize the trace at a path; a text says why it cannot be read."""
+    file = trace_file(path)
     try:
-        return summarize(Loader.from_environment().analysis(trace_file(path)))
+        source = source_of(file, opened())
+        if source and (cached := stored.load(source, path)):
+            return cached
+        summary = summarize(Loader.from_environment().analysis(file))
+        if source:
+            with suppress(OSError):  # a full disk is no reason to fail
+                stored.store(source, summary)
+        return summary
     except HookviewError as error:
         return str(error)
 
