@@ -37,7 +37,22 @@ from tb_hookview.schema.memory import (
     MemoryPeak,
     OutOfMemory,
 )
-from tb_hookview.schema.ranks import Collective, Rank, RankStep, Run, Straggler, UnreadableRank
+from tb_hookview.schema.rank_view import (
+    Balance,
+    CollectiveKind,
+    CollectiveSize,
+    RunOverview,
+    StepMatrix,
+)
+from tb_hookview.schema.ranks import (
+    Collective,
+    Rank,
+    RankGroup,
+    RankStep,
+    Run,
+    Straggler,
+    UnreadableRank,
+)
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
 from tb_hookview.schema.steps import Breakdown, Idle, PerStep, Step, Totals
 from tb_hookview.schema.terms import COUNTED, KINDS, Phase, module_label
@@ -62,9 +77,12 @@ __all__ = [
     "SCHEMA_VERSION",
     "Advice",
     "Allocation",
+    "Balance",
     "Breakdown",
     "BytesByClass",
     "Collective",
+    "CollectiveKind",
+    "CollectiveSize",
     "Comparison",
     "CompiledGraphs",
     "CompiledRegion",
@@ -99,15 +117,18 @@ __all__ = [
     "Phase",
     "PlacedTime",
     "Rank",
+    "RankGroup",
     "RankStep",
     "Recorder",
     "Recording",
     "ReportData",
     "Run",
+    "RunOverview",
     "Side",
     "Site",
     "Status",
     "Step",
+    "StepMatrix",
     "Straggler",
     "Stream",
     "Sync",

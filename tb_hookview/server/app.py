@@ -19,6 +19,7 @@ from tb_hookview.server import (
     memory,
     modules,
     page,
+    ranks,
     replayed,
     tables,
     timeline,
@@ -52,6 +53,7 @@ def create_app(logdir: Path | None, *, hosts: Collection[str] | None = None) -> 
     whatif.install(app, store, listed)
     memory.install(app, store, listed)
     replayed.install(app, store, listed)
+    ranks.install(app, listed)
 
     def report_on(file: TraceFile, steps: list[str] | None) -> Report:
         return loader().report(file, steps, analysis=lambda: store.get(file))

@@ -44,13 +44,17 @@ def install(app: Flask, store: AnalysisStore, report_on: ReportOn, listed: RunLi
 
     @app.get("/api/table/<table>")
     def rows_of_table(table: str) -> Response:
-        question = _question(request.args)
         file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
         rows = _table(store, report_on, table, file, steps)
-        page = ask(rows, question)
-        response = _answer(rows, page, question)
-        response.vary.add("Accept")
-        return response
+        return answer(rows, request.args)
+
+
+def answer(rows: Table[Any], query: MultiDict[str, str]) -> Response:
+    """The rows of a table that a query asks for."""
+    question = _question(query)
+    response = _answer(rows, ask(rows, question), question)
+    response.vary.add("Accept")
+    return response
 
 
 def _answer(rows: Table[Any], page: Page, question: Question) -> Response:
@@ -97,13 +101,18 @@ def _question(query: MultiDict[str, str]) -> Question:
     return Question(
         sort=query.getlist("sort"),
         filter=query.getlist("filter"),
-        offset=_number(query, "offset", 0, FURTHEST),
-        limit=_number(query, "limit", DEFAULT, MOST),
+        offset=number(query, "offset", 0, FURTHEST),
+        limit=number(query, "limit", DEFAULT, MOST),
         columns=[name for names in query.getlist("columns") for name in names.split(",") if name],
     )
 
 
-def _number(query: MultiDict[str, str], key: str, default: int, most: int) -> int:
+def number(query: MultiDict[str, str], key: str, default: int, most: int) -> int:
+    """A whole number of a query.
+
+    Raises:
+        UsageError: it is none, or larger than `most`.
+    """
     text = query.get(key)
     if text is None:
         return default
