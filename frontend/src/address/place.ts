@@ -30,6 +30,7 @@ import {
   operatorsToQuery,
   type OperatorsPlace,
 } from "../views/operators/address";
+import { NO_RANKS, ranksFromQuery, ranksToQuery, type RanksPlace } from "../views/ranks/address";
 import {
   NO_TIMELINE,
   timelineFromQuery,
@@ -51,6 +52,7 @@ export const VIEWS = [
   "kernels",
   "timeline",
   "memory",
+  "ranks",
   "findings",
   "whatif",
   "compare",
@@ -94,6 +96,7 @@ export interface Place extends ModulesPlace, TimelinePlace {
   compare: ComparePlace;
   whatIf: WhatIfPlace;
   memory: MemoryPlace;
+  ranks: RanksPlace;
 }
 
 export const START: Place = {
@@ -124,6 +127,7 @@ export const START: Place = {
   compare: NO_COMPARE,
   whatIf: NO_WHATIF,
   memory: NO_MEMORY,
+  ranks: NO_RANKS,
 };
 
 const NAMED = [
@@ -163,6 +167,7 @@ export function placeToHash(place: Place): string {
   compareToQuery(place.compare, query);
   whatIfToQuery(place.whatIf, query);
   memoryToQuery(place.memory, query);
+  ranksToQuery(place.ranks, query);
   const text = query.toString();
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
 }
@@ -182,6 +187,7 @@ export function placeFromHash(hash: string): Place {
   place.compare = compareFromQuery(query);
   place.whatIf = whatIfFromQuery(query);
   place.memory = memoryFromQuery(query);
+  place.ranks = ranksFromQuery(query);
   return place;
 }
 

@@ -1,6 +1,7 @@
 import { createCompareApi, type CompareApi } from "./compare";
 import { createMemoryApi, type MemoryApi } from "./memory";
 import { createModuleApi, type ModuleApi } from "./module";
+import { createRanksApi, type RanksApi } from "./ranks";
 import { ApiError, getJson, withTarget, type Target } from "./request";
 import { createTableApi, type TableApi } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
@@ -16,6 +17,7 @@ export interface Api {
   readonly compare: CompareApi;
   readonly whatIf: WhatIfApi;
   readonly memory: MemoryApi;
+  readonly ranks: RanksApi;
   readonly timeline: TimelineApi;
   readonly table: TableApi;
 }
@@ -37,6 +39,7 @@ export function createApi(base: URL): Api {
     compare: createCompareApi(base),
     whatIf: createWhatIfApi(base),
     memory: createMemoryApi(base),
+    ranks: createRanksApi(base),
     timeline: createTimelineApi(base),
     table: createTableApi(base),
   };

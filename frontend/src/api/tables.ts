@@ -19,12 +19,17 @@ export type TableApi = (
 ) => Promise<WireTablePage>;
 
 export function createTableApi(root: URL): TableApi {
-  return (target, { table, sort, filter, offset, limit }, signal) => {
-    const url = withTarget(new URL(`api/table/${table}`, root), target);
-    for (const column of sort) url.searchParams.append("sort", column);
-    for (const test of filter) url.searchParams.append("filter", test);
-    url.searchParams.set("offset", String(offset));
-    url.searchParams.set("limit", String(limit));
-    return getJson<WireTablePage>(url, signal);
+  return (target, question, signal) => {
+    const url = withTarget(new URL(`api/table/${question.table}`, root), target);
+    return getJson<WireTablePage>(withRows(url, question), signal);
   };
+}
+
+/** An address with the rows that are asked for. */
+export function withRows(url: URL, { sort, filter, offset, limit }: TableQuestion): URL {
+  for (const column of sort) url.searchParams.append("sort", column);
+  for (const test of filter) url.searchParams.append("filter", test);
+  url.searchParams.set("offset", String(offset));
+  url.searchParams.set("limit", String(limit));
+  return url;
 }
