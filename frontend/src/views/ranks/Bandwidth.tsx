@@ -3,11 +3,11 @@ import type { ReactElement } from "react";
 import type { WireCollectiveSize } from "../../api/types";
 import { useMore } from "../../components/more";
 import { Term } from "../../components/Tip";
-import { bytes, count, counted, duration, figure } from "../../text/formats";
+import { bytes, count, counted, duration } from "../../text/formats";
 import { along, decades, kindText, type LogAxis } from "./collectives";
 import { COLLECTIVE_DEFINITIONS as C } from "./definitions";
 
-const [WIDTH, HEIGHT, BOTTOM, TOP, LEFT, RIGHT] = [560, 190, 24, 18, 46, 14];
+const [WIDTH, HEIGHT, BOTTOM, TOP, LEFT, RIGHT] = [560, 190, 24, 12, 64, 24];
 
 interface BandwidthProps {
   sizes: readonly WireCollectiveSize[];
@@ -63,13 +63,10 @@ function Circles({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElem
         <g key={`y${power}`}>
           <line x1={LEFT} x2={WIDTH - RIGHT} y1={placeY(power)} y2={placeY(power)} />
           <text x={LEFT - 5} y={placeY(power) + 4} textAnchor="end">
-            {figure(power)}
+            {rate(power)}
           </text>
         </g>
       ))}
-      <text x={2} y={10}>
-        GB/s
-      </text>
       {sizes.map((size) => (
         <circle
           key={size.id}
@@ -77,11 +74,16 @@ function Circles({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElem
           cy={placeY(size.bus_gb_per_s)}
           r={3 + 6 * Math.sqrt(size.count / most)}
         >
-          <title>{`${kindText(size.name)} of ${bytes(size.bytes)}, ${counted(size.ranks, "rank")}: ${figure(size.bus_gb_per_s)} GB/s, ${count(size.count)}×`}</title>
+          <title>{`${kindText(size.name)} of ${bytes(size.bytes)}, ${counted(size.ranks, "rank")}: ${rate(size.bus_gb_per_s)}, ${count(size.count)}×`}</title>
         </circle>
       ))}
     </svg>
   );
+}
+
+/** A bandwidth in 10^9 bytes a second, with the unit that suits it. */
+function rate(gbPerS: number): string {
+  return `${bytes(Math.round(gbPerS * 1e9)).replace(".0 ", " ")}/s`;
 }
 
 function powers({ from, to }: LogAxis): number[] {
@@ -119,8 +121,8 @@ function SizeTable({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactEl
               <td>{count(size.ranks)}</td>
               <td>{count(size.count)}</td>
               <td>{duration(size.transfer_us)}</td>
-              <td>{figure(size.bus_gb_per_s)} GB/s</td>
-              <td>{figure(size.max_bus_gb_per_s)} GB/s</td>
+              <td>{rate(size.bus_gb_per_s)}</td>
+              <td>{rate(size.max_bus_gb_per_s)}</td>
             </tr>
           ))}
         </tbody>

@@ -16,7 +16,7 @@ export function StepLabels({
 }): ReactElement {
   const every = Math.ceil(LABEL_PX / rowPx);
   return (
-    <ol className="heat-steps" aria-hidden="true">
+    <ol className="rank-heat-steps" aria-hidden="true">
       {steps.map((name, at) => (
         <li key={name} style={{ height: rowPx }}>
           {at % every === 0 && <bdi>{stepLabel(name).slice(0, 12)}</bdi>}
@@ -30,7 +30,7 @@ export function StepLabels({
 export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
   const all = run.ranks.length;
   return (
-    <div className="heat-late" aria-hidden="true">
+    <div className="rank-heat-late" aria-hidden="true">
       {run.stragglers.map(({ id, rank }) => (
         <span key={id} style={{ left: `${((run.ranks.indexOf(rank) + 0.5) / all) * 100}%` }}>
           ▼
@@ -44,7 +44,7 @@ export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
 export function RankTicks({ run, most }: { run: WireRunOverview; most: number }): ReactElement {
   const all = run.ranks.length;
   return (
-    <div className="heat-ranks" aria-hidden="true">
+    <div className="rank-heat-ranks" aria-hidden="true">
       {ticks(all, most).map((at) => (
         <span key={at} style={{ left: `${((at + 0.5) / all) * 100}%` }}>
           {run.ranks[at]}

@@ -64,7 +64,7 @@ export function Outline({ cell, rows, ranks, kind }: OutlineProps): ReactElement
   const percentOf = (part: number, whole: number): string => `${(part / whole) * 100}%`;
   return (
     <span
-      className={`heat-outline ${kind}`}
+      className={`rank-heat-outline ${kind}`}
       style={{
         left: percentOf(cell.rank, ranks),
         top: percentOf(cell.step, rows),

@@ -36,14 +36,14 @@ export function HeatMap(props: HeatMapProps): ReactElement {
   const rowPx = Math.min(Math.max(Math.floor(HEIGHT_PX / rows), LEAST_ROW_PX), MOST_ROW_PX);
   const shown = at ?? selected;
   return (
-    <div className="heat">
+    <div className="rank-heat">
       <StepLabels steps={steps.steps} rowPx={rowPx} />
-      <div className="heat-scroll" ref={box}>
+      <div className="rank-heat-scroll" ref={box}>
         <LateMarks run={run} />
         <Grid {...props} width={width} rowPx={rowPx} at={at} onAt={setAt} selected={selected} />
         <RankTicks run={run} most={Math.max(Math.floor(width / TICK_PX), 1)} />
       </div>
-      <p id="heat-readout" className="heat-readout" role="status">
+      <p id="rank-heat-readout" className="rank-heat-readout" role="status">
         {shown === null ? (
           "Point at a cell, or reach the map by Tab."
         ) : (
@@ -80,11 +80,11 @@ function Grid(props: GridProps): ReactElement {
   };
   return (
     <div
-      className="heat-cells"
+      className="rank-heat-cells"
       role="application"
       tabIndex={0}
       aria-label={`${HEAT_DEFINITIONS[heat].title}: ${counted(rows, "step")} of ${counted(ranks, "rank")}. Arrows move, Enter selects.`}
-      aria-describedby="heat-readout"
+      aria-describedby="rank-heat-readout"
       style={{ height: rowPx * rows }}
       onPointerMove={(event) => {
         onAt(pointedCell(event, rows, ranks));

@@ -36,7 +36,11 @@ export function HeatSection({ runKey, run }: HeatSectionProps): ReactElement {
   const scale = scaleOf(values);
   const colour = COLOURS[place.heat];
   return (
-    <section className="facet" aria-label="Steps by ranks" aria-busy={loaded.status === "loading"}>
+    <section
+      className="facet rank-heat-section"
+      aria-label="Steps by ranks"
+      aria-busy={loaded.status === "loading"}
+    >
       <div className="toolbar">
         <h2>Steps by ranks</h2>
         <Segments
@@ -73,11 +77,11 @@ function HeatLegend({ heat, scale, colour }: HeatLegendProps): ReactElement {
   const at = (value: number): string =>
     `color-mix(in srgb, ${colourOf(colour)} ${shade(value, scale) * 100}%, var(--surface))`;
   return (
-    <span className="heat-legend">
+    <span className="rank-heat-legend">
       <Term text={HEAT_DEFINITIONS[heat].text}>{HEAT_DEFINITIONS[heat].title}</Term>
       {duration(scale.low)}
       <span
-        className="heat-bar"
+        className="rank-heat-bar"
         style={{ background: `linear-gradient(to right, ${at(scale.low)}, ${at(scale.high)})` }}
       />
       {duration(scale.high)}

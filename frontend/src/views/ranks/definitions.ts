@@ -13,7 +13,7 @@ import type { RankQuantity } from "./address";
 
 /** Figures and tables of the view of ranks. */
 export const RANK_DEFINITIONS = {
-  rank: define("rank", "Number of the rank, as its trace says."),
+  rank: define("rank", "Number of the rank, as its trace says.", "count"),
   steps: defineField("steps", Rank.steps),
   step: defineField("step", Rank.step_us),
   compute: defineField("compute", Rank.compute_us),
@@ -41,17 +41,20 @@ export const HEAT_DEFINITIONS: Readonly<Record<RankQuantity, Definition>> = {
   idle: RANK_DEFINITIONS.idle,
 };
 
+const sequence = defineField("number", Collective.sequence);
+const lateRank = defineField("late rank", Collective.late_rank);
+
 /** Collectives between the ranks. */
 export const COLLECTIVE_DEFINITIONS = {
   name: define("collective", "Kind of the collective."),
   group: defineField("group", Collective.group),
-  sequence: defineField("number", Collective.sequence),
+  sequence: define("number", sequence.text, "count"),
   step: defineField("step", Collective.step),
   bytes: defineField("bytes", Collective.bytes),
   ranks: defineField("ranks", Collective.ranks),
   transfer: defineField("transfer", Collective.transfer_us),
   wait: defineField("wait", Collective.wait_us),
-  lateRank: defineField("late rank", Collective.late_rank),
+  lateRank: define("late rank", lateRank.text, "count"),
   lateModule: defineField("late module", Collective.late_module),
   lateReason: defineField("reason", Collective.late_reason),
   lateBy: defineField("late by", Collective.late_by_us),
