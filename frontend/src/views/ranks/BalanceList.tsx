@@ -5,10 +5,13 @@ import { ShareBar } from "../../components/charts";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
-import { count, counted, duration, times } from "../../text/formats";
+import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { imbalanceOf } from "./balance";
 import { BALANCE_DEFINITIONS as B, RANK_DEFINITIONS as D } from "./definitions";
+
+/** Largest compute time over the mean from which the work counts as uneven. */
+const UNEVEN = 1.05;
 
 /** What the place of a rank in groups of one name is called. */
 const PLACES: Readonly<Record<string, string>> = {
@@ -51,7 +54,9 @@ function BalanceOf({ row }: { row: WireBalance }): ReactElement {
       </h2>
       {most !== null && (
         <p>
-          {place} {most.place} computes longest: {times(most.ratio)} the mean.
+          {most.ratio < UNEVEN
+            ? `Each ${place} computes about as long.`
+            : `${place} ${most.place} computes longest: ${percent(most.ratio - 1)} more than the mean.`}
         </p>
       )}
       <table className="small-table">

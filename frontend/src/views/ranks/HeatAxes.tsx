@@ -46,7 +46,7 @@ export function RankTicks({ run, most }: { run: WireRunOverview; most: number })
   return (
     <div className="rank-heat-ranks" aria-hidden="true">
       {ticks(all, most).map((at) => (
-        <span key={at} style={{ left: `${((at + 0.5) / all) * 100}%` }}>
+        <span key={at} style={{ left: `max(${((at + 0.5) / all) * 100}%, 5px)` }}>
           {run.ranks[at]}
         </span>
       ))}
