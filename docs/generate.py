@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tb_hookview.schema.fields import Field, description, fields
-from tb_hookview.schema.json_schema import structs_of
+from tb_hookview.schema.describe.fields import Field, description, fields
+from tb_hookview.schema.describe.json_schema import structs_of
 from tb_hookview.server import openapi
 from tb_hookview.tables.catalogue import CATALOGUE
 

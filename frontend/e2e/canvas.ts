@@ -1,10 +1,10 @@
 import type { Locator } from "playwright-core";
 import { expect } from "vitest";
 
-/** Wait until a canvas holds more than its ground and a few lines. */
-export async function drawn(canvas: Locator): Promise<void> {
+/** Wait until a canvas holds more colours than its ground and a few lines. */
+export async function drawn(canvas: Locator, colours = 8): Promise<void> {
   await canvas.waitFor();
-  await expect.poll(() => coloursOn(canvas)).toBeGreaterThan(8);
+  await expect.poll(() => coloursOn(canvas)).toBeGreaterThan(colours);
 }
 
 function coloursOn(canvas: Locator): Promise<number> {

@@ -18,6 +18,7 @@ serving((logdir) => {
     { path: "", className: "Net" },
     { path: "head", className: "Linear", syncUs: 500 },
   ]);
+  logdir.addRanks("ranks", 4, 2);
   logdir.addFile("broken/w.1.pt.trace.json", "{");
 });
 
@@ -25,6 +26,9 @@ const PAGES: [name: string, hash: string, ready: string][] = [
   ["modules with a panel", "#/modules?run=device&module=head", ".panel"],
   ["modules by host time", "#/modules?run=tiny", ".icicle .block"],
   ["syncs with a chain", "#/syncs?run=device&sync=132.0", ".table-body [role=row]"],
+  ["ranks with a panel", "#/ranks?run=ranks&rank=2&rankstep=ProfilerStep%231", ".panel .facts"],
+  ["collectives", "#/ranks?run=ranks&ranks=collectives&collective=1", ".collective-charts circle"],
+  ["balance of ranks", "#/ranks?run=ranks&ranks=balance", ".balance td"],
   ["an error", "#/modules?run=broken", "[role=alert]"],
 ];
 

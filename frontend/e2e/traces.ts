@@ -12,6 +12,8 @@ export interface LogDir {
   addReal: (run: string) => void;
   /** Write a trace with a device, with one module per entry. */
   addDevice: (run: string, modules: ModuleSpec[], worker?: string) => void;
+  /** Write the traces of some ranks, one of which is slower in the module `b`. */
+  addRanks: (run: string, ranks: number, late: number) => void;
   addFile: (name: string, content: string) => void;
   remove: () => void;
 }
@@ -44,6 +46,12 @@ export function makeLogDir(): LogDir {
         join(run, `${worker}.1.pt.trace.json`),
         JSON.stringify({ traceEvents: deviceTrace(modules) }),
       );
+    },
+    addRanks: (run, ranks, late) => {
+      for (let rank = 0; rank < ranks; rank++) {
+        const trace = rankTrace(rank, ranks, rank === late);
+        addFile(join(run, `rank${rank}.1.pt.trace.json`), JSON.stringify(trace));
+      }
     },
     remove: () => {
       rmSync(path, { recursive: true, force: true });
@@ -116,6 +124,45 @@ function deviceTrace(modules: ModuleSpec[]): Event[] {
   });
   add("user_annotation", "ProfilerStep#1", 0, now + 50, MAIN);
   return events;
+}
+
+const [STEPS, SPELL, TRANSFER, LATE] = [4, 5000, 1000, 6000];
+
+/** Steps of one rank: the modules `a` and `b`, then a collective that ends at once on all ranks. */
+function rankTrace(rank: number, ranks: number, late: boolean): unknown {
+  const events: Event[] = [];
+  const add = (cat: string, name: string, ts: number, dur: number, args: Event = {}): void => {
+    events.push({ ph: "X", cat, name, pid: 9, tid: 9, ts, dur, args });
+  };
+  for (let step = 0; step < STEPS; step++) {
+    const begin = 100_000 * (rank + 1) + step * (2 * SPELL + LATE + TRANSFER);
+    const end = begin + 2 * SPELL + LATE + TRANSFER;
+    add("user_annotation", `ProfilerStep#${step}`, begin, end - begin);
+    let now = begin;
+    for (const path of ["a", "b"]) {
+      const length = SPELL + (late && path === "b" ? LATE : 0);
+      add("cpu_op", `${path} (Linear) forward ~hv1`, now, length);
+      add("cpu_op", "aten::mm", now, length / 2);
+      now += length;
+    }
+    const group = {
+      "Process Group Name": "0",
+      "Process Group Description": "mesh_dp",
+      "Group size": ranks,
+    };
+    const message = { "In msg nelems": 1000, "Out msg nelems": 1000, dtype: "Float", Seq: step };
+    add("cpu_op", "record_param_comms", now, 20, {
+      "Collective name": "allreduce",
+      ...group,
+      ...message,
+    });
+    const correlation = step + 1;
+    add("cuda_runtime", "cudaLaunchKernel", now, 10, { correlation });
+    const kernel = { pid: 0, tid: 7, ts: now + 20, dur: end - now - 20 };
+    const args = { correlation, device: 0, stream: 7 };
+    events.push({ ph: "X", cat: "kernel", name: "ncclDevKernel_AllReduce", ...kernel, args });
+  }
+  return { distributedInfo: { backend: "nccl", rank, world_size: ranks }, traceEvents: events };
 }
 
 /** The name of a forward range, as the recorder writes it. */

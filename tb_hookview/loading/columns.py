@@ -1,29 +1,17 @@
-"""Columns of a trace in the cache: JSON head, then arrays as in memory."""
+"""Columns of a trace in the cache."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from tb_hookview.cache import Source
-from tb_hookview.decoders import decoder
+from tb_hookview.loading.packing import pack, unpack
 from tb_hookview.trace.columns.trace import Content, Trace
 from tb_hookview.trace.source.file import TraceFile
 
 KIND = "columns"
-
-_ALIGNED = 8
-_NUMBERS = "biuf"
-
-
-class _Head(msgspec.Struct):
-    """Numbers that stand for arrays in `trace` are places in `arrays`."""
-
-    arrays: list[tuple[str, int]]
-    """Type and length of each, in the order in which they follow."""
-    trace: msgspec.Raw
 
 
 def store(source: Source, trace: Trace) -> bool:
@@ -35,7 +23,7 @@ def store(source: Source, trace: Trace) -> bool:
     Raises:
         OSError: they cannot be written.
     """
-    return source.put(KIND, _packed(trace))
+    return source.put(KIND, pack(_fields(trace)))
 
 
 def load(source: Source, file: TraceFile) -> Trace | None:
@@ -47,48 +35,12 @@ def load(source: Source, file: TraceFile) -> Trace | None:
     if content is None:
         return None
     try:
-        return Trace(**_fields(_unpacked(content)), file=file)
+        return Trace(**_fields(unpack(content, Content)), file=file)
     except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
         source.drop(KIND)
         return None
 
 
-def _packed(trace: Trace) -> list[bytes | memoryview]:
-    arrays: list[np.ndarray[Any, Any]] = []
-
-    def number(value: Any) -> int:
-        if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in _NUMBERS:
-            raise NotImplementedError(f"cannot be cached: {type(value).__name__}")
-        arrays.append(np.ascontiguousarray(value))
-        return len(arrays) - 1
-
-    written = msgspec.json.encode(_fields(trace), enc_hook=number)
-    types = [(array.dtype.str, len(array)) for array in arrays]
-    head = msgspec.json.encode(_Head(types, msgspec.Raw(written)))
-    parts: list[bytes | memoryview] = [len(head).to_bytes(_ALIGNED, "little")]
-    parts += [head, _pad(len(head))]
-    for array in arrays:
-        # An empty one cannot be seen as bytes.
-        parts += [array.data.cast("B") if len(array) else b"", _pad(array.nbytes)]
-    return parts
-
-
-def _unpacked(content: memoryview) -> Content:
-    length = int.from_bytes(content[:_ALIGNED], "little")
-    head = decoder(_Head).decode(content[_ALIGNED : _ALIGNED + length])
-    place = _ALIGNED + length + len(_pad(length))
-    arrays = []
-    for name, count in head.arrays:
-        array = np.frombuffer(content, np.dtype(name), count, place)
-        arrays.append(array)
-        place += array.nbytes + len(_pad(array.nbytes))
-    return decoder(Content, lambda _type, at: arrays[at]).decode(head.trace)
-
-
 def _fields(content: Content) -> dict[str, Any]:
     """What a file holds by name, without the file: its name may not be text."""
     return {name: getattr(content, name) for name in Content.__struct_fields__}
-
-
-def _pad(length: int) -> bytes:
-    return bytes(-length % _ALIGNED)

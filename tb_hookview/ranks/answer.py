@@ -13,6 +13,7 @@ from tb_hookview.arrays.types import Float, Nanoseconds
 from tb_hookview.formats import format_us
 from tb_hookview.ranks.clocks import Clocks, find_clocks, sizes_of, starts_of
 from tb_hookview.ranks.gains import Gains
+from tb_hookview.ranks.groups import find_groups
 from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.matching import Matched, match
 from tb_hookview.ranks.stages import find_stage_episodes, message_waits, unpaired
@@ -67,6 +68,7 @@ def answer(
             _straggler_row(place, found, numbers, ranks, finding_of)
             for place, found in enumerate(stragglers)
         ],
+        groups=find_groups(ranks, numbers),
         missing_ranks=_missing(ranks, numbers),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
@@ -140,6 +142,7 @@ def _rank_row(
         id=place,
         rank=number,
         path=rank.path,
+        start_us=rank.start / _US,
         steps=len(counted),
         step_us=mean(lambda row: row.duration_us),
         compute_us=mean(lambda row: row.compute_us),
@@ -208,9 +211,8 @@ def _collective_rows(
     of = {episode.collective: episode for episode in episodes}
     numbers = _numbers(ranks)
     sizes = sizes_of(ranks, matched.member).max(axis=1, initial=-1)
-    started = np.where(
-        waits.present, starts_of(ranks, matched.member) - np.nan_to_num(offset), np.inf
-    )
+    starts = starts_of(ranks, matched.member)
+    started = np.where(waits.present, starts - np.nan_to_num(offset), np.inf)
     rows = []
     for place in range(len(matched.member)):
         first = int(np.argmax(waits.present[place]))
@@ -236,6 +238,7 @@ def _collective_rows(
                 transfer_us=transfer / _US,
                 wait_us=float(waits.caused[place]) / _US,
                 late_rank=numbers[late] if late >= 0 else None,
+                late_start_us=float(starts[place, late]) / _US if late >= 0 else None,
                 late_module=path if kind == "module" else None,
                 late_reason=kind if excess else None,
                 late_by_us=episode.late_by / _US if episode else None,

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from tb_hookview.addresses.text import shown
+from tb_hookview.cache import opened, source_of
 from tb_hookview.errors import HookviewError, TraceError, UsageError
 from tb_hookview.loading.loader import Loader
 from tb_hookview.progress import Progress, silent
+from tb_hookview.ranks import stored
 from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.executors import executor_of
-from tb_hookview.ranks.files import run_files
+from tb_hookview.ranks.files import RunFiles, run_files
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.ranks.summary import RankSummary, summarize
 from tb_hookview.trace import TraceFile
@@ -41,18 +44,37 @@ def analyze_run(
     """
     if not str(path):
         raise UsageError("the path is empty; name the folder of a run")
-    files = run_files(path)
+    return analyze_traces(shown(path), run_files(path), executor, progress=progress)
+
+
+def analyze_traces(
+    name: str,
+    files: RunFiles,
+    executor: Executor | str | None = None,
+    *,
+    progress: Progress | None = None,
+) -> RunReport:
+    """Do the same with the traces of a run that were found already.
+
+    Args:
+        name: of the run, in its answer and in errors.
+        files: one trace of each rank.
+        executor, progress: as of `analyze_run`.
+
+    Raises:
+        TraceError, UsageError: as `analyze_run`.
+    """
     modified = {trace.file: trace.modified for trace in files.traces}
     found, failed = _summaries(list(modified), executor, progress or silent)
     unreadable = {file.address: reason for file, reason in failed.items()}
     if not found:
         first, reason = next(iter(unreadable.items()))
         raise TraceError(
-            shown(path), f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
+            name, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
         )
     ranks, repeated = _newest_of_each(found, modified)
     by_address = {file.address: file for file in found}
-    run = answer(shown(path), ranks, unreadable, partial(_finding, by_address))
+    run = answer(name, ranks, unreadable, partial(_finding, by_address))
     extra = [f"{repeated} further traces of the same ranks, not used"] if repeated else []
     said = [*files.warnings, *extra, *run.warnings]
     return RunReport(msgspec.structs.replace(run, warnings=said))
@@ -61,7 +83,14 @@ def analyze_run(
 def summarize_file(file: TraceFile) -> RankSummary | str:
     """Summarize a trace; a text says why it cannot be read."""
     try:
-        return summarize(Loader.from_environment().analysis(file))
+        source = source_of(file, opened())
+        if source and (cached := stored.load(source, file.address)):
+            return cached
+        summary = summarize(Loader.from_environment().analysis(file))
+        if source:
+            with suppress(OSError):  # a full disk is no reason to fail
+                stored.store(source, summary)
+        return summary
     except HookviewError as error:
         return str(error)
 

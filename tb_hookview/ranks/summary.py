@@ -71,6 +71,8 @@ class RankSummary(Struct, frozen=True):
     path: str
     rank: int | None
     world_size: int | None
+    start: int
+    """First moment of the trace, from which its timeline counts; nanoseconds."""
     steps: StepTimes
     collectives: CollectiveCalls
     step: StepIndex
@@ -99,6 +101,7 @@ def summarize(analysis: Analysis) -> RankSummary:
         path=trace.path,
         rank=trace.rank,
         world_size=trace.world_size,
+        start=int(analysis.bounds[0]),
         steps=_steps(analysis, calls),
         collectives=calls,
         step=analysis.steps.at(calls.start),

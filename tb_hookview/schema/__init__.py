@@ -37,7 +37,22 @@ from tb_hookview.schema.memory import (
     MemoryPeak,
     OutOfMemory,
 )
-from tb_hookview.schema.ranks import Collective, Rank, RankStep, Run, Straggler, UnreadableRank
+from tb_hookview.schema.rank_view import (
+    Balance,
+    CollectiveKind,
+    CollectiveSize,
+    RunOverview,
+    StepMatrix,
+)
+from tb_hookview.schema.ranks import (
+    Collective,
+    Rank,
+    RankGroup,
+    RankStep,
+    Run,
+    Straggler,
+    UnreadableRank,
+)
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
 from tb_hookview.schema.run_comparison import (
     CollectiveChange,
@@ -69,10 +84,13 @@ __all__ = [
     "SCHEMA_VERSION",
     "Advice",
     "Allocation",
+    "Balance",
     "Breakdown",
     "BytesByClass",
     "Collective",
     "CollectiveChange",
+    "CollectiveKind",
+    "CollectiveSize",
     "Comparison",
     "CompiledGraphs",
     "CompiledRegion",
@@ -108,6 +126,7 @@ __all__ = [
     "PlacedTime",
     "Rank",
     "RankChange",
+    "RankGroup",
     "RankStep",
     "RankTimes",
     "Recorder",
@@ -115,11 +134,13 @@ __all__ = [
     "ReportData",
     "Run",
     "RunComparison",
+    "RunOverview",
     "RunSide",
     "Side",
     "Site",
     "Status",
     "Step",
+    "StepMatrix",
     "Straggler",
     "Stream",
     "Sync",

@@ -13,6 +13,8 @@ class Rank(Struct, frozen=True, kw_only=True):
     id: int
     rank: int
     path: str
+    start_us: Us
+    """First moment of its trace, on its own clock: its timeline counts from there."""
     steps: Count
     """Steps that count."""
     step_us: Us | None
@@ -47,10 +49,15 @@ class RankStep(Struct, frozen=True, kw_only=True):
     start_us: Us
     """On the clock of the rank's own trace."""
     duration_us: Us
+    """Duration of the step on the host."""
     compute_us: Us
+    """As in `ranks`."""
     communication_us: Us
+    """As in `ranks`."""
     exposed_communication_us: Us
+    """As in `ranks`."""
     idle_us: Us
+    """As in `ranks`."""
     wait_us: Us
     """As in `ranks`, of collectives that began in the step."""
 
@@ -81,6 +88,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     late_rank: int | None
     """The rank with the shortest duration: it came last. Null where the others waited too little
     for that."""
+    late_start_us: Us | None
+    """Its start on that rank, on the clock of that rank's own trace."""
     late_module: str | None
     """Module on which it spent more time than the others since all were together; null for none."""
     late_reason: str | None
@@ -120,6 +129,18 @@ class Straggler(Struct, frozen=True, kw_only=True):
     """Rule of the most expensive finding of this rank about that module, else of all."""
 
 
+class RankGroup(Struct, frozen=True, kw_only=True):
+    """A process group whose description names a dimension of the run."""
+
+    id: int
+    name: str
+    """As the program described it, such as `mesh_tp`."""
+    dimension: str
+    """pipeline, tensor, data, context or expert."""
+    ranks: list[int]
+    """Its ranks in this run, ascending."""
+
+
 class UnreadableRank(Struct, frozen=True, kw_only=True):
     """A trace of the run that could not be read."""
 
@@ -139,6 +160,8 @@ class Run(Struct, frozen=True, kw_only=True):
     collectives: list[Collective]
     stragglers: list[Straggler]
     """Most waited for first; empty where no rank is late in most steps."""
+    groups: list[RankGroup]
+    """Those with collectives in the traces; empty where no description names a dimension."""
     missing_ranks: list[int]
     """Ranks below the world size that have no trace here."""
     unreadable: list[UnreadableRank]

@@ -53,10 +53,10 @@ class Runs(Struct, frozen=True):
 
 
 class ReadingProgress(Struct, frozen=True):
-    """Progress of the reading of a trace; null where unknown."""
+    """Progress of the reading of a trace, or of those of a run; null where unknown."""
 
     stage: str
-    """ "waiting", "downloading", "decoding", "columns", "attribution" or "done"."""
+    """ "waiting", "downloading", "decoding", "columns", "attribution", "done"; of a run "ranks"."""
     done: Share | None
     """Of the stage."""
     bytes: Bytes | None = None

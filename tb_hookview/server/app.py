@@ -19,6 +19,7 @@ from tb_hookview.server import (
     memory,
     modules,
     page,
+    ranks,
     replayed,
     reports,
     sql,
@@ -53,6 +54,7 @@ def create_app(logdir: str | Path | None, *, hosts: Collection[str] | None = Non
     whatif.install(app, store, listed)
     memory.install(app, store, listed)
     replayed.install(app, store, listed)
+    ranks.install(app, listed)
 
     known = reports.Reports(loader, store)
     reports.install(app, known, listed)

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.report.module.calls import MEASURES
 from tb_hookview.report.module.detail import MOST_PATHS
 from tb_hookview.report.module.search import MOST_TEXT
-from tb_hookview.schema import MemoryAnswer, ReportData
+from tb_hookview.schema import MemoryAnswer, ReportData, Run, RunOverview, StepMatrix
 from tb_hookview.schema.comparison import Compared
+from tb_hookview.schema.describe.json_schema import described
 from tb_hookview.schema.errors import ErrorAnswer
-from tb_hookview.schema.json_schema import described
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import ReadingProgress, Runs
@@ -34,6 +35,8 @@ from tb_hookview.schema.units import Us
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS
+from tb_hookview.server.ranks import STEPS
+from tb_hookview.server.ranks import TABLES as RUN_TABLES
 from tb_hookview.server.requests import FURTHEST
 from tb_hookview.server.sql import LONGEST
 from tb_hookview.server.tables import ARROW
@@ -112,7 +115,19 @@ def _up_to(most: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": 0, "maximum": most}
 
 
+def _about_run(path: str, says: str, answer: Any, *parameters: Parameter) -> Route:
+    """A route about a run: the newest trace of each of its workers is a rank."""
+    return Route(path, says, answer, (_trace()[0], *parameters), (404, 422, 503))
+
+
 _OPS = ", ".join(OPERATORS)
+_ROWS = (
+    Parameter("sort", "a column, `-` before it for descending; may be repeated", _TEXTS),
+    Parameter("filter", f"column:op:value, op {_OPS}; may be repeated", _TEXTS),
+    Parameter("offset", "rows to leave out first", _up_to(FURTHEST)),
+    Parameter("limit", f"rows of the answer, {DEFAULT} without it", _up_to(MOST)),
+    Parameter("columns", "columns, with commas between; all of them without it", _TEXT),
+)
 _PAGE = Route("/index.html", "The page.", "text/html")
 
 ROUTES = (
@@ -148,13 +163,32 @@ ROUTES = (
             Parameter("table", "a table's name", {"enum": list(CATALOGUE)}, required=True),
             *_trace(),
             _STEP,
-            Parameter("sort", "a column, `-` before it for descending; may be repeated", _TEXTS),
-            Parameter("filter", f"column:op:value, op {_OPS}; may be repeated", _TEXTS),
-            Parameter("offset", "rows to leave out first", _up_to(FURTHEST)),
-            Parameter("limit", f"rows of the answer, {DEFAULT} without it", _up_to(MOST)),
-            Parameter("columns", "columns, with commas between; all of them without it", _TEXT),
+            *_ROWS,
         ),
         (404, 422, 503, 406),
+    ),
+    _about_run("/api/ranks", "The ranks of a run, and who was late.", RunOverview),
+    _about_run(
+        "/api/ranks/steps",
+        "Quantities of steps by ranks, of as many steps as fit.",
+        StepMatrix,
+        Parameter(
+            "quantity",
+            "what of a step; may be repeated",
+            {"type": "array", "items": {"enum": list(QUANTITIES)}, "minItems": 1},
+            required=True,
+        ),
+        Parameter("offset", "steps to leave out first", _up_to(STEPS)),
+    ),
+    _about_run(
+        "/api/ranks/table/{table}",
+        f"Some rows of a table of a run; as {ARROW} where that is accepted.",
+        TablePage,
+        Parameter("table", "a table's name", {"enum": list(RUN_TABLES)}, required=True),
+        *_ROWS,
+    )._replace(errors=(404, 422, 503, 406)),
+    _about_run("/api/ranks/progress", "How far the reading of a run is.", ReadingProgress)._replace(
+        errors=(404, 422)
     ),
     _about_trace(
         "/api/sql",
@@ -262,9 +296,11 @@ ROUTES = (
 
 ANSWERS = [
     *(route.answer for route in ROUTES if not isinstance(route.answer, str)),
+    Run,
     ErrorAnswer,
 ]
-"""The types of what is sent as JSON: of the routes in their order, then of errors."""
+"""The types of what is sent as JSON: of the routes in their order, then of what the rows of a
+run's tables are part of, then of errors."""
 
 _MEANS = {
     400: "A parameter is missing or wrong, or the host is not this server's.",

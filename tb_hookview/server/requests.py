@@ -50,12 +50,25 @@ class RunList:
         """
         if f"{prefix}trace" in query:
             try:
-                return self._offered(select(self.last(), query, prefix))
+                return self.offered(select(self.last(), query, prefix))
             except NotFoundError:
                 pass
-        return self._offered(select(self.listing().runs, query, prefix))
+        return self.offered(select(self.listing().runs, query, prefix))
 
-    def _offered(self, trace: TraceEntry) -> TraceEntry:
+    def choose_run(self, query: Mapping[str, str]) -> Run:
+        """Return the run that a query names, as `run` of `select`; looks at the file system.
+
+        Raises:
+            UsageError, NotFoundError, TraceError: as `select` and `listing`.
+        """
+        return _run(self.listing().runs, query, "")
+
+    def offered(self, trace: TraceEntry) -> TraceEntry:
+        """Return a trace, unless it lies outside of the log directory.
+
+        Raises:
+            NotFoundError: it does.
+        """
         if self._logdir is not None and not is_offered(self._logdir, trace.file):
             name = as_text(trace.file.name)
             raise NotFoundError(f"{name}: leads out of the log directory; load the list again")
@@ -91,7 +104,7 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
         UsageError: `run` or `worker` is missing.
         NotFoundError: there is no such run, worker or trace.
     """
-    run = _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
+    run = _run(runs, query, prefix)
     workers = {as_text(worker.name): worker for worker in run.workers}
     worker = _named("worker", _required(query, f"{prefix}worker"), workers)
     if f"{prefix}trace" not in query:
@@ -112,6 +125,10 @@ def whole_number(query: Mapping[str, str], key: str, default: int, most: int) ->
     if not (text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) <= most):
         raise UsageError(f"{key}={text[:50]}: not a whole number from 0 to {most:,}")
     return int(text)
+
+
+def _run(runs: Iterable[Run], query: Mapping[str, str], prefix: str) -> Run:
+    return _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
 
 
 def _describe(trace: TraceEntry) -> ListedTrace:

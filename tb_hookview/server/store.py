@@ -1,4 +1,4 @@
-"""Analyses cached in memory, so that each trace is read once."""
+"""Analyses, and what else is read of files, cached in memory: each is read once."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
 from cachetools import LRUCache
 from msgspec.structs import astuple
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.cache import FileState
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.progress import Count
 from tb_hookview.progress import Progress as Show
@@ -37,10 +36,12 @@ ASKED_EVERY_S = 0.2
 """Seconds between two looks of a request whether its client still waits."""
 
 Derived = TypeVar("Derived")
+Value = TypeVar("Value")
 Load = Callable[[TraceFile, Show, Count], Analysis]
 
 WAITING = ReadingProgress("waiting", None)
-_READING = frozenset({"downloading", "decoding"})
+READS = frozenset({"downloading", "decoding", "ranks"})
+"""Stages that read files."""
 
 
 class ChangedError(TraceError):
@@ -51,93 +52,128 @@ class ChangedError(TraceError):
         super().__init__(address, reason, "load it again when whoever writes it is done")
 
 
-class _Key(NamedTuple):
-    """One state of one file; a file that is written to is another trace."""
+class State(Protocol):
+    """State of a source, another one whenever its content is."""
 
-    file: TraceFile
-    state: FileState
+    @property
+    def size(self) -> int:
+        """Bytes as stored."""
+
+
+class Source(Protocol):
+    """What is read: a trace file, or the files of a run. Equal ones are the same."""
+
+    def __hash__(self) -> int:
+        """Return the same for equal ones."""
+
+    @property
+    def address(self) -> str:
+        """Name by which users know it."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+
+    def state(self) -> State:
+        """Return its state.
+
+        Raises:
+            OSError: it is gone.
+        """
+
+
+Asked = TypeVar("Asked", bound=Source)
+
+
+class _Key(NamedTuple, Generic[Asked]):
+    """One state of a source; a file that is written to is another trace."""
+
+    source: Asked
+    state: State
 
 
 @dataclass
-class _Entry:
-    analysis: Analysis
+class _Entry(Generic[Value]):
+    value: Value
     derived: dict[Any, Any] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
 
 @dataclass
-class _Reading:
-    future: Future[_Entry] = field(init=False)
+class _Reading(Generic[Value]):
+    future: Future[_Entry[Value]] = field(init=False)
     progress: ReadingProgress = WAITING
     waiting: int = 0
     """Requests that wait for it; at 0 it is given up."""
     given_up: bool = False
 
 
-class AnalysisStore:
-    """Analyses by file, least recently used ones dropped first. Safe to use from many threads.
+class ReadingStore(Generic[Asked, Value]):
+    """What was read of sources, least recently used dropped first. Safe to use from many threads.
 
     Args:
-        load: reads a trace file.
-        cached_bytes: memory that analyses may take.
+        load: reads a source.
+        cached: how much may be cached, in what `size` gives.
+        size: of a value.
         who: returns, for whoever is asking now, whether they still wait for the answer.
-        at_once: how many traces are read at a time; as many as there are cores if None.
+        at_once: how many are read at a time; as many as there are cores if None.
     """
 
     def __init__(
         self,
-        load: Load,
-        cached_bytes: int = CACHED_BYTES,
+        load: Callable[[Asked, Show, Count], Value],
+        cached: int,
+        size: Callable[[Value], int],
         who: Callable[[], Wanted] = lambda: always,
         at_once: int | None = None,
     ) -> None:
         self._load, self._who = load, who
-        self._cached: LRUCache[_Key, _Entry] = LRUCache(
-            cached_bytes, lambda entry: min(memory(entry.analysis.trace), cached_bytes)
+        self._cached: LRUCache[_Key[Asked], _Entry[Value]] = LRUCache(
+            cached, lambda entry: min(size(entry.value), cached)
         )
-        self._readings: dict[_Key, _Reading] = {}
+        self._readings: dict[_Key[Asked], _Reading[Value]] = {}
         self._pool = ThreadPoolExecutor(at_once or cores(), "hookview-read")
         self._lock = Lock()
         self._closed = False
         _stores.add(self)
 
-    def get(self, file: TraceFile) -> Analysis:
-        """Return the analysis of a trace file, reading it if need be.
+    def get(self, source: Asked) -> Value:
+        """Return what a source holds, reading it if need be.
 
-        Whoever asks for a trace that is being read waits for that reading. One that fails is
+        Whoever asks for one that is being read waits for that reading. One that fails is
         forgotten, so that the next to ask tries again. One that nobody waits for any more stops.
-        What is returned is one state of the file: one that is written to meanwhile is read again.
+        What is returned is of one state: what is written to meanwhile is read again.
 
         Raises:
             NotFoundError: the file is gone.
             TraceError: it cannot be read as a trace, or is being written to.
             UnwantedError: whoever asked has gone, or the store was closed.
         """
-        return self._entry(file).analysis
+        return self._entry(source).value
 
-    def derived(self, file: TraceFile, make: Callable[[Analysis], Derived]) -> Derived:
-        """Return `make` of a trace file's analysis, cached as long as that is.
+    def derived(self, source: Asked, make: Callable[[Value], Derived]) -> Derived:
+        """Return `make` of what a source holds, cached as long as that is.
 
         Raises:
             NotFoundError, TraceError, UnwantedError: as `get`.
         """
-        entry = self._entry(file)
+        entry = self._entry(source)
         with entry.lock:
             if make not in entry.derived:
-                entry.derived[make] = make(entry.analysis)
+                entry.derived[make] = make(entry.value)
             made: Derived = entry.derived[make]
         return made
 
-    def progress(self, file: TraceFile) -> ReadingProgress:
-        """Return the progress of reading a trace file; "waiting" if nobody asked for it."""
-        key = _key(file)
+    def progress(self, source: Asked) -> ReadingProgress:
+        """Return the progress of reading a source; "waiting" if nobody asked for it."""
+        key = _key(source)
         with self._lock:
             if reading := self._readings.get(key):
                 return reading.progress
             entry = self._cached.get(key)
         if entry is None:
             return WAITING
-        return ReadingProgress("done", 1.0, key.state.size, entry.analysis.trace.event_count)
+        return ReadingProgress("done", 1.0, key.state.size, self._events(entry.value))
 
     def close(self) -> None:
         """Give up all readings, and wait until they have stopped; further ones are refused."""
@@ -149,14 +185,18 @@ class AnalysisStore:
         self._pool.shutdown(wait=False, cancel_futures=True)
         wait([r.future for r in readings if not r.future.done()], STOPS_WITHIN_S)
 
-    def _entry(self, file: TraceFile) -> _Entry:
+    def _events(self, _value: Value) -> int | None:
+        """Events that were read, where that is counted."""
+        return None
+
+    def _entry(self, source: Asked) -> _Entry[Value]:
         wanted = self._who()
         try:
-            return self._attempt(_key(file), wanted)
+            return self._attempt(_key(source), wanted)
         except ChangedError:  # once more, before that is an error
-            return self._attempt(_key(file), wanted)
+            return self._attempt(_key(source), wanted)
 
-    def _attempt(self, key: _Key, wanted: Wanted) -> _Entry:
+    def _attempt(self, key: _Key[Asked], wanted: Wanted) -> _Entry[Value]:
         with self._lock:
             if entry := self._cached.get(key):
                 return entry
@@ -173,7 +213,7 @@ class AnalysisStore:
         finally:
             self._leave(key, reading)
 
-    def _begin(self, key: _Key) -> _Reading:
+    def _begin(self, key: _Key[Asked]) -> _Reading[Value]:
         """Put a reading in line; with the lock held."""
         if self._closed:
             raise UnwantedError
@@ -181,7 +221,7 @@ class AnalysisStore:
         reading.future = self._pool.submit(self._read, key, reading)
         return reading
 
-    def _leave(self, key: _Key, reading: _Reading) -> None:
+    def _leave(self, key: _Key[Asked], reading: _Reading[Value]) -> None:
         with self._lock:
             reading.waiting -= 1
             if not reading.waiting:
@@ -189,7 +229,7 @@ class AnalysisStore:
                 reading.future.cancel()
                 self._forget(key, reading)
 
-    def _read(self, key: _Key, reading: _Reading) -> _Entry:
+    def _read(self, key: _Key[Asked], reading: _Reading[Value]) -> _Entry[Value]:
         try:
             entry = _Entry(self._load_one_state(key, reading))
             with self._lock:
@@ -199,14 +239,14 @@ class AnalysisStore:
             with self._lock:
                 self._forget(key, reading)
 
-    def _load_one_state(self, key: _Key, reading: _Reading) -> Analysis:
+    def _load_one_state(self, key: _Key[Asked], reading: _Reading[Value]) -> Value:
         events = 0
 
         def show(stage: str, done: float | None) -> None:
             if reading.given_up:
                 raise UnwantedError
             size = key.state.size
-            read = round(size * (done or 0.0)) if stage in _READING else size
+            read = round(size * (done or 0.0)) if stage in READS else size
             reading.progress = ReadingProgress(stage, done, read, events)
 
         def count(number: int) -> None:
@@ -214,19 +254,41 @@ class AnalysisStore:
             events = number
 
         try:
-            analysis = self._load(key.file, show, count)
+            value = self._load(key.source, show, count)
         except TraceError as error:
-            if _key(key.file) != key:
-                raise ChangedError(key.file.address) from error
+            if _key(key.source) != key:
+                raise ChangedError(key.source.address) from error
             raise
-        if _key(key.file) != key:
-            raise ChangedError(key.file.address)
-        return analysis
+        if _key(key.source) != key:
+            raise ChangedError(key.source.address)
+        return value
 
-    def _forget(self, key: _Key, reading: _Reading) -> None:
+    def _forget(self, key: _Key[Asked], reading: _Reading[Value]) -> None:
         """Remove a reading from the list, unless replaced; the caller holds the lock."""
         if self._readings.get(key) is reading:
             del self._readings[key]
+
+
+class AnalysisStore(ReadingStore[TraceFile, Analysis]):
+    """Analyses by file.
+
+    Args:
+        load: reads a trace file.
+        cached_bytes: memory that analyses may take.
+        who, at_once: as of `ReadingStore`.
+    """
+
+    def __init__(
+        self,
+        load: Load,
+        cached_bytes: int = CACHED_BYTES,
+        who: Callable[[], Wanted] = lambda: always,
+        at_once: int | None = None,
+    ) -> None:
+        super().__init__(load, cached_bytes, lambda found: memory(found.trace), who, at_once)
+
+    def _events(self, value: Analysis) -> int | None:
+        return value.trace.event_count
 
 
 def memory(trace: Trace) -> int:
@@ -237,15 +299,15 @@ def memory(trace: Trace) -> int:
     return PER_COLUMNS * (columns + texts)
 
 
-def _key(file: TraceFile) -> _Key:
+def _key(source: Asked) -> _Key[Asked]:
     try:
-        return _Key(file, file.state())
+        return _Key(source, source.state())
     except OSError as error:
-        name = file.name.encode("utf-8", "replace").decode()
+        name = source.name.encode("utf-8", "replace").decode()
         raise NotFoundError(f"{name}: the file is gone; load the list again") from error
 
 
-_stores: WeakSet[AnalysisStore] = WeakSet()
+_stores: WeakSet[ReadingStore[Any, Any]] = WeakSet()
 
 
 def _close_all() -> None:

@@ -15,8 +15,8 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
 from tb_hookview.report.result import Report
+from tb_hookview.schema.describe.fields import description
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
-from tb_hookview.schema.fields import description
 from tb_hookview.schema.tables import TableColumn, TablePage
 from tb_hookview.server import answers
 from tb_hookview.server.bounds import MOST_BYTES, fitting
@@ -45,13 +45,17 @@ def install(app: Flask, store: AnalysisStore, report_on: ReportOn, listed: RunLi
 
     @app.get("/api/table/<table>")
     def rows_of_table(table: str) -> Response:
-        question = _question(request.args)
         file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
         rows = _table(store, report_on, table, file, steps)
-        page = ask(rows, question)
-        response = _answer(rows, page, question)
-        response.vary.add("Accept")
-        return response
+        return answer(rows, request.args)
+
+
+def answer(rows: Table[Any], query: MultiDict[str, str]) -> Response:
+    """The rows of a table that a query asks for."""
+    question = _question(query)
+    response = _answer(rows, ask(rows, question), question)
+    response.vary.add("Accept")
+    return response
 
 
 def _answer(rows: Table[Any], page: Page, question: Question) -> Response:

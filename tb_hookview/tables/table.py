@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from tb_hookview.schema.fields import description
+from tb_hookview.schema.describe.fields import description
 from tb_hookview.tables.model.columns import Column, columns_of
 from tb_hookview.tables.model.rows import Rows
 from tb_hookview.tables.model.values import listed

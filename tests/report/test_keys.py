@@ -14,7 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData, Sync
-from tb_hookview.schema.fields import fields
+from tb_hookview.schema.describe.fields import fields
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.events.keys import stream_ids
 

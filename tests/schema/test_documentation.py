@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tb_hookview.schema import fields as of
+from tb_hookview.schema.describe import fields as of
 from tb_hookview.server import openapi
 from tb_hookview.tables.catalogue import CATALOGUE
 

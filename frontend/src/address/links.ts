@@ -14,7 +14,7 @@ const LEAST_US = 0.1;
  * event is selected instead.
  */
 export function inTimeline(
-  report: Pick<WireReport, "trace">,
+  report: { trace: Pick<WireReport["trace"], "start_us"> },
   startUs: number,
   durationUs: number,
   event: number | null = null,

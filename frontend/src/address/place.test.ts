@@ -58,6 +58,16 @@ test("every part of a place survives its address", () => {
         { what: "host", factor: 0 },
       ],
     },
+    ranks: {
+      heat: "idle",
+      offset: 40,
+      rank: 17,
+      at: "ProfilerStep#5",
+      list: "collectives",
+      kind: "all_reduce",
+      page: 2,
+      collective: 812,
+    },
     memory: { device: "cuda:1", table: "blocks", kind: "activation", offset: 50 },
   };
   expect(placeFromHash(placeToHash(place))).toEqual(place);
@@ -83,7 +93,7 @@ test.each([
   expect(placeFromHash(hash)).toEqual(START);
 });
 
-const report = { trace: { start_us: 1_700_000_000_000_000 } } as Parameters<typeof inTimeline>[0];
+const report = { trace: { start_us: 1_700_000_000_000_000 } };
 
 test("a time of the report is selected, in the middle of what is around it", () => {
   const place = inTimeline(report, 1_700_000_000_000_600, 60);

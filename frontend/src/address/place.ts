@@ -30,6 +30,7 @@ import {
   operatorsToQuery,
   type OperatorsPlace,
 } from "../views/operators/address";
+import { NO_RANKS, ranksFromQuery, ranksToQuery, type RanksPlace } from "../views/ranks/address";
 import {
   NO_TIMELINE,
   timelineFromQuery,
@@ -51,6 +52,7 @@ export const VIEWS = [
   "kernels",
   "timeline",
   "memory",
+  "ranks",
   "findings",
   "whatif",
   "query",
@@ -97,6 +99,7 @@ export interface Place extends ModulesPlace, TimelinePlace {
   compare: ComparePlace;
   whatIf: WhatIfPlace;
   memory: MemoryPlace;
+  ranks: RanksPlace;
 }
 
 export const START: Place = {
@@ -128,6 +131,7 @@ export const START: Place = {
   compare: NO_COMPARE,
   whatIf: NO_WHATIF,
   memory: NO_MEMORY,
+  ranks: NO_RANKS,
 };
 
 const NAMED = [
@@ -168,6 +172,7 @@ export function placeToHash(place: Place): string {
   compareToQuery(place.compare, query);
   whatIfToQuery(place.whatIf, query);
   memoryToQuery(place.memory, query);
+  ranksToQuery(place.ranks, query);
   const text = query.toString();
   return `#/${place.view}${text === "" ? "" : `?${text}`}`;
 }
@@ -187,6 +192,7 @@ export function placeFromHash(hash: string): Place {
   place.compare = compareFromQuery(query);
   place.whatIf = whatIfFromQuery(query);
   place.memory = memoryFromQuery(query);
+  place.ranks = ranksFromQuery(query);
   return place;
 }
 

@@ -1,6 +1,7 @@
 import { createCompareApi, type CompareApi } from "./compare";
 import { createMemoryApi, type MemoryApi } from "./memory";
 import { createModuleApi, type ModuleApi } from "./module";
+import { createRanksApi, type RanksApi } from "./ranks";
 import { loadReport } from "./report";
 import { getJson, withTarget, type Target } from "./request";
 import { createSqlApi, type SqlApi } from "./sql";
@@ -18,6 +19,7 @@ export interface Api {
   readonly compare: CompareApi;
   readonly whatIf: WhatIfApi;
   readonly memory: MemoryApi;
+  readonly ranks: RanksApi;
   readonly timeline: TimelineApi;
   readonly table: TableApi;
   readonly sql: SqlApi;
@@ -35,6 +37,7 @@ export function createApi(base: URL): Api {
     compare: createCompareApi(base),
     whatIf: createWhatIfApi(base),
     memory: createMemoryApi(base),
+    ranks: createRanksApi(base),
     timeline: createTimelineApi(base),
     table: createTableApi(base),
     sql: createSqlApi(base),

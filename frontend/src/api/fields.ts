@@ -16,6 +16,20 @@ export const Amount = {
   self_device_us: { unit: "us", text: "Sum of their durations." },
 } as const;
 
+export const Balance = {
+  name: { text: "As the program described the groups, such as `mesh_pp`." },
+  dimension: { text: "pipeline, tensor, data, context or expert." },
+  groups: { unit: "count", text: "Number of groups of that name." },
+  ranks: {
+    unit: "count",
+    text: "Ranks at each place: the first of the groups, the second, ... In a pipeline a place is a stage.",
+  },
+  compute_us: { unit: "us", text: "As in `ranks`, mean over the ranks of a place." },
+  communication_us: { unit: "us", text: "As in `ranks`, mean over the ranks of a place." },
+  idle_us: { unit: "us", text: "As in `ranks`, mean over the ranks of a place." },
+  wait_us: { unit: "us", text: "As in `ranks`, mean over the ranks of a place." },
+} as const;
+
 export const Breakdown = {
   id: { text: "As `step_id`." },
   start_us: {
@@ -75,6 +89,66 @@ export const CallsOverTime = {
 } as const;
 
 export const ChainLink = { id: { text: "Id of the event; null for what is on no lane." } } as const;
+
+export const Collective = {
+  name: { text: '`all_reduce`, ...; "" for unknown.' },
+  group: { text: 'Process group by name and ranks; "" where no trace names it.' },
+  sequence: { text: "Number in its group: as the traces number them, else counted over the run." },
+  step: { text: "Step of the first rank that took part; null for none." },
+  bytes: {
+    unit: "bytes",
+    text: "Bytes of the whole operation, of the rank that has most where they differ (an uneven all-to-all); null for unknown.",
+  },
+  ranks: { unit: "count", text: "Number of ranks in the run that took part." },
+  start_us: { unit: "us", text: "First start, on the clock of the run's first rank." },
+  transfer_us: { unit: "us", text: "Shortest duration over the ranks." },
+  wait_us: {
+    unit: "us",
+    text: "Mean over the other ranks of what their duration exceeds the shortest by.",
+  },
+  late_rank: {
+    text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",
+  },
+  late_start_us: {
+    unit: "us",
+    text: "Its start on that rank, on the clock of that rank's own trace.",
+  },
+  late_module: {
+    text: "Module on which it spent more time than the others since all were together; null for none.",
+  },
+  late_reason: {
+    text: "What it spent that time on: module, data, optimizer, sync, host; null for unknown.",
+  },
+  late_by_us: {
+    unit: "us",
+    text: "Time of the late rank before it, less that of the next latest; null for unknown.",
+  },
+  bus_gb_per_s: {
+    text: "Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second.",
+  },
+} as const;
+
+export const CollectiveKind = {
+  name: { text: '`all_reduce`, ...; "" for unknown.' },
+  count: { unit: "count", text: "Number of matched collectives." },
+  bytes: { unit: "bytes", text: "Sum of what is known; null where nothing is." },
+  transfer_us: { unit: "us", text: "Sum over them." },
+  wait_us: { unit: "us", text: "Sum over them of the mean wait of a rank." },
+  transfers: {
+    unit: "count",
+    text: "Number of them by transfer time, between the `edges_us` of the run.",
+  },
+  waits: { unit: "count", text: "The same by wait; those below the first edge are in the first." },
+} as const;
+
+export const CollectiveSize = {
+  bytes: { unit: "bytes", text: "Bytes of the whole operation." },
+  ranks: { unit: "count", text: "Number of ranks that took part." },
+  count: { unit: "count", text: "Number of such collectives." },
+  transfer_us: { unit: "us", text: "Median of their transfer times." },
+  bus_gb_per_s: { unit: "GB/s", text: "Median of their bus bandwidths, 10^9 bytes a second." },
+  max_bus_gb_per_s: { unit: "GB/s", text: "Bus bandwidth of the fastest." },
+} as const;
 
 export const Comparison = {
   measure: {
@@ -810,8 +884,57 @@ export const PlacedTime = {
   placed_device_us: { unit: "us", text: "The part of it that the map places on modules." },
 } as const;
 
+export const Rank = {
+  start_us: {
+    unit: "us",
+    text: "First moment of its trace, on its own clock: its timeline counts from there.",
+  },
+  steps: { unit: "count", text: "Steps that count." },
+  step_us: {
+    unit: "us",
+    text: "Duration of a step on the host; null without a step that counts, as what follows.",
+  },
+  compute_us: {
+    unit: "us",
+    text: "Something ran that is no collective: on a device or, without one, an operator.",
+  },
+  communication_us: { unit: "us", text: "A collective ran, waiting for other ranks included." },
+  exposed_communication_us: { unit: "us", text: "The part of it in which nothing computed." },
+  idle_us: { unit: "us", text: "Nothing computed and no collective ran." },
+  wait_us: {
+    unit: "us",
+    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step.",
+  },
+  clock_offset_us: {
+    unit: "us",
+    text: "By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other.",
+  },
+  clock_spread_us: {
+    unit: "us",
+    text: "How far that is known: half of the range of the middle 90 % of these differences, the largest on the way from the first rank.",
+  },
+} as const;
+
+export const RankGroup = {
+  name: { text: "As the program described it, such as `mesh_tp`." },
+  dimension: { text: "pipeline, tensor, data, context or expert." },
+  ranks: { text: "Its ranks in this run, ascending." },
+} as const;
+
+export const RankStep = {
+  start_us: { unit: "us", text: "On the clock of the rank's own trace." },
+  duration_us: { unit: "us", text: "Duration of the step on the host." },
+  compute_us: { unit: "us", text: "As in `ranks`." },
+  communication_us: { unit: "us", text: "As in `ranks`." },
+  exposed_communication_us: { unit: "us", text: "As in `ranks`." },
+  idle_us: { unit: "us", text: "As in `ranks`." },
+  wait_us: { unit: "us", text: "As in `ranks`, of collectives that began in the step." },
+} as const;
+
 export const ReadingProgress = {
-  stage: { text: '"waiting", "downloading", "decoding", "columns", "attribution" or "done".' },
+  stage: {
+    text: '"waiting", "downloading", "decoding", "columns", "attribution", "done"; of a run "ranks".',
+  },
   done: { unit: "fraction", text: "Of the stage." },
   bytes: { unit: "bytes", text: "Bytes of the file that were read, as it lies on the disk." },
   events: { unit: "count", text: "Events that were read." },
@@ -900,6 +1023,58 @@ export const RuleInfo = {
   advice: { text: "Ids of rules that no trace shows and that belong under this one's findings." },
 } as const;
 
+export const Run = {
+  world_size: { text: "As the traces say; null where none does, or they differ." },
+  stragglers: { text: "Most waited for first; empty where no rank is late in most steps." },
+  groups: {
+    text: "Those with collectives in the traces; empty where no description names a dimension.",
+  },
+  missing_ranks: { text: "Ranks below the world size that have no trace here." },
+  unmatched: { unit: "count", text: "Collectives of single ranks without a counterpart." },
+  clock_spread_us: {
+    unit: "us",
+    text: "How far the ranks' clocks are known: half of the middle 90 % of the differences, the worst rank's; null with one rank, or where they share no collective.",
+  },
+  replay_error: {
+    unit: "fraction",
+    text: "By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed.",
+  },
+} as const;
+
+export const RunOverview = {
+  nothing: {
+    text: "What is to be recorded where the run says nothing about ranks; null where it does.",
+  },
+  world_size: { text: "As the traces say; null where none does, or they differ." },
+  ranks: { text: "Numbers of the ranks, as all columns of ranks are ordered." },
+  workers: { text: "Worker of each rank, as `api/runs` names it." },
+  start_us: { unit: "us", text: "First moment of each rank's trace, on its own clock." },
+  step_us: {
+    unit: "us",
+    text: "Mean duration of a step over the ranks; null without one that counts, as what follows.",
+  },
+  wait_us: { unit: "us", text: "Mean time a step in which a rank waited for others." },
+  steps: { text: "Names of all steps, in their order." },
+  stragglers: { text: "Most waited for first." },
+  edges_us: {
+    unit: "us",
+    text: "Edges between which collectives are counted: each the same multiple of the one before.",
+  },
+  kinds: { text: "Those that took longest first." },
+  sizes: { text: "Most frequent first." },
+  sizes_left_out: { unit: "count", text: "Sizes after the last one here." },
+  collectives: { unit: "count", text: "Collectives that were matched." },
+  unmatched: { unit: "count", text: "Collectives of single ranks without a counterpart." },
+  missing_ranks: { text: "The first of those below the world size that have no trace here." },
+  missing: { unit: "count", text: "All of them." },
+  unreadable: { text: "The first of the traces that cannot be read." },
+  unreadable_traces: { unit: "count", text: "All of them." },
+  clock_spread_us: {
+    unit: "us",
+    text: "As of `hookview ranks`: how far the ranks' clocks are known.",
+  },
+} as const;
+
 export const SearchResult = {
   total: { unit: "count", text: "Events found in the window, those beyond `hits` included." },
   hits: { text: "The first 500 by start." },
@@ -985,6 +1160,35 @@ export const Step = {
   communication_wait_us: {
     unit: "us",
     text: "Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs.",
+  },
+} as const;
+
+export const StepMatrix = {
+  offset: { unit: "count", text: "Steps before the first one here." },
+  left_out: { unit: "count", text: "Steps after the last one here." },
+  values: {
+    unit: "us",
+    text: "By quantity: for each step one value for each rank, in the order of `ranks` of the run; null where the rank's trace has no such step.",
+  },
+} as const;
+
+export const Straggler = {
+  wait_caused_us: {
+    unit: "us",
+    text: "Mean wait of the other ranks in collectives to which it came last, a step, as far as their median waited longer than it did.",
+  },
+  share: { unit: "fraction", text: "That over the mean step of the run." },
+  steps: { unit: "count", text: "Steps in which it was the one most waited for." },
+  of_steps: { unit: "count", text: "Steps that were compared." },
+  module: { text: "Module on which it spent most of the excess; null where it is no module." },
+  reason: { text: "module, data, optimizer, sync or host; null for unknown." },
+  excess_us: { unit: "us", text: "Time it spent on that beyond the median of the others, a step." },
+  gain_us_per_step: {
+    unit: "us",
+    text: "What a step would gain without that excess, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Of messages that name no ranks: by how much it was later than the next, as far as the excess explains it.",
+  },
+  finding: {
+    text: "Rule of the most expensive finding of this rank about that module, else of all.",
   },
 } as const;
 

@@ -33,6 +33,27 @@ export interface Amount {
   self_device_us: number;
 }
 
+/** Process groups of one name: means over the ranks that have the same place in theirs. */
+export interface Balance {
+  id: number;
+  /** As the program described the groups, such as `mesh_pp`. */
+  name: string;
+  /** pipeline, tensor, data, context or expert. */
+  dimension: string;
+  /** Number of groups of that name. */
+  groups: number;
+  /** Ranks at each place: the first of the groups, the second, ... In a pipeline a place is a stage. */
+  ranks: number[];
+  /** As in `ranks`, mean over the ranks of a place. */
+  compute_us: (number | null)[];
+  /** As in `ranks`, mean over the ranks of a place. */
+  communication_us: (number | null)[];
+  /** As in `ranks`, mean over the ranks of a place. */
+  idle_us: (number | null)[];
+  /** As in `ranks`, mean over the ranks of a place. */
+  wait_us: (number | null)[];
+}
+
 /** One step with its device work, by torch_tb_profiler's categories, which sum to it. */
 export interface Breakdown {
   /** As `step_id`. */
@@ -103,6 +124,78 @@ export interface ChainLink {
   text: string;
   /** Id of the event; null for what is on no lane. */
   id: number | null;
+}
+
+/** One collective, matched over the ranks that took part. */
+export interface Collective {
+  id: number;
+  /** `all_reduce`, ...; "" for unknown. */
+  name: string;
+  /** Process group by name and ranks; "" where no trace names it. */
+  group: string;
+  /** Number in its group: as the traces number them, else counted over the run. */
+  sequence: number;
+  /** Step of the first rank that took part; null for none. */
+  step: string | null;
+  /** Bytes of the whole operation, of the rank that has most where they differ (an uneven all-to-all); null for unknown. */
+  bytes: number | null;
+  /** Number of ranks in the run that took part. */
+  ranks: number;
+  /** First start, on the clock of the run's first rank. */
+  start_us: number;
+  /** Shortest duration over the ranks. */
+  transfer_us: number;
+  /** Mean over the other ranks of what their duration exceeds the shortest by. */
+  wait_us: number;
+  /** The rank with the shortest duration: it came last. Null where the others waited too little for that. */
+  late_rank: number | null;
+  /** Its start on that rank, on the clock of that rank's own trace. */
+  late_start_us: number | null;
+  /** Module on which it spent more time than the others since all were together; null for none. */
+  late_module: string | null;
+  /** What it spent that time on: module, data, optimizer, sync, host; null for unknown. */
+  late_reason: string | null;
+  /** Time of the late rank before it, less that of the next latest; null for unknown. */
+  late_by_us: number | null;
+  /** Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second. */
+  bus_gb_per_s: number | null;
+}
+
+/** Matched collectives of one kind. */
+export interface CollectiveKind {
+  id: number;
+  /** `all_reduce`, ...; "" for unknown. */
+  name: string;
+  /** Number of matched collectives. */
+  count: number;
+  /** Sum of what is known; null where nothing is. */
+  bytes: number | null;
+  /** Sum over them. */
+  transfer_us: number;
+  /** Sum over them of the mean wait of a rank. */
+  wait_us: number;
+  /** Number of them by transfer time, between the `edges_us` of the run. */
+  transfers: number[];
+  /** The same by wait; those below the first edge are in the first. */
+  waits: number[];
+}
+
+/** Matched collectives of one kind, size and number of ranks, with known bandwidth. */
+export interface CollectiveSize {
+  id: number;
+  name: string;
+  /** Bytes of the whole operation. */
+  bytes: number;
+  /** Number of ranks that took part. */
+  ranks: number;
+  /** Number of such collectives. */
+  count: number;
+  /** Median of their transfer times. */
+  transfer_us: number;
+  /** Median of their bus bandwidths, 10^9 bytes a second. */
+  bus_gb_per_s: number;
+  /** Bus bandwidth of the fastest. */
+  max_bus_gb_per_s: number;
 }
 
 /** Changes between two traces, with the names of all steps of each. */
@@ -1083,9 +1176,68 @@ export interface PlacedTime {
   placed_device_us: number | null;
 }
 
-/** Progress of the reading of a trace; null where unknown. */
+/** One rank of a run; times are means over its steps that count. */
+export interface Rank {
+  id: number;
+  rank: number;
+  path: string;
+  /** First moment of its trace, on its own clock: its timeline counts from there. */
+  start_us: number;
+  /** Steps that count. */
+  steps: number;
+  /** Duration of a step on the host; null without a step that counts, as what follows. */
+  step_us: number | null;
+  /** Something ran that is no collective: on a device or, without one, an operator. */
+  compute_us: number | null;
+  /** A collective ran, waiting for other ranks included. */
+  communication_us: number | null;
+  /** The part of it in which nothing computed. */
+  exposed_communication_us: number | null;
+  /** Nothing computed and no collective ran. */
+  idle_us: number | null;
+  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. */
+  wait_us: number | null;
+  /** By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other. */
+  clock_offset_us: number | null;
+  /** How far that is known: half of the range of the middle 90 % of these differences, the largest on the way from the first rank. */
+  clock_spread_us: number | null;
+}
+
+/** A process group whose description names a dimension of the run. */
+export interface RankGroup {
+  id: number;
+  /** As the program described it, such as `mesh_tp`. */
+  name: string;
+  /** pipeline, tensor, data, context or expert. */
+  dimension: string;
+  /** Its ranks in this run, ascending. */
+  ranks: number[];
+}
+
+/** One step of one rank. */
+export interface RankStep {
+  id: number;
+  rank_id: number;
+  name: string;
+  /** On the clock of the rank's own trace. */
+  start_us: number;
+  /** Duration of the step on the host. */
+  duration_us: number;
+  /** As in `ranks`. */
+  compute_us: number;
+  /** As in `ranks`. */
+  communication_us: number;
+  /** As in `ranks`. */
+  exposed_communication_us: number;
+  /** As in `ranks`. */
+  idle_us: number;
+  /** As in `ranks`, of collectives that began in the step. */
+  wait_us: number;
+}
+
+/** Progress of the reading of a trace, or of those of a run; null where unknown. */
 export interface ReadingProgress {
-  /** "waiting", "downloading", "decoding", "columns", "attribution" or "done". */
+  /** "waiting", "downloading", "decoding", "columns", "attribution", "done"; of a run "ranks". */
   stage: string;
   /** Of the stage. */
   done: number | null;
@@ -1206,6 +1358,78 @@ export interface RuleInfo {
   advice: string[];
 }
 
+/** A run: its ranks, the collectives between them, who came late, and why. */
+export interface Run {
+  schema: number;
+  path: string;
+  /** As the traces say; null where none does, or they differ. */
+  world_size: number | null;
+  ranks: Rank[];
+  steps: RankStep[];
+  collectives: Collective[];
+  /** Most waited for first; empty where no rank is late in most steps. */
+  stragglers: Straggler[];
+  /** Those with collectives in the traces; empty where no description names a dimension. */
+  groups: RankGroup[];
+  /** Ranks below the world size that have no trace here. */
+  missing_ranks: number[];
+  unreadable: UnreadableRank[];
+  /** Collectives of single ranks without a counterpart. */
+  unmatched: number;
+  /** How far the ranks' clocks are known: half of the middle 90 % of the differences, the worst rank's; null with one rank, or where they share no collective. */
+  clock_spread_us: number | null;
+  warnings: string[];
+  /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */
+  replay_error: number | null;
+}
+
+/** A run without its steps and single collectives, which are tables and matrices. */
+export interface RunOverview {
+  run: string;
+  /** What is to be recorded where the run says nothing about ranks; null where it does. */
+  nothing: string | null;
+  /** As the traces say; null where none does, or they differ. */
+  world_size: number | null;
+  /** Numbers of the ranks, as all columns of ranks are ordered. */
+  ranks: number[];
+  /** Worker of each rank, as `api/runs` names it. */
+  workers: string[];
+  /** First moment of each rank's trace, on its own clock. */
+  start_us: number[];
+  /** Mean duration of a step over the ranks; null without one that counts, as what follows. */
+  step_us: number | null;
+  /** Mean time a step in which a rank waited for others. */
+  wait_us: number | null;
+  /** Names of all steps, in their order. */
+  steps: string[];
+  /** Most waited for first. */
+  stragglers: Straggler[];
+  /** Edges between which collectives are counted: each the same multiple of the one before. */
+  edges_us: number[];
+  /** Those that took longest first. */
+  kinds: CollectiveKind[];
+  /** Most frequent first. */
+  sizes: CollectiveSize[];
+  /** Sizes after the last one here. */
+  sizes_left_out: number;
+  balance: Balance[];
+  /** Collectives that were matched. */
+  collectives: number;
+  /** Collectives of single ranks without a counterpart. */
+  unmatched: number;
+  /** The first of those below the world size that have no trace here. */
+  missing_ranks: number[];
+  /** All of them. */
+  missing: number;
+  /** The first of the traces that cannot be read. */
+  unreadable: UnreadableRank[];
+  /** All of them. */
+  unreadable_traces: number;
+  /** As of `hookview ranks`: how far the ranks' clocks are known. */
+  clock_spread_us: number | null;
+  warnings: string[];
+}
+
 /** The log directory. */
 export interface Runs {
   logdir: string;
@@ -1323,6 +1547,41 @@ export interface Step {
   launched_before_us: number | null;
   /** Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs. */
   communication_wait_us: number | null;
+}
+
+/** Quantities of steps by ranks. */
+export interface StepMatrix {
+  /** Steps before the first one here. */
+  offset: number;
+  /** Steps after the last one here. */
+  left_out: number;
+  steps: string[];
+  /** By quantity: for each step one value for each rank, in the order of `ranks` of the run; null where the rank's trace has no such step. */
+  values: Record<string, (number | null)[][]>;
+}
+
+/** A rank for which the others waited, in most steps. */
+export interface Straggler {
+  id: number;
+  rank: number;
+  /** Mean wait of the other ranks in collectives to which it came last, a step, as far as their median waited longer than it did. */
+  wait_caused_us: number;
+  /** That over the mean step of the run. */
+  share: number;
+  /** Steps in which it was the one most waited for. */
+  steps: number;
+  /** Steps that were compared. */
+  of_steps: number;
+  /** Module on which it spent most of the excess; null where it is no module. */
+  module: string | null;
+  /** module, data, optimizer, sync or host; null for unknown. */
+  reason: string | null;
+  /** Time it spent on that beyond the median of the others, a step. */
+  excess_us: number | null;
+  /** What a step would gain without that excess, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Of messages that name no ranks: by how much it was later than the next, as far as the excess explains it. */
+  gain_us_per_step: number;
+  /** Rule of the most expensive finding of this rank about that module, else of all. */
+  finding: string | null;
 }
 
 /** One stream of a device: events, gaps between them, queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
@@ -1602,6 +1861,12 @@ export interface Unplaced {
   backward_host_us: number;
   /** Part of `backward.device_us` of the module. */
   backward_device_us: number | null;
+}
+
+/** A trace of the run that could not be read. */
+export interface UnreadableRank {
+  path: string;
+  reason: string;
 }
 
 /** The device event that took the longer part of a sync. */

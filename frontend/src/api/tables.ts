@@ -21,13 +21,21 @@ export type TableApi = (
 ) => Promise<WireTablePage>;
 
 export function createTableApi(root: URL): TableApi {
-  return (target, { table, sort, filter, offset, limit, columns = [] }, signal) => {
-    const url = withTarget(new URL(`api/table/${table}`, root), target);
-    for (const column of sort) url.searchParams.append("sort", column);
-    for (const test of filter) url.searchParams.append("filter", test);
-    for (const column of columns) url.searchParams.append("columns", column);
-    url.searchParams.set("offset", String(offset));
-    url.searchParams.set("limit", String(limit));
-    return getJson<WireTablePage>(url, signal);
+  return (target, question, signal) => {
+    const url = withTarget(new URL(`api/table/${question.table}`, root), target);
+    return getJson<WireTablePage>(withRows(url, question), signal);
   };
+}
+
+/** An address with the rows that are asked for. */
+export function withRows(
+  url: URL,
+  { sort, filter, offset, limit, columns = [] }: TableQuestion,
+): URL {
+  for (const column of sort) url.searchParams.append("sort", column);
+  for (const test of filter) url.searchParams.append("filter", test);
+  for (const column of columns) url.searchParams.append("columns", column);
+  url.searchParams.set("offset", String(offset));
+  url.searchParams.set("limit", String(limit));
+  return url;
 }

@@ -54,7 +54,7 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
         <Refresh runs={runs} shown={{ run, worker, trace }} />
         <LeftOut listed={listed} />
       </TopBar>
-      <Navigation report={means} whole={whole} />
+      <Navigation report={means} whole={whole} workers={choice.run.workers.length} />
       <main className="content">
         <TraceContent reports={reports} target={target} trace={choice.trace}>
           {(report) => (

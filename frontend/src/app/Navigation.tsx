@@ -10,20 +10,30 @@ interface NavigationProps {
   report: WireReport | null;
   /** Of all steps, whatever step is shown. */
   whole: WireReport | null;
+  /** Number of workers of the run. */
+  workers: number;
 }
 
 /** The views, each with the one number that says whether to go there. */
-export function Navigation({ report, whole }: NavigationProps): ReactElement {
+export function Navigation({ report, whole, workers }: NavigationProps): ReactElement {
+  const [place] = usePlace();
+  const offered = VIEWS.filter(
+    (view) => view === place.view || VIEW_ENTRIES[view].applies?.(workers) !== false,
+  );
   return (
     <nav className="navigation" aria-label="Views">
-      {VIEWS.map((view) => (
+      {offered.map((view) => (
         <ViewLink key={view} view={view} report={report} whole={whole} />
       ))}
     </nav>
   );
 }
 
-function ViewLink({ view, report, whole }: NavigationProps & { view: View }): ReactElement {
+function ViewLink({
+  view,
+  report,
+  whole,
+}: Omit<NavigationProps, "workers"> & { view: View }): ReactElement {
   const [place, go] = usePlace();
   const { places } = useServices();
   const { title, badge } = VIEW_ENTRIES[view];

@@ -19,6 +19,8 @@ import modules from "../views/modules/modules.css?inline";
 import { ModulesView } from "../views/modules/ModulesView";
 import operators from "../views/operators/operators.css?inline";
 import { OperatorsView } from "../views/operators/OperatorsView";
+import ranks from "../views/ranks/ranks.css?inline";
+import { RanksView } from "../views/ranks/RanksView";
 import summary from "../views/summary/summary.css?inline";
 import { SummaryView } from "../views/summary/SummaryView";
 import syncs from "../views/syncs/syncs.css?inline";
@@ -50,6 +52,8 @@ interface ViewEntry {
   title: (whole: WireReport | null) => string;
   component: (props: ViewProps) => ReactElement;
   style: string;
+  /** Whether a run of some workers has it; without, every run has. */
+  applies?: (workers: number) => boolean;
   badge?: (report: WireReport, whole: WireReport) => Badge;
 }
 
@@ -67,6 +71,12 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
   kernels: { title: () => "Kernels", component: KernelsView, style: kernels },
   timeline: { title: () => "Timeline", component: TimelineView, style: timeline },
   memory: { title: () => "Memory", component: MemoryView, style: memory },
+  ranks: {
+    title: () => "Ranks",
+    component: RanksView,
+    style: ranks,
+    applies: (workers) => workers > 1,
+  },
   findings: {
     title: () => "Findings",
     component: FindingsView,

@@ -50,6 +50,8 @@ class CollectiveCalls(Struct, frozen=True):
     """Number of ranks that take part, -1 for unknown."""
     group: tuple[str, ...]
     """Process group by name and ranks; "" where the trace does not name it."""
+    description: tuple[str, ...]
+    """What the program says of the group, such as `mesh_tp`; "" for nothing."""
     number: Int
     """Number in the group, equal on all its ranks; -1 for unknown."""
     source: Int
@@ -160,6 +162,7 @@ def _described(
         bytes=sizes.astype(np.int64),
         ranks=ranks,
         group=group,
+        description=tuple(table.group_description[e] if e >= 0 else "" for e in entry.tolist()),
         number=lookup(table.collective_number, entry),
         source=lookup(table.source_rank, entry),
         target=lookup(table.target_rank, entry),

@@ -48,7 +48,7 @@ interface TableSectionProps<Group extends string> {
 
 /** Search, grouping, the most expensive as bars, and the table, a page at a time. */
 export function TableSection<Group extends string>(props: TableSectionProps<Group>): ReactElement {
-  const { label, target, table, groups, place, onPlace, cost, empty, asked = [] } = props;
+  const { label, target, table, place, onPlace, cost, empty, asked = [] } = props;
   const [{ search, sort: chosen }] = usePlace();
   const sort: Sort = chosen ?? { key: cost.column, descending: true };
   const filter = search === "" ? [] : [`name:contains:${search}`];
@@ -72,27 +72,7 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
   };
   return (
     <>
-      <div className="toolbar">
-        <SearchBox
-          label={`Search ${label.toLowerCase()}`}
-          text={search}
-          onText={(text) => {
-            onPlace({ page: 0 }, { search: text }, true);
-          }}
-          found={search === "" ? null : `${count(loaded.value?.total ?? null)} found`}
-        />
-        <Segments
-          label="Group by"
-          segments={Object.entries<string>(groups).map(([value, title]) => ({
-            value: value as Group,
-            title,
-          }))}
-          chosen={place.group}
-          onChoose={(group) => {
-            onPlace({ group, page: 0, row: null }, { sort: null });
-          }}
-        />
-      </div>
+      <TableToolbar {...props} found={loaded.value?.total ?? null} />
       <TopBars
         title={cost.title}
         rows={rowsOf(top.value)}
@@ -118,6 +98,40 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
         empty={search === "" ? empty.none : empty.notFound}
       />
     </>
+  );
+}
+
+/** Search, and what makes one row. */
+function TableToolbar<Group extends string>({
+  label,
+  groups,
+  place,
+  onPlace,
+  found,
+}: TableSectionProps<Group> & { found: number | null }): ReactElement {
+  const [{ search }] = usePlace();
+  return (
+    <div className="toolbar">
+      <SearchBox
+        label={`Search ${label.toLowerCase()}`}
+        text={search}
+        onText={(text) => {
+          onPlace({ page: 0 }, { search: text }, true);
+        }}
+        found={search === "" ? null : `${count(found)} found`}
+      />
+      <Segments
+        label="Group by"
+        segments={Object.entries<string>(groups).map(([value, title]) => ({
+          value: value as Group,
+          title,
+        }))}
+        chosen={place.group}
+        onChoose={(group) => {
+          onPlace({ group, page: 0, row: null }, { sort: null });
+        }}
+      />
+    </div>
   );
 }
 

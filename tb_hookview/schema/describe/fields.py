@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tb_hookview.schema.docstrings import docstrings
+from tb_hookview.schema.describe.docstrings import docstrings
 from tb_hookview.schema.units import UNIT
 
 

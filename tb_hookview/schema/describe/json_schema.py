@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tb_hookview.schema.fields import description, fields
+from tb_hookview.schema.describe.fields import description, fields
 
 Types = Iterable[Any]
 Schema = dict[str, Any]

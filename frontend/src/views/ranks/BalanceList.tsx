@@ -1,0 +1,100 @@
+import type { ReactElement } from "react";
+
+import type { WireBalance } from "../../api/types";
+import { ShareBar } from "../../components/charts";
+import { useMore } from "../../components/more";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import { count, counted, duration, percent } from "../../text/formats";
+import { ratio } from "../../text/numbers";
+import { imbalanceOf } from "./balance";
+import { BALANCE_DEFINITIONS as B, RANK_DEFINITIONS as D } from "./definitions";
+
+/** Largest compute time over the mean from which the work counts as uneven. */
+const UNEVEN = 1.05;
+
+/** What the place of a rank in groups of one name is called. */
+const PLACES: Readonly<Record<string, string>> = {
+  pipeline: "stage",
+  tensor: "shard",
+  data: "replica",
+};
+
+/** How evenly the work lies over the places of process groups. */
+export function BalanceList({ balance }: { balance: readonly WireBalance[] }): ReactElement {
+  if (balance.length === 0) {
+    return (
+      <p className="notice">
+        No process group says what it is for. Groups of a DeviceMesh do: give its dimensions names
+        such as pp, tp and dp.
+      </p>
+    );
+  }
+  return (
+    <div className="balance">
+      {balance.map((row) => (
+        <BalanceOf key={row.id} row={row} />
+      ))}
+    </div>
+  );
+}
+
+function BalanceOf({ row }: { row: WireBalance }): ReactElement {
+  const place = PLACES[row.dimension] ?? "place";
+  const most = imbalanceOf(row.compute_us);
+  const [shown, more] = useMore(
+    row.ranks.map((_, at) => at),
+    16,
+  );
+  return (
+    <section className="facet">
+      <h2>
+        <Name text={row.name} /> <span className="muted">{row.dimension}, </span>
+        <span className="muted">{counted(row.groups, "group")}</span>
+      </h2>
+      {most !== null && (
+        <p>
+          {most.ratio < UNEVEN
+            ? `Each ${place} computes about as long.`
+            : `${place} ${most.place} computes longest: ${percent(most.ratio - 1)} more than the mean.`}
+        </p>
+      )}
+      <table className="small-table">
+        <thead>
+          <tr>
+            <th scope="col">
+              <Term text={B.place.text}>{place}</Term>
+            </th>
+            {[B.ranks, D.compute].map(({ title, text }) => (
+              <th key={title} scope="col">
+                <Term text={text}>{title}</Term>
+              </th>
+            ))}
+            <td className="balance-bar" />
+            {[D.communication, D.idle, D.wait].map(({ title, text }) => (
+              <th key={title} scope="col">
+                <Term text={text}>{title}</Term>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((at) => (
+            <tr key={at}>
+              <th scope="row">{at}</th>
+              <td>{count(row.ranks[at])}</td>
+              <td>{duration(row.compute_us[at])}</td>
+              <td className="balance-bar">
+                <ShareBar share={ratio(row.compute_us[at] ?? null, most?.us ?? null)} />
+              </td>
+              <td>{duration(row.communication_us[at])}</td>
+              <td>{duration(row.idle_us[at])}</td>
+              <td>{duration(row.wait_us[at])}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </section>
+  );
+}

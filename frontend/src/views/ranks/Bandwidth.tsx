@@ -1,0 +1,133 @@
+import type { ReactElement } from "react";
+
+import type { WireCollectiveSize } from "../../api/types";
+import { useMore } from "../../components/more";
+import { Term } from "../../components/Tip";
+import { bytes, count, counted, duration } from "../../text/formats";
+import { along, decades, kindText, type LogAxis } from "./collectives";
+import { COLLECTIVE_DEFINITIONS as C } from "./definitions";
+
+const [WIDTH, HEIGHT, BOTTOM, TOP, LEFT, RIGHT] = [560, 190, 24, 12, 64, 24];
+
+interface BandwidthProps {
+  sizes: readonly WireCollectiveSize[];
+  leftOut: number;
+}
+
+/** Bus bandwidth against size: a circle for each kind and size; the table says the same. */
+export function Bandwidth({ sizes, leftOut }: BandwidthProps): ReactElement {
+  return (
+    <section className="facet" aria-label="Bandwidth against size">
+      <h2>
+        Bandwidth against size{" "}
+        {leftOut > 0 && <span className="muted">{counted(leftOut, "rarer size")} left out</span>}
+      </h2>
+      {sizes.length === 0 ? (
+        <p className="muted">
+          The traces do not say how many bytes these collectives move; record with record_shapes, or
+          with a PyTorch that writes the parameters of collectives.
+        </p>
+      ) : (
+        <>
+          <Circles sizes={sizes} />
+          <SizeTable sizes={sizes} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Circles({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElement {
+  const x = decades(sizes.map((size) => size.bytes));
+  const y = decades(sizes.map((size) => size.bus_gb_per_s));
+  const most = Math.max(...sizes.map(({ count: number }) => number));
+  const placeX = (value: number): number => LEFT + along(value, x) * (WIDTH - LEFT - RIGHT);
+  const placeY = (value: number): number =>
+    HEIGHT - BOTTOM - along(value, y) * (HEIGHT - BOTTOM - TOP);
+  return (
+    <svg
+      className="ranks-chart"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      role="img"
+      aria-label={`Bus bandwidth of ${counted(sizes.length, "size")} of collectives`}
+    >
+      {powers(x).map((power) => (
+        <g key={`x${power}`}>
+          <line x1={placeX(power)} x2={placeX(power)} y1={TOP} y2={HEIGHT - BOTTOM} />
+          <text x={placeX(power)} y={HEIGHT - 8} textAnchor="middle">
+            {bytes(power).replace(".0 ", " ")}
+          </text>
+        </g>
+      ))}
+      {powers(y).map((power) => (
+        <g key={`y${power}`}>
+          <line x1={LEFT} x2={WIDTH - RIGHT} y1={placeY(power)} y2={placeY(power)} />
+          <text x={LEFT - 5} y={placeY(power) + 4} textAnchor="end">
+            {rate(power)}
+          </text>
+        </g>
+      ))}
+      {sizes.map((size) => (
+        <circle
+          key={size.id}
+          cx={placeX(size.bytes)}
+          cy={placeY(size.bus_gb_per_s)}
+          r={3 + 6 * Math.sqrt(size.count / most)}
+        >
+          <title>{`${kindText(size.name)} of ${bytes(size.bytes)}, ${counted(size.ranks, "rank")}: ${rate(size.bus_gb_per_s)}, ${count(size.count)}×`}</title>
+        </circle>
+      ))}
+    </svg>
+  );
+}
+
+/** A bandwidth in 10^9 bytes a second, with the unit that suits it. */
+function rate(gbPerS: number): string {
+  return `${bytes(Math.round(gbPerS * 1e9)).replace(".0 ", " ")}/s`;
+}
+
+function powers({ from, to }: LogAxis): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => 10 ** (from + index));
+}
+
+function SizeTable({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElement {
+  const [shown, more] = useMore(sizes, 20);
+  return (
+    <details>
+      <summary>As a table</summary>
+      <table className="small-table">
+        <thead>
+          <tr>
+            {[
+              C.name,
+              C.bytes,
+              C.ranks,
+              C.count,
+              C.medianTransfer,
+              C.medianBandwidth,
+              C.fastest,
+            ].map(({ title, text }) => (
+              <th key={title} scope="col">
+                <Term text={text}>{title}</Term>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((size) => (
+            <tr key={size.id}>
+              <th scope="row">{kindText(size.name)}</th>
+              <td>{bytes(size.bytes)}</td>
+              <td>{count(size.ranks)}</td>
+              <td>{count(size.count)}</td>
+              <td>{duration(size.transfer_us)}</td>
+              <td>{rate(size.bus_gb_per_s)}</td>
+              <td>{rate(size.max_bus_gb_per_s)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </details>
+  );
+}

@@ -1,0 +1,67 @@
+import type { ReactElement } from "react";
+
+import type { WireRunOverview } from "../../api/types";
+import { Name } from "../../components/Name";
+import { SidePanel } from "../../components/SidePanel";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
+import { RowFacts } from "../../parts/serverTable/RowFacts";
+import { kindText } from "./collectives";
+import { COLLECTIVE_FACTS } from "./columns";
+import { moduleOf, timelineOf } from "./links";
+import { lateTimes } from "./RankPanel";
+import { useRunRows, type RunKey } from "./useRun";
+
+interface CollectivePanelProps {
+  runKey: RunKey;
+  run: WireRunOverview;
+  id: number;
+  onClose: () => void;
+}
+
+/** One collective: its figures, the late rank at that moment, and the first one waiting for it. */
+export function CollectivePanel(props: CollectivePanelProps): ReactElement | null {
+  const { runKey, run, id, onClose } = props;
+  const filter = [`id:eq:${id}`];
+  const question = { table: "collectives", sort: [], filter, offset: 0, limit: 1 };
+  const [row] = rowsOf(useRunRows(runKey, question).value);
+  if (row === undefined) return null;
+  return (
+    <SidePanel label="Collective" className="rank-panel" onClose={onClose}>
+      <header>
+        <h2>
+          <Name text={kindText(textOf(row, "name"))} className="wrap" />
+        </h2>
+        <button type="button" className="quiet" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      <RowFacts row={row} columns={COLLECTIVE_FACTS.filter(({ id: of }) => of !== "name")} />
+      <Links run={run} row={row} />
+    </SidePanel>
+  );
+}
+
+function Links({ run, row }: { run: WireRunOverview; row: TableRow }): ReactElement {
+  const late = numberOf(row, "late_rank");
+  const place = late === null ? -1 : run.ranks.indexOf(late);
+  const module = row.late_module === null ? null : textOf(row, "late_module");
+  const whole = (numberOf(row, "transfer_us") ?? 0) + (numberOf(row, "wait_us") ?? 0);
+  return (
+    <>
+      {place >= 0 && (
+        <PlaceLink className="button" to={timelineOf(run, place, ...lateTimes(row))}>
+          Show in the timeline of rank {late}, which came last
+        </PlaceLink>
+      )}
+      <PlaceLink className="button" to={timelineOf(run, 0, numberOf(row, "start_us") ?? 0, whole)}>
+        Show that moment in the timeline of rank {run.ranks[0]}
+      </PlaceLink>
+      {place >= 0 && module !== null && (
+        <PlaceLink className="button" to={moduleOf(run, place, module)}>
+          Show the late module
+        </PlaceLink>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,55 @@
+import type { ReactElement } from "react";
+
+import type { WireRunOverview } from "../../api/types";
+import { stepLabel } from "../../text/names";
+import { ticks } from "./heat";
+
+const LABEL_PX = 14;
+
+/** Names of the steps, as many as there is room for. */
+export function StepLabels({
+  steps,
+  rowPx,
+}: {
+  steps: readonly string[];
+  rowPx: number;
+}): ReactElement {
+  const every = Math.ceil(LABEL_PX / rowPx);
+  return (
+    <ol className="rank-heat-steps" aria-hidden="true">
+      {steps.map((name, at) => (
+        <li key={name} style={{ height: rowPx }}>
+          {at % every === 0 && <bdi>{stepLabel(name).slice(0, 12)}</bdi>}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Where the late ranks are. */
+export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
+  const all = run.ranks.length;
+  return (
+    <div className="rank-heat-late" aria-hidden="true">
+      {run.stragglers.map(({ id, rank }) => (
+        <span key={id} style={{ left: `${((run.ranks.indexOf(rank) + 0.5) / all) * 100}%` }}>
+          ▼
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** Numbers of the ranks, at most some of them. */
+export function RankTicks({ run, most }: { run: WireRunOverview; most: number }): ReactElement {
+  const all = run.ranks.length;
+  return (
+    <div className="rank-heat-ranks" aria-hidden="true">
+      {ticks(all, most).map((at) => (
+        <span key={at} style={{ left: `max(${((at + 0.5) / all) * 100}%, 5px)` }}>
+          {run.ranks[at]}
+        </span>
+      ))}
+    </div>
+  );
+}

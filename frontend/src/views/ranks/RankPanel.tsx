@@ -1,0 +1,117 @@
+import type { ReactElement } from "react";
+
+import type { WireRunOverview } from "../../api/types";
+import { Name } from "../../components/Name";
+import { SidePanel } from "../../components/SidePanel";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
+import { RowFacts } from "../../parts/serverTable/RowFacts";
+import { count, duration } from "../../text/formats";
+import { pathText, stepLabel } from "../../text/names";
+import { kindText } from "./collectives";
+import { RANK_COLUMNS, STEP_COLUMNS } from "./columns";
+import { timelineOf } from "./links";
+import { useRunRows, type RunKey } from "./useRun";
+
+const MOST = 10;
+
+interface RankPanelProps {
+  runKey: RunKey;
+  run: WireRunOverview;
+  /** Place of the rank among those of the run. */
+  place: number;
+  /** Name of its step; null for the mean of its steps. */
+  step: string | null;
+  onClose: () => void;
+}
+
+/** One rank, or one step of it: its figures, and the collectives to which it came last. */
+export function RankPanel(props: RankPanelProps): ReactElement | null {
+  const { runKey, run, place, step, onClose } = props;
+  const rank = run.ranks[place] ?? 0;
+  const of = step === null ? `id:eq:${place}` : `rank_id:eq:${place}`;
+  const filter = step === null ? [of] : [of, `name:eq:${step}`];
+  const table = step === null ? "ranks" : "rank_steps";
+  const [row] = rowsOf(useRunRows(runKey, { table, sort: [], filter, offset: 0, limit: 1 }).value);
+  return (
+    <SidePanel label="Rank" className="rank-panel" onClose={onClose}>
+      <header>
+        <h2>
+          <Name
+            text={`Rank ${rank}${step === null ? ", mean of its steps" : `, step ${stepLabel(step)}`}`}
+            className="wrap"
+          />
+        </h2>
+        <button type="button" className="quiet" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      {row !== undefined && (
+        <RowFacts row={row} columns={step === null ? RANK_COLUMNS : STEP_COLUMNS} />
+      )}
+      <ToTimeline run={run} place={place} row={step === null ? undefined : row} />
+      <CameLast {...props} rank={rank} />
+    </SidePanel>
+  );
+}
+
+interface ToTimelineProps {
+  run: WireRunOverview;
+  place: number;
+  row: TableRow | undefined;
+}
+
+/** The step in the timeline of that rank; without one, its whole timeline. */
+function ToTimeline({ run, place, row }: ToTimelineProps): ReactElement {
+  const start = row === undefined ? null : numberOf(row, "start_us");
+  const length = row === undefined ? null : numberOf(row, "duration_us");
+  const to =
+    start === null || length === null
+      ? { ...timelineOf(run, place, 0, 1), shown: null, range: null }
+      : timelineOf(run, place, start, length);
+  return (
+    <PlaceLink className="button" to={to}>
+      {start === null ? "Show its timeline" : "Show the step in its timeline"}
+    </PlaceLink>
+  );
+}
+
+/** The collectives for which the others waited longest for this rank. */
+function CameLast({
+  runKey,
+  run,
+  place,
+  step,
+  rank,
+}: RankPanelProps & { rank: number }): ReactElement {
+  const filter = [`late_rank:eq:${rank}`, ...(step === null ? [] : [`step:eq:${step}`])];
+  const question = { table: "collectives", sort: ["-wait_us"], filter, offset: 0, limit: MOST };
+  const found = useRunRows(runKey, question);
+  const rows = rowsOf(found.value);
+  return (
+    <section aria-busy={found.status === "loading"}>
+      <h3>Came last to {count(found.value?.total ?? null)} collectives</h3>
+      <ol className="calls">
+        {rows.map((row) => (
+          <li key={String(row.id)}>
+            <PlaceLink to={timelineOf(run, place, ...lateTimes(row))}>
+              {kindText(textOf(row, "name"))}
+            </PlaceLink>{" "}
+            others wait {duration(numberOf(row, "wait_us"))}
+            {row.late_module !== null && (
+              <span className="muted">
+                {" "}
+                <Name text={pathText(textOf(row, "late_module"))} className="code" />
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** When the late rank takes part in a collective, and for how long: the transfer. */
+export function lateTimes(row: TableRow): [startUs: number, durationUs: number] {
+  return [numberOf(row, "late_start_us") ?? 0, numberOf(row, "transfer_us") ?? 0];
+}

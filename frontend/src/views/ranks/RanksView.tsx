@@ -1,0 +1,182 @@
+import type { ReactElement } from "react";
+
+import type { Target } from "../../api/request";
+import type { WireRunOverview, WireRuns } from "../../api/types";
+import { Segments } from "../../components/controls";
+import { Figure } from "../../components/Figure";
+import { ErrorCard, RecordSnippet } from "../../parts/states";
+import { usePlace } from "../../parts/services";
+import { count, counted, duration, percent } from "../../text/formats";
+import { ratio } from "../../text/numbers";
+import { RANK_LISTS, type RankList } from "./address";
+import { BalanceList } from "./BalanceList";
+import { CollectiveList } from "./CollectiveList";
+import { CollectivePanel } from "./CollectivePanel";
+import { RANK_DEFINITIONS as D } from "./definitions";
+import { HeatSection } from "./HeatSection";
+import { RankList as RankTable } from "./RankList";
+import { RankPanel } from "./RankPanel";
+import { Stragglers } from "./Stragglers";
+import { useChangeRanks, useOverview, useRunKey, useRunProgress, type RunKey } from "./useRun";
+
+interface RanksViewProps {
+  target: Target;
+  listed: WireRuns;
+}
+
+/** All ranks of the run: who is late and why, step by step, and what is between them. */
+export function RanksView({ target, listed }: RanksViewProps): ReactElement {
+  const key = useRunKey(listed, target.run);
+  const loaded = useOverview(key);
+  if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
+  if (loaded.value === null) return <Reading runKey={key} onStop={loaded.stop} />;
+  if (loaded.value.nothing !== null) return <Nothing text={loaded.value.nothing} />;
+  return (
+    <div className="view" aria-busy={loaded.status === "loading"}>
+      <div className="view-main server-table-view ranks">
+        <RunFigures run={loaded.value} />
+        <Omitted run={loaded.value} />
+        <Stragglers run={loaded.value} />
+        <HeatSection runKey={key} run={loaded.value} />
+        <Lists runKey={key} run={loaded.value} />
+      </div>
+      <Selected runKey={key} run={loaded.value} />
+    </div>
+  );
+}
+
+function Reading({ runKey, onStop }: { runKey: RunKey; onStop: () => void }): ReactElement {
+  const done = useRunProgress(runKey.run)?.done ?? null;
+  const ranks = (JSON.parse(runKey.state) as unknown[]).length;
+  return (
+    <div className="state" role="status">
+      <h1>Reading the traces of {counted(ranks, "rank")}</h1>
+      <progress aria-label="Progress" max={1} {...(done === null ? {} : { value: done })} />
+      <p className="muted progress-text">
+        {done === null
+          ? "waiting for the reader"
+          : `${count(Math.round(done * ranks))} of ${count(ranks)} read`}
+      </p>
+      <button type="button" onClick={onStop}>
+        Stop
+      </button>
+    </div>
+  );
+}
+
+function Nothing({ text }: { text: string }): ReactElement {
+  return (
+    <div className="state wide">
+      <h1>This run says nothing about ranks</h1>
+      <p className="message">{text}</p>
+      <RecordSnippet />
+    </div>
+  );
+}
+
+function RunFigures({ run }: { run: WireRunOverview }): ReactElement {
+  const { ranks, world_size, stragglers, step_us, wait_us, clock_spread_us } = run;
+  return (
+    <dl className="figures">
+      <Figure
+        definition={D.ranks}
+        number={count(ranks.length)}
+        note={world_size === null ? "" : `of ${count(world_size)}`}
+      />
+      <Figure definition={D.meanStep} number={duration(step_us)} note="mean" />
+      <Figure
+        definition={D.meanWait}
+        number={duration(wait_us)}
+        note={`${percent(ratio(wait_us, step_us))} of a step`}
+      />
+      <Figure definition={D.late} number={count(stragglers.length)} />
+      <Figure definition={D.clocks} number={duration(clock_spread_us)} />
+    </dl>
+  );
+}
+
+/** What of the run is not in the numbers. */
+function Omitted({ run }: { run: WireRunOverview }): ReactElement | null {
+  const { missing, missing_ranks, unreadable, unreadable_traces, unmatched, warnings } = run;
+  const lines = [
+    ...(missing > 0 ? [`No trace of ${listedRanks(missing_ranks, missing)}.`] : []),
+    ...(unmatched > 0 ? [`${counted(unmatched, "collective")} without a counterpart.`] : []),
+    ...warnings,
+  ];
+  if (lines.length + unreadable.length === 0) return null;
+  return (
+    <details className="ranks-omitted">
+      <summary>
+        {counted(lines.length + unreadable_traces, "note")} on what is missing or doubtful
+      </summary>
+      <ul>
+        {lines.map((line, index) => (
+          <li key={index}>
+            <bdi>{line}</bdi>
+          </li>
+        ))}
+        {unreadable.map(({ path, reason }) => (
+          <li key={path}>
+            <bdi>{path}</bdi> cannot be read: <bdi>{reason}</bdi>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+const MOST_LISTED = 12;
+
+function listedRanks(ranks: readonly number[], all: number): string {
+  const shown = ranks.slice(0, MOST_LISTED).join(", ");
+  const more = all - Math.min(ranks.length, MOST_LISTED);
+  return `rank ${shown}${more > 0 ? ` and ${count(more)} more` : ""}`;
+}
+
+const TITLES: Readonly<Record<RankList, string>> = {
+  ranks: "Ranks",
+  collectives: "Collectives",
+  balance: "Balance",
+};
+
+interface PartProps {
+  runKey: RunKey;
+  run: WireRunOverview;
+}
+
+function Lists({ runKey, run }: PartProps): ReactElement {
+  const [{ ranks: place }, go] = usePlace();
+  return (
+    <>
+      <Segments
+        label="List"
+        segments={RANK_LISTS.map((value) => ({ value, title: TITLES[value] }))}
+        chosen={place.list}
+        onChoose={(list) => {
+          go({ ranks: { ...place, list, page: 0, collective: null }, sort: null });
+        }}
+      />
+      {place.list === "ranks" && <RankTable runKey={runKey} />}
+      {place.list === "collectives" && <CollectiveList runKey={runKey} run={run} />}
+      {place.list === "balance" && <BalanceList balance={run.balance} />}
+    </>
+  );
+}
+
+/** The panel of the collective or the rank that the address names. */
+function Selected({ runKey, run }: PartProps): ReactElement | null {
+  const [{ ranks: place }] = usePlace();
+  const change = useChangeRanks();
+  if (place.collective !== null) {
+    const onClose = (): void => {
+      change({ collective: null });
+    };
+    return <CollectivePanel runKey={runKey} run={run} id={place.collective} onClose={onClose} />;
+  }
+  const at = place.rank === null ? -1 : run.ranks.indexOf(place.rank);
+  if (at < 0) return null;
+  const onClose = (): void => {
+    change({ rank: null, at: null });
+  };
+  return <RankPanel runKey={runKey} run={run} place={at} step={place.at} onClose={onClose} />;
+}

@@ -1,0 +1,46 @@
+import type { ServerColumn } from "../../parts/serverTable/ServerTable";
+import { COLLECTIVE_DEFINITIONS as C, RANK_DEFINITIONS as D } from "./definitions";
+
+export const RANK_COLUMNS: readonly ServerColumn[] = [
+  { id: "rank", definition: D.rank, width: 60 },
+  { id: "path", definition: D.path, width: 0, yields: 1 },
+  { id: "steps", definition: D.steps, width: 60, yields: 2 },
+  { id: "step_us", definition: D.step, width: 88 },
+  { id: "compute_us", definition: D.compute, width: 88 },
+  { id: "communication_us", definition: D.communication, width: 116 },
+  { id: "exposed_communication_us", definition: D.exposed, width: 88 },
+  { id: "idle_us", definition: D.idle, width: 88 },
+  { id: "wait_us", definition: D.wait, width: 112 },
+];
+
+export const STEP_COLUMNS: readonly ServerColumn[] = [
+  { id: "duration_us", definition: D.duration, width: 88 },
+  { id: "compute_us", definition: D.compute, width: 88 },
+  { id: "communication_us", definition: D.communication, width: 88 },
+  { id: "exposed_communication_us", definition: D.exposed, width: 88 },
+  { id: "idle_us", definition: D.idle, width: 88 },
+  { id: "wait_us", definition: D.wait, width: 88 },
+];
+
+export const COLLECTIVE_COLUMNS: readonly ServerColumn[] = [
+  { id: "name", definition: C.name, width: 130 },
+  { id: "step", definition: C.step, width: 126, yields: 2 },
+  { id: "group", definition: C.group, width: 120, yields: 1 },
+  { id: "ranks", definition: C.ranks, width: 60, yields: 3 },
+  { id: "bytes", definition: C.bytes, width: 84 },
+  { id: "transfer_us", definition: C.transfer, width: 88 },
+  { id: "wait_us", definition: C.wait, width: 88 },
+  { id: "bus_gb_per_s", definition: C.bandwidth, width: 70 },
+  { id: "late_rank", definition: C.lateRank, width: 76 },
+  { id: "late_module", definition: C.lateModule, width: 0 },
+  { id: "late_reason", definition: C.lateReason, width: 76, yields: 4 },
+];
+
+/** What the panel says of a collective in addition. */
+export const COLLECTIVE_FACTS: readonly ServerColumn[] = [
+  ...COLLECTIVE_COLUMNS.filter(({ id }) => id !== "late_module" && id !== "late_reason"),
+  { id: "sequence", definition: C.sequence, width: 60 },
+  { id: "late_module", definition: C.lateModule, width: 60 },
+  { id: "late_reason", definition: C.lateReason, width: 60 },
+  { id: "late_by_us", definition: C.lateBy, width: 60 },
+];

@@ -1,0 +1,87 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+
+import type { TableQuestion } from "../../api/tables";
+import type {
+  WireProgress,
+  WireRunOverview,
+  WireRuns,
+  WireStepMatrix,
+  WireTablePage,
+} from "../../api/types";
+import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import type { RankQuantity, RanksPlace } from "./address";
+
+/** A run by its name, and what changes when one of its files does. */
+export interface RunKey {
+  run: string;
+  state: string;
+}
+
+/** The run of a name as it is listed. */
+export function useRunKey(listed: WireRuns, run: string): RunKey {
+  const workers = listed.runs.find(({ name }) => name === run)?.workers ?? [];
+  const newest = workers.map(({ traces: [trace] }) => [trace?.modified, trace?.bytes]);
+  const state = JSON.stringify(newest);
+  return useMemo(() => ({ run, state }), [run, state]);
+}
+
+export function useOverview(key: RunKey): Loaded<WireRunOverview> {
+  const { api } = useServices();
+  return useLoad(
+    useCallback((signal: AbortSignal) => api.ranks.overview(key.run, signal), [api, key]),
+  );
+}
+
+/** A quantity of steps by ranks, and the steps' durations. */
+export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loaded<WireStepMatrix> {
+  const { api } = useServices();
+  return useLoad(
+    useCallback(
+      (signal: AbortSignal) =>
+        api.ranks.steps(key.run, { quantities: [heat, "duration"], offset }, signal),
+      [api, key, heat, offset],
+    ),
+  );
+}
+
+/** Some rows of a table of the run; null asks nothing. */
+export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<WireTablePage> {
+  const { api } = useServices();
+  const asked = question === null ? null : JSON.stringify(question);
+  const load = useCallback(
+    (signal: AbortSignal) =>
+      api.ranks.table(key.run, JSON.parse(asked ?? "") as TableQuestion, signal),
+    [api, key, asked],
+  );
+  return useLoad(asked === null ? null : load);
+}
+
+const EVERY_MS = 500;
+
+/** How far the server is with reading the run; null until it first says so. */
+export function useRunProgress(run: string): WireProgress | null {
+  const { api } = useServices();
+  const [progress, setProgress] = useState<WireProgress | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    const ask = (): void => {
+      // Progress is an extra: where it cannot be had, the bar just stays without a measure.
+      api.ranks.progress(run, controller.signal).then(setProgress, () => undefined);
+    };
+    ask();
+    const timer = window.setInterval(ask, EVERY_MS);
+    return () => {
+      window.clearInterval(timer);
+      controller.abort();
+    };
+  }, [api, run]);
+  return progress;
+}
+
+/** Change the view's part of the place; `replace` leaves no entry in the history. */
+export function useChangeRanks(): (change: Partial<RanksPlace>, replace?: boolean) => void {
+  const [{ ranks }, go] = usePlace();
+  return (change, replace = false) => {
+    go({ ranks: { ...ranks, ...change } }, replace);
+  };
+}

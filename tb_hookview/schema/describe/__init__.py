@@ -1,0 +1,1 @@
+"""Types as names, units and definitions, and as JSON Schema."""

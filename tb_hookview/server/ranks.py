@@ -1,0 +1,99 @@
+"""Routes about a run: its ranks, their steps, and the collectives between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flask import Flask, Response, request
+
+from tb_hookview.errors import NotFoundError
+from tb_hookview.progress import Count, Progress
+from tb_hookview.ranks.files import RunFiles
+from tb_hookview.ranks.overview import overview, step_matrix
+from tb_hookview.ranks.result import RunReport
+from tb_hookview.ranks.run import analyze_traces
+from tb_hookview.server import answers, tables
+from tb_hookview.server.requests import RunList, whole_number
+from tb_hookview.server.store import ReadingStore, State
+from tb_hookview.server.waiting import client_waits
+from tb_hookview.tables.table import Table
+from tb_hookview.trace import Run, TraceEntry
+
+CACHED_RUNS = 4
+"""Runs in memory; of others the summaries of ranks are cached on disk."""
+STEPS = 1_000_000
+"""Largest number of a step."""
+TABLES = ("ranks", "rank_steps", "collectives", "stragglers")
+
+
+class RunTraces(NamedTuple):
+    """The newest trace of each worker of a run."""
+
+    name: str
+    workers: tuple[tuple[str, TraceEntry], ...]
+
+    @property
+    def address(self) -> str:
+        """Its name."""
+        return self.name
+
+    def state(self) -> State:
+        """Return the states of all files."""
+        states = tuple(trace.file.state() for _, trace in self.workers)
+        return _RunState(sum(state.size for state in states), states)
+
+
+class _RunState(NamedTuple):
+    size: int
+    files: tuple[State, ...]
+
+
+def install(app: Flask, listed: RunList) -> None:
+    """Add the routes to an application."""
+    store: ReadingStore[RunTraces, RunReport] = ReadingStore(
+        _load, CACHED_RUNS, lambda _report: 1, client_waits, at_once=1
+    )
+
+    def asked() -> RunTraces:
+        run = listed.choose_run(request.args)
+        return RunTraces(answers.as_text(run.name), tuple(_newest(listed, run)))
+
+    @app.get("/api/ranks")
+    def ranks() -> Response:
+        traces = asked()
+        workers = {trace.file.address: answers.as_text(name) for name, trace in traces.workers}
+        return answers.json(overview(store.get(traces).data, workers))
+
+    @app.get("/api/ranks/steps")
+    def ranks_steps() -> Response:
+        quantities = request.args.getlist("quantity")
+        offset = whole_number(request.args, "offset", 0, STEPS)
+        return answers.json(step_matrix(store.get(asked()).data, quantities, offset))
+
+    @app.get("/api/ranks/table/<table>")
+    def rows_of_run(table: str) -> Response:
+        traces = asked()
+        if table not in TABLES:
+            raise NotFoundError(f"no table {table[:100]!r} of a run; there are {', '.join(TABLES)}")
+        return tables.answer(_table(store.get(traces), table), request.args)
+
+    @app.get("/api/ranks/progress")
+    def ranks_progress() -> Response:
+        return answers.json(store.progress(asked()))
+
+
+def _load(traces: RunTraces, progress: Progress, _count: Count) -> RunReport:
+    names, entries = zip(*traces.workers, strict=True)
+    files = RunFiles(names, entries, ())
+    return analyze_traces(traces.name, files, progress=progress)
+
+
+def _newest(listed: RunList, run: Run) -> Iterator[tuple[str, TraceEntry]]:
+    for worker in run.workers:
+        yield worker.name, listed.offered(worker.traces[0])
+
+
+def _table(report: RunReport, name: str) -> Table[Any]:
+    found: Table[Any] = getattr(report, "steps" if name == "rank_steps" else name)
+    return found
