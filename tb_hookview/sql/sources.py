@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tb_hookview.errors import HookviewError
@@ -32,6 +34,7 @@ class Source:
     ) -> None:
         """Take what makes the columns, and what makes the rows."""
         self._make_schema, self._make_rows = schema, rows
+        self._context, self._lock = copy_context(), Lock()
 
     @cached_property
     def _schema(self) -> pyarrow.Schema:
@@ -48,7 +51,10 @@ class Source:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows."""
         try:
-            return self._rows.__arrow_c_stream__(requested_schema)
+            # A thread of the database asks, which knows nothing of the request that is answered.
+            with self._lock:
+                rows: pyarrow.Table = self._context.run(lambda: self._rows)
+            return rows.__arrow_c_stream__(requested_schema)
         except HookviewError as error:
             self.error = error
             raise

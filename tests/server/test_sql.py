@@ -47,6 +47,12 @@ def test_rows_with_their_columns(client: FlaskClient) -> None:
     }
 
 
+def test_a_table_that_is_computed(client: FlaskClient) -> None:
+    rows = ask(client, "select count(*) from host_rows a join host_rows b using (id)")["rows"]
+    assert rows == ask(client, "select count(*) from host_rows")["rows"]
+    assert rows[0][0] > 0
+
+
 def test_of_some_steps(client: FlaskClient) -> None:
     query = "select sum(calls) from operators where name = 'aten::mm'"
     assert ask(client, query)["rows"] == [[2]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,20 @@ def test_a_table_is_made_once_for_a_query_that_reads_it_twice() -> None:
     twice = Source(lambda: table.schema, rows)
     assert run("select count(*) from e a, e b", {"e": twice})[0] == (4,)
     assert made == [1]
+
+
+def test_rows_are_made_in_the_context_of_the_question() -> None:
+    asked = ContextVar("asked", default="nobody")
+    asked.set("somebody")
+    table = pyarrow.table({"us": [1]})
+    heard: list[str] = []
+
+    def rows() -> object:
+        heard.append(asked.get())
+        return table
+
+    assert run("from e", {"e": Source(lambda: table.schema, rows)})[0] == (1,)
+    assert heard == ["somebody"]
 
 
 def test_rows_are_bounded_and_say_so() -> None:
