@@ -104,7 +104,7 @@ def measure(source: Path, ranks: int, workers: int) -> None:
         wall, (own, children) = time.perf_counter() - began, _cpu()
         # What follows reads a trace in this process.
         memory = [_most_memory(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        summary = summarize_file(str(next(folder.glob("rank0.*"))))
+        summary = summarize_file(trace_file(next(folder.glob("rank0.*"))))
         events = events or ranks * load(source).trace.event_count
     cpu = own - before[0] + children - before[1]
     print(

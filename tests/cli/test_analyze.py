@@ -140,4 +140,4 @@ def test_of_a_folder_the_file_taken_is_named_first(
 def test_an_address_is_named_as_it_was_given(hookview: Hookview) -> None:
     done = hookview("analyze", "s3://bucket/run")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("hookview: s3://bucket/run: an address")
+    assert done.stderr.startswith("hookview: s3://bucket/run: ")

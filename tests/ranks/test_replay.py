@@ -13,12 +13,13 @@ from tb_hookview.ranks.replay import Replay
 from tb_hookview.ranks.run import analyze_run, summarize_file
 from tb_hookview.ranks.summary import RankSummary
 from tb_hookview.ranks.waits import find_waits
+from tb_hookview.trace.source.file import trace_file
 
 RANKS, STEPS, SLOW = 4, 5, 2
 
 
 def replay_of(folder: Path) -> Replay:
-    summaries = [summarize_file(str(path)) for path in sorted(folder.glob("*.gz"))]
+    summaries = [summarize_file(trace_file(path)) for path in sorted(folder.glob("*.gz"))]
     ranks = [summary for summary in summaries if isinstance(summary, RankSummary)]
     assert len(ranks) == RANKS
     matched = match(ranks)

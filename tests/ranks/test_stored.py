@@ -19,7 +19,7 @@ __all__ = ["cache", "folder"]
 
 
 def summary_of(path: Path) -> RankSummary:
-    found = summarize_file(str(path))
+    found = summarize_file(trace_file(path))
     assert isinstance(found, RankSummary)
     return found
 

@@ -10,6 +10,7 @@ from shared_traces import all_traces
 
 from tb_hookview.ranks.run import summarize_file
 from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.trace.source.file import trace_file
 
 pytestmark = pytest.mark.slow
 TRACES = all_traces()
@@ -17,7 +18,7 @@ TRACES = all_traces()
 
 @pytest.mark.skipif(not TRACES, reason="no ../shared/traces beside the checkout")
 def test_times_of_a_summary_fit_into_their_windows() -> None:
-    summaries = [summarize_file(str(path)) for path in TRACES]
+    summaries = [summarize_file(trace_file(path)) for path in TRACES]
     found = [summary for summary in summaries if isinstance(summary, RankSummary)]
     assert len(found) > len(TRACES) / 2
     for summary in found:

@@ -17,9 +17,11 @@ from shared_traces import FOLDER, shared_trace
 
 from tb_hookview import analyze
 from tb_hookview.errors import UsageError
+from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.server import create_app
 from tb_hookview.server.bounds import MOST_BYTES, bounded, fitting, level
 from tb_hookview.server.openapi import ROUTES
+from tb_hookview.server.ranks import TABLES
 from tb_hookview.tables.catalogue import CATALOGUE
 
 COPIES = 500
@@ -99,6 +101,11 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
     yield from (("/api/report/rows", {"table": "syncs"}), ("/api/timeline", {}))
     for table in CATALOGUE:
         yield "/api/table/{table}", {"table": table, "limit": 10_000}
+        yield "/api/sql", {"query": f"from {table}"}
+    yield from (("/api/sql/tables", {}), ("/api/ranks", {}), ("/api/ranks/progress", {}))
+    yield "/api/ranks/steps", {"quantity": list(QUANTITIES)}
+    for table in TABLES:
+        yield "/api/ranks/table/{table}", {"table": table, "limit": 10_000}
     yield "/api/module", {"path": paths[0] if paths else ""}
     yield "/api/module/bars", {"path": paths, "measure": "backward_host_us"}
     yield "/api/module/search", {"q": "e"}

@@ -123,7 +123,7 @@ def test_a_run_is_read_once_and_again_when_a_file_changes(
     read: list[tuple[str, ...]] = []
 
     def counted(name: str, files: Any, **given: Any) -> Any:
-        read.append(files.paths)
+        read.append(files.workers)
         return real(name, files, **given)
 
     real = routes.analyze_traces

@@ -26,7 +26,7 @@ export function Answer({ answer }: { answer: WireSqlAnswer }): ReactElement {
     <>
       {chart !== null && <Bars chart={chart} />}
       <p className="muted" role="status">
-        {saidOf(answer)}
+        {cutTo(answer)}
       </p>
       <DataTable
         label="Rows"
@@ -43,10 +43,10 @@ export function Answer({ answer }: { answer: WireSqlAnswer }): ReactElement {
   );
 }
 
-function saidOf({ rows, total }: WireSqlAnswer): string {
+/** What is left out; nothing where all rows are here. */
+function cutTo({ rows, total }: WireSqlAnswer): string {
   if (total === null) return `The first ${count(rows.length)} rows; there are more`;
-  if (total > rows.length) return `The first ${count(rows.length)} of ${counted(total, "row")}`;
-  return counted(total, "row");
+  return total > rows.length ? `The first ${count(rows.length)} of ${counted(total, "row")}` : "";
 }
 
 function columnsOf({ columns }: WireSqlAnswer): Column<Row>[] {
