@@ -78,8 +78,8 @@ def _pairs(name: str, rounds: int) -> Iterator[tuple[dict[str, Any], dict[str, A
 
 def _measured(name: str, ours: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as cache:
-        told = {"TORCHINDUCTOR_CACHE_DIR": cache, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-        found = child.run([sys.executable, __file__, "--child", name, ours], **told)
+        variables = {"TORCHINDUCTOR_CACHE_DIR": cache, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        found = child.run([sys.executable, __file__, "--child", name, ours], **variables)
     if "fails" in found:
         raise SystemExit(f"{name}, {ours}: {found['fails']}")
     return found

@@ -3,7 +3,7 @@
 Where they differ, ours is counted the other's way by one of these facts:
 `calls`: a collective is the annotation on the host that calls it, of five names, not what runs on
 the device;
-`always`: so many ranks are named as are asked for: those whose last long kernel of the one kind
+`always`: as many ranks are named as are asked for: those whose last long kernel of the one kind
 that differs most starts last, by one clock.
 """
 

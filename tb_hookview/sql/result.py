@@ -31,7 +31,7 @@ class Result(Sequence[tuple[Any, ...]]):
 
     @classmethod
     def of(cls, answer: Any, most: int) -> Result:
-        """Take at most so many rows of a relation."""
+        """Take the first rows of a relation, at most `most`."""
         table = answer.limit(most + 1).to_arrow_table()
         return cls(table.slice(0, most), len(table) > most)
 

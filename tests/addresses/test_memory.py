@@ -38,7 +38,7 @@ def run(memory: Any, training: Path) -> Any:
     return memory
 
 
-def told(*arguments: str) -> Result:
+def called(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments)
 
 
@@ -68,18 +68,18 @@ def test_of_a_folder_a_worker_is_chosen(run: Any) -> None:
 
 
 def test_commands_that_print(run: Any, training: Path) -> None:
-    assert json.loads(told("analyze", GZIP, "--json").stdout)["trace"]["path"] == GZIP
-    assert f"{RUN}/two" in told("analyze", RUN).stdout
-    assert told("diff", GZIP, PLAIN).exit_code == 0
-    assert told("diff", GZIP, str(training), "--json").exit_code == 0
-    assert told("check", PLAIN, "--max-syncs", "1000").exit_code == 0
-    assert told("check", PLAIN, "--max-syncs", "0").exit_code == 1
-    assert json.loads(told("whatif", GZIP, "--json").stdout)["step_us"] > 0
+    assert json.loads(called("analyze", GZIP, "--json").stdout)["trace"]["path"] == GZIP
+    assert f"{RUN}/two" in called("analyze", RUN).stdout
+    assert called("diff", GZIP, PLAIN).exit_code == 0
+    assert called("diff", GZIP, str(training), "--json").exit_code == 0
+    assert called("check", PLAIN, "--max-syncs", "1000").exit_code == 0
+    assert called("check", PLAIN, "--max-syncs", "0").exit_code == 1
+    assert json.loads(called("whatif", GZIP, "--json").stdout)["step_us"] > 0
 
 
 def test_tables_of_a_trace_are_exported_here(run: Any, tmp_path: Path) -> None:
     out = tmp_path / "syncs.csv"
-    done = told("export", GZIP, "--table", "syncs", "-o", str(out))
+    done = called("export", GZIP, "--table", "syncs", "-o", str(out))
     assert done.stdout.strip() == f"{GZIP} -> {out}"
     assert len(out.read_text().splitlines()) > 1
 
@@ -181,7 +181,7 @@ def test_nothing_secret_is_told(memory: Any) -> None:
             call(address)
         assert "5ecret" not in str(raised.value)
         assert raised.value.__cause__ is None
-    assert "5ecret" not in told("analyze", address).output
+    assert "5ecret" not in called("analyze", address).output
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_nothing_secret_is_told(memory: Any) -> None:
 )
 def test_what_cannot_be_read_is_one_line(memory: Any, address: str, reason: str) -> None:
     memory.pipe("/logs/readme.txt", b"nothing")
-    done = told("analyze", address)
+    done = called("analyze", address)
     assert (done.exit_code, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("hookview: ")

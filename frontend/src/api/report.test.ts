@@ -12,7 +12,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** The server with a table of so many rows, which answers with few at a time. */
+/** The server with a table of that many rows, which answers with few at a time. */
 function serve(rows: number, atOnce: number): URL[] {
   const asked: URL[] = [];
   const all = Array.from({ length: rows }, (_, id) => ({ id }));

@@ -25,7 +25,7 @@ from tb_hookview.arrays.types import Bool, Int, Nanoseconds, ThreadIndex, TimeSe
 from tb_hookview.trace import EventCategory
 
 _LATE = 10
-"""A wait is at least so many times as long as the row of its collective outlasts it."""
+"""Least ratio of a wait to the time by which the row of its collective outlasts it."""
 _LONG_NS = 100_000
 """Shorter holes are no waits of that sort."""
 _LOOKED_BACK = 4

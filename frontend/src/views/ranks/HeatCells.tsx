@@ -6,7 +6,7 @@ import type { Palette } from "../../theme/colours";
 import type { RankQuantity } from "./address";
 import { folded, pixelsOf, rgbOf, type Cell, type Scale } from "./heat";
 
-/** Cells of so many pixels have a gap between them. */
+/** Cells of this size, in pixels, have a gap between them. */
 const GAP_FROM_PX = 7;
 
 export interface CellsProps {
