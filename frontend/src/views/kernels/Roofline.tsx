@@ -4,13 +4,13 @@ import { Name } from "../../components/Name";
 import { clip, duration, figure, percent } from "../../text/formats";
 import { along, axesOf, roofLine, type Axes, type Roof, type RooflinePoint } from "./axes";
 
-const WIDTH = 720;
+const WIDTH = 750;
 const HEIGHT = 300;
 const LEFT = 56;
 const BOTTOM = 40;
 const TOP = 26;
 /** Room for the names of the roofs. */
-const RIGHT = 190;
+const RIGHT = 220;
 const LABEL = 13;
 
 interface RooflineProps {
