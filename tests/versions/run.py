@@ -237,9 +237,9 @@ those of `tests/recorder` and `tests/versions`, without those marked slow.
 """
 TAIL = """
 `pyproject.toml` declares 2.6, the lowest version that was run; below is what fails there. 2.4
-trains as ever, but a model that is wrapped, then compiled, and first called while it is recorded has marks of
-the calls with which the compiler looked at its modules; and one node of a jagged tensor's backward
-(4 of 300 us) is attributed to no module (2026-11-22). 2.2 and 2.3 lack
+trains as ever, but a model that is wrapped, then compiled, and first called while it is recorded
+has marks of the calls with which the compiler looked at its modules; and one node of a jagged
+tensor's backward (4 of 300 us) is attributed to no module (2026-11-22). 2.2 and 2.3 lack
 `torch.compiler.is_compiling`, which the recorder needs.
 
 ## What did not run or pass"""
