@@ -107,7 +107,7 @@ def answer(case: Any, logdir: Path) -> None:
 
 
 def served(file: str, logdir: Path) -> bool:
-    """Whether a file is a trace of the log directory, of the program, or tells of the machine."""
+    """Whether a file is a trace of the log directory, of the program, or describes the machine."""
     path = Path(file)
     if path in MACHINE:
         return True
