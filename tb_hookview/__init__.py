@@ -6,6 +6,7 @@
     with hookview.profile("runs/vit", schedule=...) as prof:
         ...
     report = hookview.analyze("runs/vit")
+    hookview.show(report)  # the page, in a notebook
 
 Names are loaded on first use, so that training never imports the analyzer and looking at a trace
 never imports torch.
@@ -22,6 +23,7 @@ from tb_hookview.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tb_hookview.loading import analyze
+    from tb_hookview.notebook import show
     from tb_hookview.ranks.result import RunReport
     from tb_hookview.ranks.run import analyze_run
     from tb_hookview.recorder import profile, unwrap, wrap
@@ -37,6 +39,7 @@ __all__ = [
     "analyze",
     "analyze_run",
     "profile",
+    "show",
     "unwrap",
     "wrap",
 ]
@@ -47,6 +50,7 @@ _HOMES = {
     "analyze": "tb_hookview.loading",
     "analyze_run": "tb_hookview.ranks.run",
     "profile": "tb_hookview.recorder",
+    "show": "tb_hookview.notebook",
     "unwrap": "tb_hookview.recorder",
     "wrap": "tb_hookview.recorder",
 }

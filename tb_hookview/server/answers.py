@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from flask import Flask, Response, request
@@ -17,11 +18,14 @@ from tb_hookview.server.waiting import UnwantedError
 
 _log = logging.getLogger(__name__)
 
-PAGE_POLICY = (
+FRAMED_POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "base-uri 'none'; object-src 'none'; frame-ancestors 'self'"
+    "base-uri 'none'; object-src 'none'"
 )
 """No script but ours, none written into the page, nothing from another server."""
+
+PAGE_POLICY = f"{FRAMED_POLICY}; frame-ancestors 'self'"
+"""The same, and pages of other servers may not show it in a frame."""
 
 SMALLEST_COMPRESSED = 1024
 """Bytes below which compression saves no packet."""
@@ -36,14 +40,14 @@ _KINDS: dict[type[HookviewError], tuple[ErrorKind, int]] = {
 }
 
 
-def install(app: Flask, hosts: Collection[str] | None) -> None:
-    """Give an application's answers their common form."""
+def install(app: Flask, hosts: Collection[str] | None, policy: str = PAGE_POLICY) -> None:
+    """Give an application's answers their common form, and its pages a policy."""
     # A doubled slash is an unknown address like any other, never a redirect to what follows it.
     app.url_map.merge_slashes = False
     if hosts is not None:
         app.before_request(lambda: _check_host(hosts))
     app.register_error_handler(Exception, _answer_error)
-    app.after_request(_harden)
+    app.after_request(partial(_harden, policy))
     app.after_request(_compress)
 
 
@@ -96,11 +100,11 @@ def _error(kind: ErrorKind, message: str) -> ErrorAnswer:
     return ErrorAnswer(ErrorDetail(kind, as_text(" ".join(message.splitlines()))))
 
 
-def _harden(response: Response) -> Response:
+def _harden(policy: str, response: Response) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Cache-Control"] = "no-cache"
     if response.mimetype == "text/html":
-        response.headers["Content-Security-Policy"] = PAGE_POLICY
+        response.headers["Content-Security-Policy"] = policy
     return response
 
 

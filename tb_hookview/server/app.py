@@ -34,18 +34,24 @@ from tb_hookview.trace.source.runs import Listing
 from tb_hookview.version import __version__
 
 
-def create_app(logdir: str | Path | None, *, hosts: Collection[str] | None = None) -> Flask:
+def create_app(
+    logdir: str | Path | None,
+    *,
+    hosts: Collection[str] | None = None,
+    policy: str = answers.PAGE_POLICY,
+) -> Flask:
     """Return the application for a log directory, a run folder or a single trace file.
 
     Args:
         logdir: what to look at, a path or an address; None answers with an empty list of runs.
         hosts: the names a request may call this server by; None leaves that to whoever mounts it.
+        policy: the Content-Security-Policy of its pages.
     """
     app = Flask("tb_hookview", static_folder=None)
     loader = once(Loader.from_environment)  # at the first question, which hears what is wrong
     store = AnalysisStore(lambda *asked: loader().analysis(*asked), who=client_waits)
     listed = RunList(logdir)
-    answers.install(app, hosts)
+    answers.install(app, hosts, policy)
     cache.install(app, listed)
     page.install(app)
     timeline.install(app, store, listed)

@@ -5,13 +5,21 @@ from __future__ import annotations
 import logging
 import socket
 from pathlib import Path
+from secrets import token_urlsafe
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+from werkzeug.exceptions import NotFound
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tb_hookview.errors import UsageError
+from tb_hookview.server.answers import FRAMED_POLICY
 from tb_hookview.server.app import create_app
 from tb_hookview.trace.source.discovery import find_runs
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 ADDRESS = "127.0.0.1"
 
@@ -26,19 +34,24 @@ class Server:
     Args:
         path: what to serve, a path or an address.
         port: the port, 0 for any that is free.
+        secret: serve below a random path, known only to who is given `url`. That guards the
+            server: requests may come through a proxy under any host name, and pages of other
+            servers may show ours in a frame.
 
     Raises:
         TraceError: there is no such file or folder.
         UsageError: the port cannot be had.
     """
 
-    def __init__(self, path: str | Path, *, port: int = 0) -> None:
+    def __init__(self, path: str | Path, *, port: int = 0, secret: bool = False) -> None:
         find_runs(path)
+        self.prefix = f"/{token_urlsafe()}/" if secret else "/"
+        """Path of the page, with slashes around it."""
         self._socket = _listen(port)
         self._server = make_server(
             ADDRESS,
-            self._socket.getsockname()[1],
-            create_app(path, hosts=HOSTS),
+            self.port,
+            _mounted(path, self.prefix) if secret else create_app(path, hosts=HOSTS),
             threaded=True,
             request_handler=_QuietHandler,
             fd=self._socket.fileno(),
@@ -47,7 +60,12 @@ class Server:
     @property
     def url(self) -> str:
         """Address of the pages."""
-        return f"http://{ADDRESS}:{self._socket.getsockname()[1]}/"
+        return f"http://{ADDRESS}:{self.port}{self.prefix}"
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self._socket.getsockname()[1])
 
     def run(self) -> None:
         """Answer requests until interrupted, or until `close` is called on another thread."""
@@ -78,6 +96,12 @@ class _QuietHandler(WSGIRequestHandler):
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Log at a level nobody sees unless they ask."""
         _log.debug("%s %s %s", self.requestline, code, size)
+
+
+def _mounted(path: str | Path, prefix: str) -> WSGIApplication:
+    """The application below a path; there is nothing elsewhere."""
+    app = create_app(path, policy=FRAMED_POLICY)
+    return DispatcherMiddleware(NotFound(), {prefix.rstrip("/"): app})
 
 
 def _listen(port: int) -> socket.socket:

@@ -1,0 +1,112 @@
+"""`hookview.show`: the page in a cell, or its address where there is no notebook."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from tb_hookview.addresses.text import shown
+from tb_hookview.errors import UsageError
+from tb_hookview.notebook.cell import Cell
+from tb_hookview.notebook.servers import server_of
+from tb_hookview.ranks.result import RunReport
+from tb_hookview.report.result import Report
+from tb_hookview.server import Server
+
+VIEWS = (
+    "summary",
+    "modules",
+    "syncs",
+    "operators",
+    "kernels",
+    "timeline",
+    "memory",
+    "ranks",
+    "findings",
+    "whatif",
+    "query",
+    "compare",
+)
+"""Views of the page, as its addresses name them."""
+
+
+class Place(NamedTuple):
+    """What to serve, and where to open the page."""
+
+    path: str
+    view: str
+    query: dict[str, str]
+
+
+def show(
+    report_or_path: Report | RunReport | str | Path, *, height: int = 800, view: str | None = None
+) -> None:
+    """Show the page in this cell of a notebook; outside of one, print its address.
+
+    The page is served on 127.0.0.1 by a thread of this process, below an address that cannot be
+    guessed, until the process ends. Nothing is served but what is named here.
+
+    Args:
+        report_or_path: a log directory, a run or a trace file, as a path or an address
+            (`s3://...`); or the report of a trace or of a run, whose files must still be there.
+        height: of the frame in the cell, in CSS pixels.
+        view: what the page opens at, as `modules`; by default the summary, of a run the ranks.
+
+    Raises:
+        TraceError: there is no such file or folder.
+        UsageError: there is no such view, the height is not positive, or the argument is neither
+            a path nor a report.
+    """
+    if view is not None and view not in VIEWS:
+        raise UsageError(f"no view is called {view!r}; there are {', '.join(VIEWS)}")
+    if height <= 0:
+        raise UsageError(f"height={height}: not a number of pixels above 0")
+    place = _place(report_or_path)
+    server = server_of(place.path)
+    query = f"?{urlencode(place.query, quote_via=quote)}" if place.query else ""
+    hash_ = f"#/{view or place.view}{query}"
+    if "google.colab" in sys.modules:
+        _show_in_colab(server, hash_, height)
+        return
+    cell = Cell(
+        shown(place.path), server.port, f"{server.prefix}{hash_}", server.url + hash_, height
+    )
+    if _in_notebook():
+        from IPython.display import display
+
+        display(cell)
+    else:
+        sys.stdout.write(f"{cell}\n")
+
+
+def _place(what: Any) -> Place:
+    if isinstance(what, Report):
+        steps = what.data.steps
+        # The page shows one step or all of them.
+        query = {"step": steps[0].name} if len(steps) == 1 else {}
+        return Place(what.data.trace.path, "summary", query)
+    if isinstance(what, RunReport):
+        return Place(what.data.path, "ranks", {})
+    if not isinstance(what, str | os.PathLike) or not str(what):
+        kind = type(what).__name__
+        raise UsageError(f"{kind} cannot be shown; give a path, or what analyze returned")
+    return Place(os.fspath(what), "summary", {})
+
+
+def _in_notebook() -> bool:
+    """Whether a notebook shows what this process displays; a terminal's IPython shows text."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _show_in_colab(server: Server, hash_: str, height: int) -> None:
+    # A browser reaches the ports of a machine of Colab only through its proxy.
+    from google.colab import output
+
+    output.serve_kernel_port_as_iframe(
+        server.port, path=f"{server.prefix}{hash_}", height=str(height)
+    )
