@@ -17,6 +17,14 @@ from tb_hookview.recorder.tree import walk
 
 M = TypeVar("M", bound=nn.Module)
 
+_EXPORTING = next(
+    flag for flag in ("_is_exporting_flag", "_is_compiling_flag") if hasattr(torch.compiler, flag)
+)
+"""The flag that `torch.export` sets and `torch.compile` does not.
+
+The compiler takes the public functions that read it for true whenever it traces.
+"""
+
 
 def wrap(
     module: M,
@@ -90,7 +98,8 @@ class RootHook(Hook):
     def __call__(self, module: nn.Module, _args: object) -> None:
         """Attach or remove hooks as the profiler does; usually there is nothing to do."""
         if is_compiling():
-            if is_dynamo_compiling():  # not export's own tracing, after which this one runs as ever
+            # After export, whichever way it traces, this one runs as ever.
+            if is_dynamo_compiling() and not getattr(torch.compiler, _EXPORTING):
                 self._root.compiled = True
             return
         try:
