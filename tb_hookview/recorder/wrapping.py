@@ -17,14 +17,6 @@ from tb_hookview.recorder.tree import walk
 
 M = TypeVar("M", bound=nn.Module)
 
-_EXPORTING = next(
-    flag for flag in ("_is_exporting_flag", "_is_compiling_flag") if hasattr(torch.compiler, flag)
-)
-"""The flag that `torch.export` sets and `torch.compile` does not.
-
-The compiler takes the public functions that read it for true whenever it traces.
-"""
-
 
 def wrap(
     module: M,
@@ -98,8 +90,9 @@ class RootHook(Hook):
     def __call__(self, module: nn.Module, _args: object) -> None:
         """Attach or remove hooks as the profiler does; usually there is nothing to do."""
         if is_compiling():
-            # After export, whichever way it traces, this one runs as ever.
-            if is_dynamo_compiling() and not getattr(torch.compiler, _EXPORTING):
+            # After export this one runs as ever. The compiler takes the public functions that read
+            # the flag for true whenever it traces; torch 2.6 has none.
+            if is_dynamo_compiling() and not getattr(torch.compiler, "_is_exporting_flag", False):
                 self._root.compiled = True
             return
         try:
