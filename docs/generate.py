@@ -61,8 +61,9 @@ def _row(field: Field) -> str:
 
 FINDINGS = """# Every finding
 
-What each rule looks for, its fix and a reference, as `hookview rules` prints them. `rules.md` says what a finding
-claims and which rules fire on which real trace; `tuning.md` leads from a slow step to the rules that can explain it.
+What each rule looks for, its fix and a reference, as `hookview rules` prints them. `rules.md` says
+what a finding claims and which rules fire on which real trace; `tuning.md` leads from a slow step
+to the rules that can explain it.
 """
 """The head of docs/findings.md, which is written here."""
 
