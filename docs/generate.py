@@ -91,8 +91,8 @@ def _rule(rule: Rule) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Markdown in which nothing of a text is markup."""
-    return re.sub(r"([_*<>|`])", r"\\\1", text)
+    """Markdown in which nothing of a text is markup, but for what it quotes as code."""
+    return re.sub(r"(`[^`]*`)|([_*<>|])", lambda found: found[1] or f"\\{found[2]}", text)
 
 
 def main() -> None:

@@ -11,8 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click import Context
 
 import tb_hookview
+from tb_hookview.cli import main
 from tb_hookview.rules.catalogue import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,15 +86,21 @@ def test_the_reference_has_every_name_of_the_package() -> None:
     assert sorted(named) == sorted(tb_hookview.__all__)
 
 
+def test_the_page_of_commands_has_a_row_for_each() -> None:
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `hookview (\w+)", text, re.MULTILINE)
+    assert sorted(named) == sorted(main.list_commands(Context(main)))
+
+
 def test_pages_become_links_and_pictures_get_a_dark_one() -> None:
     titled = SimpleNamespace(title="Rules")
     files = [SimpleNamespace(src_uri="rules.md", page=titled)]
     files += [SimpleNamespace(src_uri=f"screenshots/{name}.png", page=None) for name in ("a-dark",)]
     here = SimpleNamespace(file=SimpleNamespace(src_uri="sql.md"))
-    text = "`docs/rules.md` `sql.md` `gone.md`\n```\n`rules.md`\n```\n![x](screenshots/a.png)"
+    text = "[rules.md](rules.md) `docs/rules.md` `sql.md` `gone.md`\n```\n`rules.md`\n```\n![x](screenshots/a.png)"
     changed = module("links").on_page_markdown(text, page=here, files=files)
     assert changed == (
-        "[Rules](rules.md) `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
+        "[Rules](rules.md) [Rules](rules.md) `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
         "![x](screenshots/a.png#only-light)![x](screenshots/a-dark.png#only-dark)"
     )
 

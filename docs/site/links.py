@@ -7,6 +7,7 @@ from typing import Any
 
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r"(?<!\[)`(?:docs/)?([\w-]+\.(?:md|yml|json))`(?!\])")
+_LINKED = re.compile(r"\[`?([\w-]+\.md)`?\]\(\1\)")
 _PICTURE = re.compile(r"!\[([^]]*)\]\((screenshots/[\w-]+)\.png\)")
 
 
@@ -32,4 +33,4 @@ def _changed(text: str, known: dict[str, str | None], here: str) -> str:
             return found[0]
         return f"![{alt}]({path}.png#only-light)![{alt}]({path}-dark.png#only-dark)"
 
-    return _PICTURE.sub(picture, _NAMED.sub(link, text))
+    return _PICTURE.sub(picture, _NAMED.sub(link, _LINKED.sub(r"`\1`", text)))
