@@ -95,9 +95,12 @@ def test_the_page_of_commands_has_a_row_for_each() -> None:
 def test_pages_become_links_and_pictures_get_a_dark_one() -> None:
     titled = SimpleNamespace(title="Rules")
     files = [SimpleNamespace(src_uri="rules.md", page=titled)]
-    files += [SimpleNamespace(src_uri=f"screenshots/{name}.png", page=None) for name in ("a-dark",)]
+    files += [SimpleNamespace(src_uri="screenshots/a-dark.png", page=None)]
     here = SimpleNamespace(file=SimpleNamespace(src_uri="sql.md"))
-    text = "[rules.md](rules.md) `docs/rules.md` `sql.md` `gone.md`\n```\n`rules.md`\n```\n![x](screenshots/a.png)"
+    text = (
+        "[rules.md](rules.md) `docs/rules.md` `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
+        "![x](screenshots/a.png)"
+    )
     changed = module("links").on_page_markdown(text, page=here, files=files)
     assert changed == (
         "[Rules](rules.md) [Rules](rules.md) `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
