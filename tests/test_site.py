@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from tb_hookview.rules.catalogue import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+RECORDED = ROOT / "sample_traces" / "cpu"
+"""Recordings that the stories are about."""
 BUILDER = ROOT / ".venv" / "docs" / "bin" / "mkdocs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
 _LINK = re.compile(r"\]\(([\w.-]*)(?:#([\w-]+))?\)")
@@ -127,6 +130,20 @@ def test_what_is_ours_or_only_linked_is_not() -> None:
     text = '<link rel="canonical" href="https://a.example/"><a href="https://b.example">b</a>'
     own = '<img src="screenshots/a.png"><script src="assets/a.js"></script>'
     assert module("own").loads_elsewhere(text + own, ".html") == []
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="no recordings in sample_traces/cpu")
+@pytest.mark.parametrize("variant", ["before", "after"])
+def test_the_story_of_the_backward_says_what_its_recordings_do(variant: str) -> None:
+    page = (DOCS / "story_backward.md").read_text(encoding="utf-8")
+    (query,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    (row,) = re.findall(rf"^\| {variant} \| (.*) \|$", page, re.MULTILINE)
+    report = tb_hookview.analyze(RECORDED / f"patch_dropout.{variant}")
+    (answer,) = json.loads(report.sql(query).to_json())
+    assert [str(value) for value in answer.values()] == row.split(" | ")
+    coverage = report.data.coverage
+    assert coverage.unattributed_host_us < 0.02 * coverage.backward_host_us
+    assert len(report.syncs) == 0
 
 
 @pytest.mark.slow

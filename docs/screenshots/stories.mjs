@@ -2,16 +2,18 @@
 //
 //     node docs/screenshots/stories.mjs FOLDER_OF_TRACES RUNS [NAME...]
 //
-// RUNS holds `first`, as docs/start.md records it, and `patch_dropout`, as docs/story_backward.md
-// does. The page is that of `make frontend`.
+// RUNS holds `first`, as docs/start.md records it; the others are of sample_traces/cpu. The page is
+// that of `make frontend`.
 
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { launch, serve } from "../../benchmarks/browser.mjs";
 import { shrink, take } from "./picture.mjs";
 
+const GALLERY = join(import.meta.dirname, "../../sample_traces/cpu");
+const PATCH_DROPOUT = "patch_dropout.before";
 const SD35 = "tracelens_mi300_sd35_with_stacks.json.gz";
 const [traces, recorded, ...names] = process.argv.slice(2);
 if (recorded === undefined) {
@@ -30,14 +32,14 @@ const PICTURES = [
   ["start-memory", "#/memory?run=first"],
   [
     "story-backward",
-    "#/modules?run=patch_dropout&worker=patch_dropout.before&module=patch_drop",
+    "#/modules?run=patch_dropout.before&module=patch_drop",
   ],
   ["story-shapes", "#/syncs?run=sd35", nonzero],
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
-for (const run of ["first", "patch_dropout"]) {
-  cpSync(join(recorded, run), join(folder, "runs", run), { recursive: true });
+for (const run of [join(recorded, "first"), join(GALLERY, PATCH_DROPOUT)]) {
+  cpSync(run, join(folder, "runs", basename(run)), { recursive: true });
 }
 mkdirSync(join(folder, "runs", "sd35"));
 copyFileSync(
