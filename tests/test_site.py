@@ -118,6 +118,7 @@ def test_pages_become_links_and_pictures_get_a_dark_one() -> None:
         ('<link rel="stylesheet" href="//fonts.example/css">', ".html"),
         ('<img srcset="https://a.example/1.png 1x">', ".html"),
         ('<svg><image href="https://a.example/1.png"/></svg>', ".svg"),
+        ('<pre class="mermaid"><code>graph LR</code></pre>', ".html"),
         ("@import 'https://fonts.example/css';", ".css"),
         ("a { background: url(https://a.example/1.png) }", ".css"),
     ],
