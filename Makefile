@@ -48,7 +48,7 @@ MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions mutants docs clean
+.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -109,6 +109,7 @@ mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the t
 	@$(PIP) install "$(MUTMUT)"
 	@$(BIN)/python tests/mutation/run.py $(MUTANTS) $(MODULE)
 
+.PHONY: docs
 docs: $(DOCS)/installed.stamp ## the pages of docs/ as a site in build/site/, links checked
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 	@$(DOCS)/bin/python docs/site/own.py build/site
