@@ -40,6 +40,9 @@ NODE_MODULES := frontend/node_modules/.package-lock.json
 # A server of the S3 protocol and its client; only `make addresses` wants them.
 ADDRESSES := $(VENV)/addresses
 
+# What builds the site, with its dependencies; only `make docs` wants it.
+DOCS := $(VENV)/docs
+
 # What puts faults in; only `make mutants` wants it.
 MUTMUT := mutmut==3.8.1
 MODULE ?=
@@ -106,6 +109,11 @@ mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the t
 	@$(PIP) install "$(MUTMUT)"
 	@$(BIN)/python tests/mutation/run.py $(MUTANTS) $(MODULE)
 
+.PHONY: docs
+docs: $(DOCS)/installed.stamp ## the pages of docs/ as a site in build/site/, links checked
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	@$(DOCS)/bin/python docs/site/own.py build/site
+
 clean: ## remove everything that was built, the environments too
 	rm -rf $(VENV) build dist *.egg-info tb_hookview/static frontend/node_modules \
 	  .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -127,6 +135,12 @@ $(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
 $(INSTALLED): pyproject.toml setup.py $(TOOLS)
 	@echo "Installing tb_hookview into $(VENV)"
 	@$(PIP) install -e '.[record,pandas,polars,sql,tb-profiler]'
+	@touch $@
+
+$(DOCS)/installed.stamp: docs/requirements.txt | $(BIN)/python
+	@echo "Installing MkDocs into $(DOCS)"
+	@$(BIN)/python -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip --disable-pip-version-check --quiet install -r docs/requirements.txt
 	@touch $@
 
 $(NODE_MODULES): frontend/package.json frontend/package-lock.json
