@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -31,6 +30,7 @@ class Traces:
         self.root = root
         self._loader = Loader.from_environment()
         self._analysis = lru_cache(_KEPT)(self._analyze)
+        self._report = lru_cache(_KEPT)(self._report_on)
         self._timeline = lru_cache(1)(self._lanes)
 
     def listed(self) -> list[TracePath]:
@@ -42,17 +42,16 @@ class Traces:
             for trace in worker.traces
         ]
 
-    def report(self, path: str, worker: str = "", steps: Sequence[str] = ()) -> Report:
+    def report(self, path: str, worker: str = "") -> Report:
         """The report on a trace; of a folder on its newest.
 
         Raises:
             UsageError: the path is none below the root.
-            NotFoundError: no such file, worker or step.
+            NotFoundError: no such file or worker.
             TraceError: it cannot be read as a trace.
         """
         chosen = choose_trace(str(self.root.place(path)), worker or None)
-        analysis = partial(self._analysis, chosen.file, _stamp(chosen.file))
-        report = self._loader.report(chosen.file, steps or None, analysis=analysis)
+        report = self._report(chosen.file, _stamp(chosen.file))
         return report.with_warnings(chosen.warnings)
 
     def timeline(self, path: str, worker: str = "") -> Timeline:
@@ -62,6 +61,9 @@ class Traces:
 
     def _analyze(self, file: TraceFile, _stamp: tuple[int, int]) -> Analysis:
         return self._loader.analysis(file)
+
+    def _report_on(self, file: TraceFile, stamp: tuple[int, int]) -> Report:
+        return self._loader.report(file, analysis=partial(self._analysis, file, stamp))
 
     def _lanes(self, file: TraceFile, stamp: tuple[int, int]) -> Timeline:
         return Timeline(self._analysis(file, stamp))
