@@ -153,7 +153,7 @@ def _is_docstring(part: ast.stmt) -> bool:
 
 LIGHT = {"__init__.py", "plugin.py", "cli"}
 """Imported before it is known what is asked for: they import what they need as they need it."""
-OPTIONAL = {"distributed", "duckdb", "fsspec", "mpi4py", "pandas", "polars", "pyarrow"}
+OPTIONAL = {"distributed", "duckdb", "fsspec", "mcp", "mpi4py", "pandas", "polars", "pyarrow"}
 LAZY = {
     # It takes long to import, and few have something to log.
     "cache/log.py": {"logging"},
