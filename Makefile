@@ -111,7 +111,7 @@ mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the t
 
 .PHONY: docs
 docs: $(DOCS)/installed.stamp ## the pages of docs/ as a site in build/site/, links checked
-	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --config-file docs/site/mkdocs.yml --strict --quiet
 	@$(DOCS)/bin/python docs/site/own.py build/site
 
 clean: ## remove everything that was built, the environments too

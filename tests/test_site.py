@@ -57,7 +57,7 @@ def broken(text: str, here: str) -> list[str]:
 
 
 def test_the_navigation_has_every_page_once() -> None:
-    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    text = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r"^ +- (?:.+: )?([\w-]+\.md)$", text.split("\nnav:\n")[1], re.MULTILINE)
     assert sorted(named) == PAGES
 
@@ -150,7 +150,8 @@ def test_the_story_of_the_backward_says_what_its_recordings_do(variant: str) -> 
 @pytest.mark.slow
 @pytest.mark.skipif(not BUILDER.exists(), reason="MkDocs is not installed; `make docs` does it")
 def test_the_site_builds_and_loads_nothing_from_another_host(tmp_path: Path) -> None:
-    build = [BUILDER, "build", "--strict", "--quiet", "--site-dir", tmp_path]
+    build = [BUILDER, "build", "--config-file", DOCS / "site" / "mkdocs.yml"]
+    build += ["--strict", "--quiet", "--site-dir", tmp_path]
     subprocess.run(build, cwd=ROOT, check=True)
     check = [sys.executable, DOCS / "site" / "own.py", tmp_path]
     subprocess.run(check, check=True)
