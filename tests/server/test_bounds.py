@@ -106,6 +106,8 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
     yield "/api/ranks/steps", {"quantity": list(QUANTITIES)}
     for table in TABLES:
         yield "/api/ranks/table/{table}", {"table": table, "limit": 10_000}
+        yield "/api/ranks/sql", {"query": f"from {table}"}
+    yield from (("/api/ranks/sql", {"query": "from device_events"}), ("/api/ranks/sql/tables", {}))
     yield "/api/module", {"path": paths[0] if paths else ""}
     yield "/api/module/bars", {"path": paths, "measure": "backward_host_us"}
     yield "/api/module/search", {"q": "e"}
