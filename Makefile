@@ -48,7 +48,7 @@ MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions mutants clean
+.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions pythons mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -104,6 +104,9 @@ fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60
 
 versions: ## the recorder on each version of torch that it supports (5 GB of downloads each)
 	@nice $(PYTHON) tests/versions/run.py
+
+pythons: setup ## the wheel on each version of Python that it supports (1 GB of disk, one at a time)
+	@nice $(BIN)/python tests/versions/pythons.py
 
 mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the tests next to it notice
 	@$(PIP) install "$(MUTMUT)"
