@@ -88,7 +88,7 @@ WORDS: dict[str, Words] = {
     ),
     "compiled-without-map": Words(
         "calls of compiled graphs whose modules the recorder does not know (compiled, or a cache "
-        "filled, before tb_hookview's recorder was loaded): their time stays with the module around the "
+        "filled, before the recorder was loaded): their time stays with the module around the "
         "region; with torch._inductor.config.force_disable_caches they are compiled again",
         NEVER,
     ),
