@@ -41,8 +41,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Device idle time charged to the finding, plus device time spent on work that could be
     avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that
     of the first rule in priority, and so is each nanosecond of a device event that could be
-    avoided; `evidence` says how much of it was charged to others. Null where the trace does not say
-    what the device did."""
+    avoided; `evidence` says how much of it was charged to others. Where the recorder says that the
+    model ran on the CPU, it is time of the host. Null where the trace does not say what the device
+    did."""
     gain_us_per_step: Us | None
     """How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies
     and allocations take no time, nor does what the host did while it made the device idle, and

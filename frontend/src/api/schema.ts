@@ -492,7 +492,7 @@ export interface Finding {
   /** Path of the module; null outside every module. */
   module: string | null;
   module_id: number | null;
-  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Null where the trace does not say what the device did. */
+  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;

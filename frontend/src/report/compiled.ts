@@ -30,7 +30,7 @@ export function compiledText(report: WireReport): string | null {
 export function compiledRemedy(report: WireReport): string | null {
   const { compiled, compiled_regions: regions } = report;
   if (compiled === null ? regions.length === 0 : compiled.placed === compiled.calls) return null;
-  return "For times by module, import tb_hookview before the first compilation, with torch 2.10 or later, and record with hookview.profile: docs/compiled.md.";
+  return "For times by module, call hookview.wrap() before the first compiled step, with torch 2.10 or later, and record with hookview.profile: docs/compiled.md.";
 }
 
 /** The most expensive compiled code first, as the report has it. */

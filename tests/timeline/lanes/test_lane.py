@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gallery
 import grid
 import numpy as np
 import pytest
 from analysis.owners import NAMES
 from drawn import colours, found, shown, timeline_of
-from shared_traces import FOLDER, shared_trace, small_traces
+from shared_traces import shared_trace
 
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import select
@@ -19,7 +20,7 @@ from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.timeline import Timeline, wire
 
-TRACES = small_traces()
+TRACES = gallery.small_traces()
 
 
 @pytest.fixture
@@ -210,8 +211,7 @@ def test_python_frames_have_a_lane_and_the_colour_of_the_phase_around_them(tmp_p
     }
 
 
-@pytest.mark.skipif(not TRACES, reason="no ../shared/traces next to the checkout")
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.relative_to(FOLDER).as_posix())
+@pytest.mark.parametrize("path", TRACES, ids=gallery.label)
 class TestOfSharedTraces:
     def test_every_row_of_the_trace_is_on_one_lane(self, path: Path) -> None:
         timeline = Timeline(load(path))
