@@ -18,7 +18,7 @@ import {
 import { over, ratio } from "../../text/numbers";
 import { moduleRowId, type ModuleRow } from "./ModuleCell";
 import { useBars } from "./Spark";
-import { Bar, moduleColumns, totalScale } from "./columns";
+import { Bar, COPIED_CLASS, moduleColumns, totalScale } from "./columns";
 import { callMeasure, restOf, wholeOf, type ChosenQuantity } from "./quantity";
 import { visibleRows } from "./treeRows";
 import { MOST_EXPENSIVE_FIRST, type SharedSelection, type Folds, type Modules } from "./useModules";
@@ -62,6 +62,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
     <DataTable
       label="Modules"
       columns={columns}
+      copied={COPIED_CLASS}
       rows={rows}
       rowId={moduleRowId}
       sort={sort ?? MOST_EXPENSIVE_FIRST}

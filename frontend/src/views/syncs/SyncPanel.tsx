@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { SidePanel } from "../../components/SidePanel";
-import { inTimeline } from "../../address/links";
+import { syncInTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport, WireRule } from "../../api/types";
 import { Name } from "../../components/Name";
@@ -56,7 +56,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
       <WaitedFor {...row} />
       <Fixes {...props} />
       <div className="links">
-        <PlaceLink className="button" to={inTimeline(report, sync.start_us, sync.duration_us)}>
+        <PlaceLink className="button" to={syncInTimeline(report, sync)}>
           Show in timeline
         </PlaceLink>
         {sync.module !== null && (
