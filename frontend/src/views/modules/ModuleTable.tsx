@@ -15,6 +15,7 @@ import {
   scaledDuration,
   type DurationScale,
 } from "../../text/formats";
+import { avoidable } from "../../report/syncs";
 import { over, ratio } from "../../text/numbers";
 import { moduleRowId, type ModuleRow } from "./ModuleCell";
 import { useBars } from "./Spark";
@@ -51,7 +52,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       numbers,
       whole: (wholeOf(report, chosen) ?? 0) / by,
       scale,
-      syncs: report.syncs.length > 0,
+      syncs: avoidable(report.syncs).length > 0,
       step: stepsLength(report) / by,
       search,
       onFold: fold,
@@ -146,7 +147,7 @@ function cellsOf({
   const by = divisor(report, chosen.averaging);
   const whole = over(wholeOf(report, chosen), by);
   const lost = over(restOf(report, chosen), by);
-  const syncs = report.syncs.filter((sync) => sync.module === null);
+  const syncs = avoidable(report.syncs).filter((sync) => sync.module === null);
   const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
   const share = ratio(lost, whole);
   const text = scaledDuration(lost, scale);
