@@ -52,7 +52,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
       </p>
       <SyncFacts report={report} node={node} />
       <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
-      <SyncTimeline target={target} row={row} />
+      <SyncTimeline report={report} target={target} row={row} />
       <WaitedFor {...row} />
       <Fixes {...props} />
       <div className="links">

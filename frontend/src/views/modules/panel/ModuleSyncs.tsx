@@ -39,7 +39,7 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
       {longest !== undefined && (
         <>
           <Chain report={report} row={longest} />
-          <SyncTimeline target={target} row={longest} />
+          <SyncTimeline report={report} target={target} row={longest} />
           <p>
             <PlaceLink to={syncInTimeline(report, longest.sync)}>Show in timeline</PlaceLink>
           </p>
