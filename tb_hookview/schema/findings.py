@@ -73,6 +73,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     examples_us: list[Us | None] = []
     """Length of the longest call, device event, sync, idle time or step that begins at each of
     `examples`; null where none does: a moment."""
+    examples_event_id: list[int | None] = []
+    """The event of that length, or the call that held the longest part of the sync; null for idle
+    times, steps and moments."""
     sync_ids: list[int] = []
     """Syncs of the steps that count which it explains."""
     caveats: list[str]
