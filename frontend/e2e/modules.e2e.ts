@@ -154,7 +154,7 @@ test("a module whose time is compiled code is marked, and says how to get module
   await row(page, "a").click();
   const said = panel().getByRole("region", { name: "Evidence" });
   await said.getByText(/^Compiled: 1 call of compiled code, 20\.0 µs of device time/).waitFor();
-  await said.getByText("import tb_hookview before the first compilation").waitFor();
+  await said.getByText("call hookview.wrap() before the first compiled step").waitFor();
 });
 
 test("the panel shows source, parameters, kernels, nodes and calls", async () => {
