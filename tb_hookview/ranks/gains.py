@@ -54,11 +54,12 @@ class Gains:
     def _saved(self, rank: int, episodes: Sequence[Episode], reason: Reason) -> Float:
         """Time of the reason to take from each window, so that each episode loses its excess."""
         own = self._ranks[rank]
-        starts = own.collectives.start[self._matched.member[:, rank]]
+        members = self._matched.members
         saved = np.zeros(len(own.edges) - 1)
         for episode in episodes:
             spent = own.device if episode.on_device else own.host
-            span = np.searchsorted(own.edges, [episode.since, starts[episode.collective]]).tolist()
+            until = members.start[members.at(episode.collective, rank)]
+            span = np.searchsorted(own.edges, [episode.since, until]).tolist()
             if excess := episode.reasons.get(reason, 0):
                 time = _time_of(own, spent, reason, *span)
                 saved[slice(*span)] += time * (excess / time.sum())

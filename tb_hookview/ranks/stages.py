@@ -20,7 +20,7 @@ import numpy as np
 from tb_hookview.analysis.collectives.names import POINT_TO_POINT
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.types import Nanoseconds
-from tb_hookview.ranks.late import Episode, compared, excess_of
+from tb_hookview.ranks.late import Episode, excess_of
 from tb_hookview.ranks.summary import RankSummary
 from tb_hookview.ranks.waits import WAITED_NS
 
@@ -82,19 +82,19 @@ def _episode(
     caused = median(others) - time[late]
     if caused < WAITED_NS:
         return None
-    begin, end = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
-    for rank, step in steps.items():
-        begin[rank] = ranks[rank].steps.start[step]
-        end[rank] = begin[rank] + ranks[rank].steps.duration[step]
-    present = np.zeros(len(ranks), bool)
-    present[list(steps)] = True
+    spans = {rank: _span(ranks[rank], step) for rank, step in steps.items()}
     return Episode(
         collective=-1,
         rank=late,
         step=steps[late],
         caused=caused,
         late_by=min(others) - time[late],
-        reasons=excess_of(ranks, begin, end, compared(present, late), late, device=False),
-        since=int(begin[late]),
+        reasons=excess_of(ranks, spans, late, device=False),
+        since=spans[late][0],
         on_device=False,
     )
+
+
+def _span(rank: RankSummary, step: int) -> tuple[int, int]:
+    start = int(rank.steps.start[step])
+    return start, start + int(rank.steps.duration[step])

@@ -23,7 +23,7 @@ def replay_of(folder: Path) -> Replay:
     ranks = [summary for summary in summaries if isinstance(summary, RankSummary)]
     assert len(ranks) == RANKS
     matched = match(ranks)
-    return Replay(ranks, matched, find_waits(ranks, matched))
+    return Replay(ranks, matched, find_waits(matched.members))
 
 
 @pytest.mark.parametrize("seed", range(12))
