@@ -19,7 +19,7 @@ from tb_hookview.ranks.matching import Matched, match
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.stages import find_stage_episodes, message_waits, unpaired
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
@@ -33,6 +33,7 @@ FindingOf = Callable[[RankSummary, str | None], str | None]
 def answer(
     path: str,
     ranks: Sequence[RankSummary],
+    times: TimesOf,
     unreadable: Mapping[str, str],
     finding_of: FindingOf = lambda _rank, _module: None,
 ) -> schema.Run:
@@ -41,18 +42,22 @@ def answer(
     Args:
         path: the run.
         ranks: summaries in order of their ranks.
+        times: what each spent its time on.
         unreadable: reasons by path.
         finding_of: asks for a straggler's finding.
     """
     matched = match(ranks)
     members, clocks = matched.members, matched.clocks
     waits = find_waits(members)
-    episodes = [*find_episodes(ranks, members, waits), *find_stage_episodes(ranks)]
+    episodes = [
+        *find_episodes(ranks, times, members, waits),
+        *find_stage_episodes(ranks, times),
+    ]
     numbers = _numbers(ranks)
     own_waits = step_waits(ranks, members, waits)
     step_rows = _step_rows(ranks, own_waits)
     world = {rank.world_size for rank in ranks if rank.world_size}
-    gains = Gains(ranks, matched, waits)
+    gains = Gains(ranks, times, matched, waits)
     stragglers = find_stragglers(ranks, episodes, own_waits, gains.of)
     return schema.Run(
         path=path,

@@ -21,7 +21,7 @@ import numpy as np
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
 from tb_hookview.arrays.types import Int
 from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.summary import RankSummary, Spent
+from tb_hookview.ranks.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import Waits
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
@@ -58,13 +58,15 @@ class Episode(NamedTuple):
     """Whether they are of its device events, else of its host."""
 
 
-def find_episodes(ranks: Sequence[RankSummary], members: Members, waits: Waits) -> list[Episode]:
+def find_episodes(
+    ranks: Sequence[RankSummary], times: TimesOf, members: Members, waits: Waits
+) -> list[Episode]:
     """Explain every collective that had a late rank."""
     of_ranks = members.of_ranks(len(ranks))
     episodes: list[Episode] = []
     explained: dict[bytes, int] = {}
     """The last one that was explained, by the ranks that took part."""
-    for collective in np.flatnonzero(waits.last >= 0).tolist():
+    for collective in _by_ranks(members, np.flatnonzero(waits.last >= 0)):
         mine, last = members.of(collective), int(waits.last[collective])
         present, start = members.rank[mine], members.start[mine]
         own = of_ranks[int(members.rank[last])]
@@ -78,8 +80,10 @@ def find_episodes(ranks: Sequence[RankSummary], members: Members, waits: Waits) 
             together, begin = np.maximum(together, since), np.maximum(begin, since)
         explained[present.tobytes()] = collective
         late, place = int(members.rank[last]), last - mine.start
-        spans = dict(zip(present.tolist(), zip(begin.tolist(), start.tolist(), strict=True), strict=True))
-        reasons, on_device = _reasons(ranks, spans, late)
+        spans = dict(
+            zip(present.tolist(), zip(begin.tolist(), start.tolist(), strict=True), strict=True)
+        )
+        reasons, on_device = _reasons(ranks, times, spans, late)
         late_by = np.maximum(start - together, 0)
         episodes.append(
             Episode(
@@ -93,7 +97,15 @@ def find_episodes(ranks: Sequence[RankSummary], members: Members, waits: Waits) 
                 on_device=on_device,
             )
         )
-    return episodes
+    return sorted(episodes, key=lambda episode: episode.collective)
+
+
+def _by_ranks(members: Members, collectives: Int) -> list[int]:
+    """Collectives of the same ranks one after the other: their times are in memory then."""
+    place: dict[bytes, int] = {}
+    keys = (members.rank[members.of(each)].tobytes() for each in collectives.tolist())
+    places = [place.setdefault(key, len(place)) for key in keys]
+    return [int(collectives[at]) for at in np.argsort(places, kind="stable")]
 
 
 def _before(members: Members, earlier: Int, present: Int, start: Int) -> Int | None:
@@ -124,37 +136,37 @@ def compared(present: Sequence[int], late: int) -> list[int]:
 
 
 def _reasons(
-    ranks: Sequence[RankSummary], spans: Spans, late: int
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int
 ) -> tuple[dict[Reason, int], bool]:
     """Excess of the late rank by reason: by its device where that did more, else by its host."""
-    own = ranks[late]
-    host = excess_of(ranks, spans, late, device=False)
-    if not len(own.device.window):
+    host = excess_of(ranks, times, spans, late, device=False)
+    if not len(times(late).device.window):
         return host, False
-    device = excess_of(ranks, spans, late, device=True)
+    device = excess_of(ranks, times, spans, late, device=True)
     on_device = 2 * sum(device.values()) >= sum(host.values())
     return (device if on_device else host), on_device
 
 
 def excess_of(
-    ranks: Sequence[RankSummary], spans: Spans, late: int, *, device: bool
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool
 ) -> dict[Reason, int]:
     """Parts by which the late rank's time exceeds the median of the others' where it does.
 
     Args:
         ranks: summaries.
+        times: what they spent their time on.
         spans: moments between which ranks are compared, each on its own clock.
         late: the late one of them.
         device: whether time of devices is compared, else that of hosts.
     """
 
-    def times(number: int) -> dict[Reason, int]:
-        rank = ranks[number]
-        spent: Spent = rank.device if device else rank.host
+    def parts(number: int) -> dict[Reason, int]:
+        rank, of = ranks[number], times(number)
+        spent = of.device if device else of.host
         first, last = np.searchsorted(rank.edges, spans[number]).tolist()
         return _named(rank, spent.between(first, last))
 
-    own, others = times(late), [times(other) for other in compared(list(spans), late)]
+    own, others = parts(late), [parts(other) for other in compared(list(spans), late)]
     excess = {
         reason: time - int(median(other.get(reason, 0) for other in others))
         for reason, time in own.items()

@@ -49,7 +49,8 @@ class _Rows(NamedTuple):
     """Collectives of one group on all ranks, columns of shape (n,)."""
 
     rank: Int
-    index: Int
+    entry: Int
+    """Index in the collectives of the rank."""
     step: Int
     """Number of the step, -1 for none."""
 
@@ -85,7 +86,7 @@ def _members(ranks: Sequence[RankSummary], found: Sequence[tuple[_Rows, Int]]) -
         met = np.flatnonzero(several)[np.argsort(first[several], kind="stable")]
         place[met] = count + np.arange(len(met))
         chosen = several[of_row]
-        columns.append((place[of_row[chosen]], rows.rank[chosen], rows.index[chosen]))
+        columns.append((place[of_row[chosen]], rows.rank[chosen], rows.entry[chosen]))
         count += len(met)
     empty = (np.zeros(0, np.int64),) * 3
     return members_of(ranks, *(np.concatenate(each) for each in zip(empty, *columns, strict=True)))
@@ -135,7 +136,7 @@ def _numbered(ranks: Sequence[RankSummary], rows: _Rows) -> Int | None:
 
 def _of_rows(columns: Sequence[Int], rows: _Rows) -> Int:
     """Value of each row in the column of its rank."""
-    parts = [columns[rank][rows.index[mine]] for rank, mine in _by_rank(rows).items()]
+    parts = [columns[rank][rows.entry[mine]] for rank, mine in _by_rank(rows).items()]
     return np.concatenate(parts)
 
 
@@ -160,7 +161,7 @@ def _aligned(ranks: Sequence[RankSummary], rows: _Rows) -> Int:
     for rank, mine in spans.items():
         own = _Rows(*(column[mine] for column in rows))
         shift = 0 if rank == longest else _shift(ranks, reference, own, first)
-        parts.append(np.arange(len(own.index)) + shift)
+        parts.append(np.arange(len(own.entry)) + shift)
     return np.concatenate(parts)
 
 
@@ -177,7 +178,7 @@ def _shift(
         shifts = [first[step] - other[step] for step in common]
         return int(np.bincount(np.array(shifts) - min(shifts)).argmax()) + min(shifts)
     kinds = [
-        [ranks[int(rows.rank[0])].collectives.kind[index] for index in rows.index.tolist()]
+        [ranks[int(rows.rank[0])].collectives.kind[index] for index in rows.entry.tolist()]
         for rows in (reference, own)
     ]
     fitting = [s for s in range(-_SEARCHED, _SEARCHED + 1) if _fit(kinds[0], kinds[1], s)]
@@ -234,7 +235,7 @@ def _check(
     signs = [
         code.setdefault(sign, len(code))
         for rank, mine in _by_rank(rows).items()
-        for sign in _signs(ranks[rank], rows.index[mine].tolist())
+        for sign in _signs(ranks[rank], rows.entry[mine].tolist())
     ]
     differing = _varies(np.array(signs), numbers)
     if len(differing):
@@ -252,7 +253,7 @@ def _varies(values: Int, numbers: Int) -> Int:
     order = np.lexsort((values, numbers))
     values, numbers = values[order], numbers[order]
     change = (values[1:] != values[:-1]) & (numbers[1:] == numbers[:-1])
-    return numbers[1:][change]
+    return np.asarray(numbers[1:][change])
 
 
 def _signs(rank: RankSummary, indices: Iterable[int] | None = None) -> Iterator[_Sign]:

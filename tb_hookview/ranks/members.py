@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.ranks.summary import RankSummary
 
 
@@ -21,7 +21,7 @@ class Members(Struct, frozen=True):
     """
 
     first: Int
-    """Members of the i-th collective are those from `first[i]` to `first[i + 1]`; shape (m + 1,)."""
+    """The i-th collective has the members from `first[i]` to `first[i + 1]`, shape (m + 1,)."""
     rank: Int
     """Rank of each by its place among the summaries, shape (n,)."""
     index: Int
@@ -44,8 +44,8 @@ class Members(Struct, frozen=True):
 
     def at(self, collective: int, rank: int) -> int:
         """The member of a collective that a rank is, which takes part."""
-        mine = self.of(collective)
-        return mine.start + int(np.searchsorted(self.rank[mine], rank))
+        ranks = self.rank[self.of(collective)]
+        return int(self.first[collective] + np.searchsorted(ranks, rank))
 
     def of_ranks(self, ranks: int) -> list[Int]:
         """Members of each of some ranks, in order of the collectives."""
@@ -60,7 +60,7 @@ class Members(Struct, frozen=True):
         """Sum of the values of each collective's members, shape (m,)."""
         return np.add.reduceat(values, self.first[:-1]) if len(self) else values[:0]
 
-    def ordered(self, by: Int) -> Members:
+    def ordered(self, by: Float) -> Members:
         """The same collectives in an ascending order of theirs, shape (m,)."""
         order = np.argsort(by, kind="stable")
         place = np.empty(len(self), np.int64)

@@ -11,10 +11,11 @@ to the end of a collective, no rank of it goes on before that end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_hookview.arrays.types import Bool, Float, Int
 from tb_hookview.ranks.matching import Matched
@@ -41,11 +42,7 @@ class Replay:
         self._begin: Float = first - offset
         self._recorded_end: Float = last - offset
         self._of_ranks = members.of_ranks(len(ranks))
-        edges = [rank.edges for rank in ranks]
-        self._start, self._end = (
-            self._each(lambda rank, mine: np.searchsorted(edges[rank], moments[mine]))
-            for moments in (members.start, members.end)
-        )
+        self._start, self._end = (self._edge(ranks, at) for at in (members.start, members.end))
         self._before, self._since = _ended_before(members, self._of_ranks)
         self._gate = self._held_to_the_end(ranks)
 
@@ -64,10 +61,7 @@ class Replay:
             np.concatenate([[0.0], np.cumsum(np.maximum(own - (saved or {}).get(rank, 0.0), 0.0))])
             for rank, own in enumerate(self._own)
         ]
-        begun, ended = (
-            self._each(lambda rank, mine: passed[rank][index[mine]])
-            for index in (self._start, self._end)
-        )
+        begun, ended = self._each(passed, self._start), self._each(passed, self._end)
         count, members = len(self._start), self._members
         # of each member after its collective; the ranks' own at their begin follow
         delay = np.concatenate([np.empty(count), self._begin])
@@ -82,19 +76,24 @@ class Replay:
         last = [own[-1] for own in passed]
         return float((delay[final] + last).max() - self._begin.min())
 
-    def _each(self, of: Callable[[int, Int], Int | Float]) -> Any:
-        """A value of each member, computed rank by rank, shape (n,)."""
-        parts = [of(rank, mine) for rank, mine in enumerate(self._of_ranks)]
-        values = np.concatenate(parts)
-        found = np.empty_like(values)
-        found[np.concatenate(self._of_ranks)] = values
+    def _each(self, columns: Sequence[NDArray[Any]], index: Int) -> NDArray[Any]:
+        """Value of each member at an index of its rank's column, shape (n,)."""
+        found = np.empty(len(index), columns[0].dtype)
+        for column, mine in zip(columns, self._of_ranks, strict=True):
+            found[mine] = column[index[mine]]
+        return found
+
+    def _edge(self, ranks: Sequence[RankSummary], moment: Int) -> Int:
+        """Index of each member's moment among the edges of its rank, shape (n,)."""
+        found = np.empty_like(moment)
+        for rank, mine in zip(ranks, self._of_ranks, strict=True):
+            found[mine] = np.searchsorted(rank.edges, moment[mine])
         return found
 
     def _held_to_the_end(self, ranks: Sequence[RankSummary]) -> Bool:
         """Whether any rank was held until the end of each collective, shape (m,)."""
-        window = np.maximum(self._end - 1, 0)
-        held = self._each(lambda rank, mine: np.append(ranks[rank].held, 0)[window[mine]] > 0)
-        return self._members.total(held.astype(np.int64)) > 0
+        held = self._each([np.append(rank.held, 0) for rank in ranks], np.maximum(self._end - 1, 0))
+        return np.asarray(self._members.total((held > 0).astype(np.int64)) > 0)
 
 
 def _ended_before(members: Members, of_ranks: Sequence[Int]) -> tuple[Int, Int]:

@@ -1,9 +1,11 @@
-"""One rank's trace as the few kilobytes that a run needs of it.
+"""One rank's trace as what a run needs of it: a summary, and times that few ranks are asked for.
 
 Its result crosses processes and machines: numpy columns and texts, nothing of the trace itself.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
@@ -43,7 +45,7 @@ class StepTimes(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """Time by what ran between consecutive edges, shape (k,): most of a summary's bytes."""
+    """Time by what ran between consecutive edges, shape (k,)."""
 
     window: Index
     """Index into the windows between consecutive `RankSummary.edges`, ascending."""
@@ -83,11 +85,27 @@ class RankSummary(Struct, frozen=True):
     """Time between consecutive edges in which it did nothing but wait in a collective."""
     modules: tuple[str, ...]
     """Paths of the modules that ran."""
+
+
+class RankTimes(Struct, frozen=True):
+    """What a rank spent its time on: most of what the map gives, read where it was late."""
+
     host: Spent
     device: Spent
 
 
-def summarize(analysis: Analysis) -> RankSummary:
+class Mapped(Struct, frozen=True):
+    """What the map gives of one trace."""
+
+    summary: RankSummary
+    times: RankTimes
+
+
+TimesOf = Callable[[int], RankTimes]
+"""Times of a rank by its place among the summaries."""
+
+
+def summarize(analysis: Analysis) -> Mapped:
     """Summarize the trace of one rank."""
     calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
     edges = unique(np.concatenate([calls.start, calls.end, analysis.steps.window.ravel()]))
@@ -97,7 +115,7 @@ def summarize(analysis: Analysis) -> RankSummary:
     used = unique(np.concatenate([each.code for each in spent]))
     used = used[used >= 0]
     trace = analysis.trace
-    return RankSummary(
+    summary = RankSummary(
         path=trace.path,
         rank=trace.rank,
         world_size=trace.world_size,
@@ -108,9 +126,8 @@ def summarize(analysis: Analysis) -> RankSummary:
         edges=edges,
         held=intervals.lengths_within(_held(analysis, calls), _between(edges)),
         modules=tuple(analysis.modules.path[module] for module in used.tolist()),
-        host=_renumbered(spent[0], used),
-        device=_renumbered(spent[1], used),
     )
+    return Mapped(summary, RankTimes(*(_renumbered(each, used) for each in spent)))
 
 
 def _between(edges: Nanoseconds) -> Intervals:
