@@ -31,7 +31,9 @@ import subprocess
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -121,26 +123,43 @@ def measure(source: Path, ranks: int, workers: int) -> None:
     with tempfile.TemporaryDirectory(dir=beside) as name:
         folder = Path(name)
         events = make(source, folder, ranks)
-        began, before = time.perf_counter(), _cpu()
-        run = analyze_run(folder, f"processes:{workers}")
-        wall, (own, children) = time.perf_counter() - began, _cpu()
-        # What follows reads a trace in this process.
-        memory = [_most_memory(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            got = process.submit(_analyzed, folder, workers).result()
         mapped = map_file(trace_file(next(folder.glob("rank0.*"))))
         events = events or ranks * load(source).trace.event_count
-    cpu = own - before[0] + children - before[1]
     print(
-        f"| {ranks} | {events:,} | {wall:.1f} | {cpu / events * 1e6:.1f} | "
-        f"{own - before[0]:.1f} | {memory[0]} | {memory[1]} | "
-        f"{len(pickle.dumps(mapped)) / 1000:.0f} | {len(run.to_json()) / 1e6:.2f} | "
-        f"{', '.join(f'{row.rank} {row.module}' for row in run.stragglers)} |",
+        f"| {ranks} | {events:,} | {got.wall:.1f} | {(got.own + got.others) / events * 1e6:.1f} | "
+        f"{got.own:.1f} | {got.memory} | {got.memory_of_reader} | "
+        f"{len(pickle.dumps(mapped)) / 1000:.0f} | {got.answer / 1e6:.2f} | {got.late} |",
         flush=True,
     )
 
 
+class Analyzed(NamedTuple):
+    """What the answer to a run cost: seconds, MB and bytes."""
+
+    wall: float
+    own: float
+    others: float
+    memory: int
+    memory_of_reader: int
+    answer: int
+    late: str
+
+
+def _analyzed(folder: Path, workers: int) -> Analyzed:
+    """Analyze a run in a process that did nothing else before."""
+    began, before = time.perf_counter(), _cpu()
+    run = analyze_run(folder, f"processes:{workers}")
+    wall, (own, others) = time.perf_counter() - began, _cpu()
+    memory = [_most_memory(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    late = ", ".join(f"{row.rank} {row.module}" for row in run.stragglers)
+    return Analyzed(wall, own - before[0], others - before[1], *memory, len(run.to_json()), late)
+
+
 def measure_reduce(trace: Path, ranks: int, mesh: int) -> None:
     """Print the row of a reduce over copies of the summary of a trace."""
-    with ProcessPoolExecutor(1) as process:
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
         mapped = process.submit(summarize_file, trace_file(trace)).result()
     random, content = np.random.default_rng(0), pickle.dumps(mapped.summary)
     times = packed(mapped.times)

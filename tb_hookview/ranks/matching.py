@@ -61,6 +61,7 @@ def match(ranks: Sequence[RankSummary]) -> Matched:
     found: list[tuple[_Rows, Int]] = []
     for group, rows in _groups(ranks).items():
         try:
+            _check_groups(ranks, group, rows)
             numbers = _numbered(ranks, rows)
             numbers = _aligned(ranks, rows) if numbers is None else numbers
             _check(ranks, group, rows, numbers, equal=group.startswith(_UNNAMED))
@@ -72,7 +73,7 @@ def match(ranks: Sequence[RankSummary]) -> Matched:
     clocks = find_clocks(len(ranks), members)
     members = members.ordered(moments(members, clocks))
     total = sum(len(rank.collectives) for rank in ranks)
-    return Matched(members, clocks, tuple(refused), total - len(members.rank))
+    return Matched(members, clocks, tuple(dict.fromkeys(refused)), total - len(members.rank))
 
 
 def _members(ranks: Sequence[RankSummary], found: Sequence[tuple[_Rows, Int]]) -> Members:
@@ -211,6 +212,20 @@ def _fit(first: Sequence[str], other: Sequence[str], shift: int) -> bool:
     if 2 * (end - begin) < min(len(first), len(other)):
         return False
     return list(first[begin:end]) == list(other[begin - shift : end - shift])
+
+
+def _check_groups(ranks: Sequence[RankSummary], group: str, rows: _Rows) -> None:
+    """Refuse collectives without a group of ranks that are in several.
+
+    Raises:
+        ValueError: they are.
+    """
+    several = [rank for rank in _by_rank(rows) if (ranks[rank].process_groups or 1) > 1]
+    if group.startswith(_UNNAMED) and several:
+        number, path = ranks[several[0]].process_groups, ranks[several[0]].path
+        raise ValueError(
+            f"{_UNNAMED} are not matched: {path} is in {number} process groups of different ranks"
+        )
 
 
 def _check(

@@ -73,6 +73,8 @@ class RankSummary(Struct, frozen=True):
     path: str
     rank: int | None
     world_size: int | None
+    process_groups: int | None
+    """Different sets of ranks that are a process group of this one; None for unknown."""
     start: int
     """First moment of the trace, from which its timeline counts; nanoseconds."""
     steps: StepTimes
@@ -119,6 +121,7 @@ def summarize(analysis: Analysis) -> Mapped:
         path=trace.path,
         rank=trace.rank,
         world_size=trace.world_size,
+        process_groups=trace.process_groups,
         start=int(analysis.bounds[0]),
         steps=_steps(analysis, calls),
         collectives=calls,
