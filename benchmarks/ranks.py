@@ -152,7 +152,7 @@ def _analyzed(folder: Path, workers: int) -> Analyzed:
     began, before = time.perf_counter(), _cpu()
     run = analyze_run(folder, f"processes:{workers}")
     wall, (own, others) = time.perf_counter() - began, _cpu()
-    memory = [_most_memory(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    memory = [_own_memory(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024]
     late = ", ".join(f"{row.rank} {row.module}" for row in run.stragglers)
     return Analyzed(wall, own - before[0], others - before[1], *memory, len(run.to_json()), late)
 
@@ -173,7 +173,7 @@ def measure_reduce(trace: Path, ranks: int, mesh: int) -> None:
     late = sum(row.late_rank is not None for row in run.collectives)
     print(
         f"| {ranks} | {mesh or ranks} | {len(run.collectives):,} | {late:,} | "
-        f"{_cpu()[0] - began:.1f} | {_most_memory(resource.RUSAGE_SELF)} | "
+        f"{_cpu()[0] - began:.1f} | {_own_memory()} | "
         f"{len(content) / 1000:.0f} | {len(times) / 1000:.0f} |",
         flush=True,
     )
@@ -195,8 +195,10 @@ def _cpu() -> tuple[float, float]:
     return times.user + times.system, times.children_user + times.children_system
 
 
-def _most_memory(whose: int) -> int:
-    return resource.getrusage(whose).ru_maxrss // 1024
+def _own_memory() -> int:
+    """MB that this process had at most; `getrusage` counts what its parent had before it, too."""
+    said = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(said[1]) // 1024 if said else 0
 
 
 def measure_map(trace: Path) -> None:
