@@ -37,8 +37,9 @@ TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
 
-# A server of the S3 protocol and its client; only `make addresses` wants them.
+# Servers of the protocols of S3 and Azure, and their clients; only `make addresses` wants them.
 ADDRESSES := $(VENV)/addresses
+AZURITE := azurite@3.35.0
 
 # What builds the site, with its dependencies; only `make docs` wants it.
 DOCS := $(VENV)/docs
@@ -91,12 +92,15 @@ browser-test: frontend ## the page in a real browser
 pytest: setup frontend
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-addresses: $(INSTALLED) ## the tests of addresses, those on a server of the S3 protocol too
+addresses: $(INSTALLED) ## the tests of addresses, those on servers of buckets too
 	@$(BIN)/python -m venv $(ADDRESSES)
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	  > "$$($(ADDRESSES)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/first.pth"
 	@$(ADDRESSES)/bin/python -m pip --disable-pip-version-check --quiet install -r tests/addresses/requirements.txt
-	@PYTHONPATH="$(CURDIR)" $(ADDRESSES)/bin/python -m pytest tests/addresses
+	@npm install --silent --no-save --prefix $(ADDRESSES) $(AZURITE) \
+	  || echo "make: no npm or no $(AZURITE): the tests on a server of Azure's protocol are skipped" >&2
+	@PYTHONPATH="$(CURDIR)" PATH="$(abspath $(ADDRESSES))/node_modules/.bin:$$PATH" \
+	  $(ADDRESSES)/bin/python -m pytest tests/addresses
 
 fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
