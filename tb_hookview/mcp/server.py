@@ -11,11 +11,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from tb_hookview.errors import HookviewError
-from tb_hookview.formats import printable
 from tb_hookview.mcp.root import Root
 from tb_hookview.mcp.tools import Tools
 from tb_hookview.mcp.traces import Traces
-from tb_hookview.report.markdown.text import MOST_CHARACTERS
+from tb_hookview.report.markdown.text import MOST_CHARACTERS, quoted
 from tb_hookview.version import __version__
 
 NAMES = (
@@ -63,7 +62,6 @@ def _answering(tool: Callable[..., str], root: Root, lock: Lock) -> Callable[...
             with lock:
                 return root.without(tool(**arguments))[:MOST_CHARACTERS]
         except HookviewError as error:
-            line = printable(root.without(str(error)))[:_LONGEST_ERROR]
-            raise ToolError(line) from None
+            raise ToolError(quoted(root.without(str(error)), _LONGEST_ERROR)) from None
 
     return answer
