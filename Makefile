@@ -37,15 +37,19 @@ TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
 
-# A server of the S3 protocol and its client; only `make addresses` wants them.
+# Servers of the protocols of S3 and Azure, and their clients; only `make addresses` wants them.
 ADDRESSES := $(VENV)/addresses
+AZURITE := azurite@3.35.0
+
+# What builds the site, with its dependencies; only `make docs` wants it.
+DOCS := $(VENV)/docs
 
 # What puts faults in; only `make mutants` wants it.
 MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions mutants clean
+.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions pythons mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -88,12 +92,15 @@ browser-test: frontend ## the page in a real browser
 pytest: setup frontend
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-addresses: $(INSTALLED) ## the tests of addresses, those on a server of the S3 protocol too
+addresses: $(INSTALLED) ## the tests of addresses, those on servers of buckets too
 	@$(BIN)/python -m venv $(ADDRESSES)
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	  > "$$($(ADDRESSES)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/first.pth"
 	@$(ADDRESSES)/bin/python -m pip --disable-pip-version-check --quiet install -r tests/addresses/requirements.txt
-	@PYTHONPATH="$(CURDIR)" $(ADDRESSES)/bin/python -m pytest tests/addresses
+	@npm install --silent --no-save --prefix $(ADDRESSES) $(AZURITE) \
+	  || echo "make: no npm or no $(AZURITE): the tests on a server of Azure's protocol are skipped" >&2
+	@PYTHONPATH="$(CURDIR)" PATH="$(abspath $(ADDRESSES))/node_modules/.bin:$$PATH" \
+	  $(ADDRESSES)/bin/python -m pytest tests/addresses
 
 fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
@@ -102,9 +109,17 @@ fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60
 versions: ## the recorder on each version of torch that it supports (5 GB of downloads each)
 	@nice $(PYTHON) tests/versions/run.py
 
+pythons: setup ## the wheel on each version of Python that it supports (1 GB of disk, one at a time)
+	@nice $(BIN)/python tests/versions/pythons.py
+
 mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the tests next to it notice
 	@$(PIP) install "$(MUTMUT)"
 	@$(BIN)/python tests/mutation/run.py $(MUTANTS) $(MODULE)
+
+.PHONY: docs
+docs: $(DOCS)/installed.stamp ## the pages of docs/ as a site in build/site/, links checked
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --config-file docs/site/mkdocs.yml --strict --quiet
+	@$(DOCS)/bin/python docs/site/own.py build/site
 
 clean: ## remove everything that was built, the environments too
 	rm -rf $(VENV) build dist *.egg-info tb_hookview/static frontend/node_modules \
@@ -127,6 +142,12 @@ $(TOOLS): requirements-dev.txt Makefile | $(BIN)/python
 $(INSTALLED): pyproject.toml setup.py $(TOOLS)
 	@echo "Installing tb_hookview into $(VENV)"
 	@$(PIP) install -e '.[record,pandas,polars,sql,tb-profiler]'
+	@touch $@
+
+$(DOCS)/installed.stamp: docs/requirements.txt | $(BIN)/python
+	@echo "Installing MkDocs into $(DOCS)"
+	@$(BIN)/python -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip --disable-pip-version-check --quiet install -r docs/requirements.txt
 	@touch $@
 
 $(NODE_MODULES): frontend/package.json frontend/package-lock.json

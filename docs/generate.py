@@ -7,6 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.schema.describe.fields import Field, description, fields
 from tb_hookview.schema.describe.json_schema import structs_of
 from tb_hookview.server import openapi
@@ -57,8 +59,45 @@ def _row(field: Field) -> str:
     return f"| `{field.name}` | {field.unit or ''} | {field.description} |"
 
 
+FINDINGS = """# Every finding
+
+What each rule looks for, its fix and a reference, as `hookview rules` prints them. `rules.md` says
+what a finding claims and which rules fire on which real trace; `tuning.md` leads from a slow step
+to the rules that can explain it.
+"""
+"""The head of docs/findings.md, which is written here."""
+
+
+def findings() -> str:
+    """Return docs/findings.md: all rules by family, each under a heading of its own."""
+    families = dict.fromkeys(rule.family for rule in RULES)
+    return "\n".join([FINDINGS, *(_family(family) for family in families)])
+
+
+def _family(family: str) -> str:
+    of_it = [rule for rule in RULES if rule.family == family]
+    return f"## {family}\n\n" + "\n".join(map(_rule, of_it))
+
+
+def _rule(rule: Rule) -> str:
+    title, looks, fix, reference = map(
+        _escaped, (rule.title, rule.description, rule.fix, rule.reference)
+    )
+    lines = [f"**{title}.** {looks}", f"Fix: {fix}"]
+    lines.append(f"Reference: {reference}. Confidence: {rule.confidence}.")
+    if rule.advice:
+        lines.append("See also: " + ", ".join(f"[{name}](#{name})" for name in rule.advice) + ".")
+    return "\n\n".join([f"### {rule.id}", *lines]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Markdown in which nothing of a text is markup, but for what it quotes as code."""
+    return re.sub(r"(`[^`]*`)|([_*<>|])", lambda found: found[1] or f"\\{found[2]}", text)
+
+
 def main() -> None:
-    """Write docs/openapi.json and the tables of fields in docs/definitions.md."""
+    """Write docs/openapi.json, docs/findings.md and the tables of fields in docs/definitions.md."""
+    (DOCS / "findings.md").write_text(findings(), encoding="utf-8")
     (DOCS / "openapi.json").write_bytes(openapi.write())
     path = DOCS / "definitions.md"
     path.write_text(definitions(path.read_text(encoding="utf-8")), encoding="utf-8")

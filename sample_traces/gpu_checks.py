@@ -32,7 +32,7 @@ from sample_traces.scenario import Setting, Training, UnavailableError
 from sample_traces.scenarios.checkpointing import CheckpointedGpt, ReentrantGpt
 from sample_traces.worker import place, setting_for
 
-TRACE = "check_attribution.pt.trace.json.gz"
+TRACE = "check_attribution"
 Built = tuple[nn.Module, Callable[[nn.Module], torch.Tensor]]
 """A model, and what computes its loss."""
 

@@ -10,6 +10,8 @@ from types import ModuleType
 
 from sample_traces.scenario import UnavailableError
 
+_IMPORT_TORCHVISION = ("lightning", "timm", "torchvision", "transformers")
+
 
 def missing(names: tuple[str, ...]) -> list[str]:
     """Return those of the libraries that are not installed."""
@@ -25,7 +27,7 @@ def load(name: str) -> ModuleType:
     library = name.partition(".")[0]
     if missing((library,)):
         raise UnavailableError(f"{library} is not installed")
-    if library in ("timm", "torchvision", "transformers") and find_spec("torchvision"):
+    if library in _IMPORT_TORCHVISION and find_spec("torchvision"):
         _declare_operators()
     try:
         return import_module(name)

@@ -34,10 +34,16 @@ def write(folder: Path, content: dict[str, Any]) -> None:
     readme.write_text(f"{before}{BEGIN}\n\n{tables(content)}\n\n{END}{after}", encoding="utf-8")
 
 
+def shown(entry: Entry, variant: Entry) -> list[Entry]:
+    """Return the findings expected of a variant that a recording on its device can show."""
+    device = entry.get("kind") != "cpu"
+    return [each for each in variant["expected"] if device or not each["needs_device"]]
+
+
 def tables(content: dict[str, Any]) -> str:
     """Return everything as Markdown."""
     scenarios: dict[str, Entry] = content["scenarios"]
-    parts = [*_places(scenarios), _steps(scenarios)]
+    parts = [*_places(scenarios), _steps(scenarios), *_notes(scenarios)]
     grids = [_grid(name, entry) for name, entry in scenarios.items() if entry.get("further")]
     checks = content.get("checks")
     return "\n\n".join(
@@ -81,13 +87,25 @@ def _row(name: str, variant: str, entry: Entry, measured: Entry) -> str:
     if step is not None:
         timed, quartiles = f"{step:.3f}", " to ".join(f"{ms:.3f}" for ms in measured["spread_ms"])
         ratio = f"{step / first:.2f}" if first else ""
-    expected = " and ".join(_named(each) for each in measured["expected"])
+    expected = " and ".join(_named(each) for each in shown(entry, measured))
+    if measured.get("late") is not None:
+        expected = f"`hookview ranks`: a late rank, by `{measured['late']}`"
     if entry.get("healthy"):
         expected = "nothing of high confidence"
-    trace = f"[{measured['trace_bytes'] / 1000:.0f} kB]({measured['trace']})"
-    if "trace" not in measured:
-        trace = measured.get("trace_skipped", "none")
+    trace = measured.get("trace_skipped", "none")
+    if "trace" in measured:
+        trace = f"[{measured['trace_bytes'] / 1000:.0f} kB]({measured['trace']}/)"
     return f"| {name} | {variant} | {timed} | {quartiles} | {ratio} | {expected} | {trace} |"
+
+
+def _notes(scenarios: dict[str, Entry]) -> list[str]:
+    """Return what the recordings of each scenario show, where that is said."""
+    notes = [
+        f"- **{name}**: {entry['title']}. {entry['shows']}"
+        for name, entry in scenarios.items()
+        if entry.get("shows") and entry.get("kind") == "cpu"
+    ]
+    return ["\n".join(notes)] if notes else []
 
 
 def _named(expected: Entry) -> str:

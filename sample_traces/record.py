@@ -3,8 +3,10 @@
     python sample_traces/record.py [--only NAME]... [--out DIR] [--quick] [--overhead] [--list]
 
 Needs torch, and timm or torchvision for the scenarios that name them. Times every variant without
-the profiler, records it, and writes traces, measured.json and the tables of README.md: into this
-folder on a GPU, into cpu/ below it elsewhere, into quick/ with --quick. Takes ten minutes at most.
+the profiler, records it, and writes traces, measured.json and the tables of README.md: into gpu/
+next to this file on a GPU, elsewhere into cpu/, into quick/ with --quick. Without a GPU only those
+are recorded that show something there, unless --quick or --only asks for others. Takes ten minutes
+at most.
 """
 
 # ruff: noqa: T201
@@ -24,12 +26,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 
 from sample_traces import libraries, measured, processes
+from sample_traces.recording import traces
 from sample_traces.scenario import Scenario
 from sample_traces.scenarios import SCENARIOS
 
 _FOLDER = Path(__file__).resolve().parent
 _MOST_BYTES_OF_ONE = 2_000_000
-_MOST_BYTES = 24_000_000
+_MOST_BYTES = {"cuda": 24_000_000, "cpu": 15_000_000}
+"""Of all traces of a folder, by the kind of device."""
 _CHECK_SECONDS = 300
 _START = 60
 """Seconds for a process to import torch and its libraries, to find the device, and to end."""
@@ -43,8 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for scenario in SCENARIOS:
             print(f"{scenario.name:<24}{scenario.title}")
         return 0
-    chosen = _choose(options.only, parser)
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    chosen = _choose(options.only, parser, everything=options.quick or device == "cuda")
     out = options.out or _default_folder(device, quick=options.quick)
     content = measured.read(out)
     _refuse_mixing(content, device, out, parser)
@@ -76,18 +80,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _choose(names: list[str] | None, parser: argparse.ArgumentParser) -> list[Scenario]:
+def _choose(
+    names: list[str] | None, parser: argparse.ArgumentParser, *, everything: bool
+) -> list[Scenario]:
     known = {scenario.name: scenario for scenario in SCENARIOS}
     for name in names or []:
         if name not in known:
             parser.error(f"no scenario is called {name}; --list lists them")
-    return [scenario for name, scenario in known.items() if names is None or name in names]
+    if names is None:
+        return [scenario for scenario in SCENARIOS if everything or scenario.on_cpu]
+    return [scenario for name, scenario in known.items() if name in names]
 
 
 def _default_folder(device: str, *, quick: bool) -> Path:
     if quick:
         return _FOLDER / "quick"
-    return _FOLDER if device == "cuda" else _FOLDER / "cpu"
+    return _FOLDER / ("gpu" if device == "cuda" else "cpu")
 
 
 def _refuse_mixing(
@@ -140,24 +148,24 @@ class Session:
                 "seconds": min(scenario.seconds, left - _START / 2),
                 "most_bytes": self._room(coming),
             }
-            environment = scenario.environment
+            # The recorder maps a graph as it is compiled, not where a cache has it.
+            compiled = {"TORCHINDUCTOR_CACHE_DIR": str(Path(scratch, "compiled"))}
             result = processes.run(
                 "worker",
                 task,
                 seconds=min(scenario.seconds + _START, left),
-                environment=environment,
+                environment={**compiled, **scenario.environment},
             )
         return {**nothing, **result}
 
     def _room(self, coming: list[Scenario]) -> int:
         """Return the maximum size of each trace that is left to record."""
-        names = {f"{s.name}.{v.name}.pt.trace.json.gz" for s in coming for v in s.variants}
+        names = {f"{s.name}.{v.name}" for s in coming for v in s.variants}
         there = sum(
-            path.stat().st_size
-            for path in self.out.glob("*.pt.trace.json.gz")
-            if path.name not in names
+            path.stat().st_size for path in traces(self.out) if path.parent.name not in names
         )
-        return min(_MOST_BYTES_OF_ONE, max(0, _MOST_BYTES - there) // len(names))
+        room = max(0, _MOST_BYTES[self.device] - there)
+        return min(_MOST_BYTES_OF_ONE, room // sum(s.ranks * len(s.variants) for s in coming))
 
     def check(self) -> None:
         """Run the checks of the recorder."""

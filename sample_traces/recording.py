@@ -6,29 +6,17 @@ import gzip
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import torch
 
 import tb_hookview as hookview
-from sample_traces.scenario import Training
+import tb_hookview.recorder  # maps what is compiled from here on
+from sample_traces.scenario import Recording, Training
 
 
 class TooLargeError(Exception):
     """Not even one step fits."""
-
-
-@dataclass(frozen=True)
-class Recording:
-    """One way to record a variant."""
-
-    steps: int
-    """The first of them counts as warming up where there are more."""
-    stacks: bool
-    shapes: bool = True
-    memory: bool = False
 
 
 def ways(wanted: Recording) -> list[Recording]:
@@ -46,43 +34,72 @@ def ways(wanted: Recording) -> list[Recording]:
     return tries
 
 
-def record(training: Training, path: Path, wanted: Recording, most_bytes: int) -> Recording:
-    """Record a training into one file of at most `most_bytes`; return what was recorded.
+def record(training: Training, folder: Path, wanted: Recording, most_bytes: int) -> Recording:
+    """Record a training into a folder, a file of at most `most_bytes`; return what was recorded.
 
     Raises:
         TooLargeError: one step without stacks and shapes takes more.
     """
     size = 0
     for recording in ways(wanted):
-        with tempfile.TemporaryDirectory() as folder:
-            _record(training, Path(folder), recording)
-            (written,) = Path(folder).glob("*.pt.trace.json.gz")
-            small = Path(folder, "small.gz")
-            _compress(written, small)
-            size = small.stat().st_size
-            if size <= most_bytes:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(small, path)
-                return recording
-    raise TooLargeError(
-        f"one step takes {size / 1e6:.1f} MB, and there is room for {most_bytes / 1e6:.1f}"
+        with tempfile.TemporaryDirectory() as scratch:
+            _record(training, Path(scratch), recording)
+            size = _keep(Path(scratch), folder, most_bytes)
+        if size <= most_bytes:
+            return recording
+    raise _too_large(size, most_bytes)
+
+
+def collect(run: Callable[[Path], None], folder: Path, most_bytes: int) -> None:
+    """Keep in a folder what a run records, a file of at most `most_bytes` for each process.
+
+    Raises:
+        TooLargeError: a file is larger.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        run(Path(scratch))
+        size = _keep(Path(scratch), folder, most_bytes)
+    if size > most_bytes:
+        raise _too_large(size, most_bytes)
+
+
+def traces(folder: Path) -> list[Path]:
+    """Return the traces of one variant, or of all variants below a folder."""
+    return sorted(folder.rglob("*.pt.trace.json.gz"))
+
+
+def _keep(scratch: Path, folder: Path, most_bytes: int) -> int:
+    """Pack the traces of all processes into a folder if they fit; return the largest size."""
+    written = traces(scratch)
+    if not written:
+        raise RuntimeError("nothing was recorded")
+    for path in written:
+        path.write_bytes(_packed(path.read_bytes()))
+    largest = max(path.stat().st_size for path in written)
+    if largest <= most_bytes:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in written:
+            rank = re.match(r"rank\d+", path.name)
+            name = rank[0] if rank else "main"
+            shutil.copyfile(path, folder / f"{name}.pt.trace.json.gz")
+    return largest
+
+
+def _too_large(size: int, most_bytes: int) -> TooLargeError:
+    return TooLargeError(
+        f"a trace takes {size / 1e6:.1f} MB, and there is room for {most_bytes / 1e6:.1f}"
     )
 
 
 def _record(training: Training, folder: Path, recording: Recording) -> None:
-    warm_up = 2
-    schedule = torch.profiler.schedule(wait=1, warmup=warm_up, active=recording.steps, repeat=1)
-    options: dict[str, Any] = {
-        "record_shapes": recording.shapes,
-        "with_stack": recording.stacks,
-        "profile_memory": recording.memory,
-    }
     hookview.wrap(training.model)
     for name, part in training.parts.items():
         hookview.wrap(part, name=name)
     try:
-        with hookview.profile(folder, schedule=schedule, **options) as profiler:
-            for _ in range(1 + warm_up + recording.steps):
+        with hookview.profile(
+            folder, schedule=recording.schedule(), **recording.options()
+        ) as profiler:
+            for _ in range(recording.total):
                 training.step()
                 profiler.step()
     finally:
@@ -90,9 +107,9 @@ def _record(training: Training, folder: Path, recording: Recording) -> None:
             hookview.unwrap(part)
 
 
-def _compress(source: Path, target: Path) -> None:
+def _packed(trace: bytes) -> bytes:
     """Pack a trace for a repository: tightly, and without the names of this machine."""
-    content = gzip.decompress(source.read_bytes())
+    content = gzip.decompress(trace)
     for key in (b"host_name", b"traceName"):
         content = re.sub(rb'("%s": *)"[^"]*"' % key, rb'\1"sample"', content, count=1)
-    target.write_bytes(gzip.compress(content, 9, mtime=0))
+    return gzip.compress(content, 9, mtime=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,6 +35,34 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Recording:
+    """One way to record a variant."""
+
+    steps: int
+    """The first of them counts as warming up where there are more."""
+    stacks: bool
+    shapes: bool = True
+    memory: bool = False
+
+    @property
+    def total(self) -> int:
+        """Steps to train: those before the recording, too."""
+        return 3 + self.steps
+
+    def schedule(self) -> Callable[[int], torch.profiler.ProfilerAction]:
+        """Return the schedule of the profiler."""
+        return torch.profiler.schedule(wait=1, warmup=2, active=self.steps, repeat=1)
+
+    def options(self) -> dict[str, Any]:
+        """Return further keywords of the profiler."""
+        return {
+            "record_shapes": self.shapes,
+            "with_stack": self.stacks,
+            "profile_memory": self.memory,
+        }
+
+
+@dataclass(frozen=True)
 class Training:
     """One variant, built: what is wrapped, and one step of it."""
 
@@ -55,6 +84,9 @@ class Expected:
     """Ids of rules, one of which should fire."""
     module: str | None = None
     """Path of the module it should name; None where it concerns no single module."""
+    needs_device: bool = True
+    """Whether it is about a device that works next to the host, so that no recording on the CPU
+    shows it."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +94,17 @@ class Variant:
     """One way to write the step."""
 
     name: str
-    build: Callable[[Setting], Training]
+    build: Callable[[Setting], Training] | None = None
     expected: tuple[Expected, ...] = ()
     partly: bool = False
     """Whether it fixes only a part, so that the first variant's findings may fire too."""
     conditions: Callable[[Setting], AbstractContextManager[Any]] = lambda _: nullcontext()
     """Entered around everything that is done with the variant: torch's own switches."""
+    record: Callable[[Setting, Path, Recording], None] | None = None
+    """Trains and records into a folder, in place of `build`: where a library has the loop, or
+    several processes train. Such a variant is neither compared nor timed."""
+    late: str | None = None
+    """Path of the module that makes a rank late, as `hookview ranks` should name it."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +129,11 @@ class Scenario:
     random numbers, or compute at another precision."""
     environment: dict[str, str] = field(default_factory=dict)
     """Variables that its process is started with."""
+    ranks: int = 1
+    """Processes that record, each a trace of its own."""
+    on_cpu: str = ""
+    """What recordings on the CPU show, for its page; empty where they show nothing of the fault,
+    and are not made."""
     further: Callable[[Setting, float], Iterator[dict[str, Any]]] | None = None
     """Measures more than steps: given the seconds it may take, yields rows for measured.json."""
 

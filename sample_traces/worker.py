@@ -7,20 +7,24 @@ and may break the device for everything after them.
 from __future__ import annotations
 
 import json
+import os
 import platform
+import re
+import shutil
 import sys
 import time
 import traceback
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from sample_traces.measuring import Clock, summary, time_calls
-from sample_traces.recording import Recording, TooLargeError, record
-from sample_traces.scenario import Scenario, Setting, Training, UnavailableError, Variant
+from sample_traces.recording import TooLargeError, collect, record, traces
+from sample_traces.scenario import Recording, Scenario, Setting, Training, UnavailableError, Variant
 from sample_traces.scenarios import SCENARIOS
 
 _ROUNDS = 3
@@ -72,6 +76,7 @@ class Job:
             **place(setting.device),
             "quick": task.quick,
             "healthy": scenario.healthy,
+            "shows": scenario.on_cpu,
             "variants": {variant.name: _described(variant) for variant in scenario.variants},
         }
 
@@ -80,8 +85,9 @@ class Job:
         for variant in self.scenario.variants:
             self._build(variant)
         self._compare()
-        for variant in self._built():
-            self._record(variant)
+        for variant in self.scenario.variants:
+            if variant.record is not None or variant.name in self.ready:
+                self._record(variant)
         self._time()
         for training in self.ready.values():
             training.close()
@@ -97,6 +103,8 @@ class Job:
         return [each for each in self.scenario.variants if each.name in self.ready]
 
     def _build(self, variant: Variant) -> None:
+        if variant.build is None:
+            return
         entry = self.result["variants"][variant.name]
         torch.manual_seed(0)
         try:
@@ -121,8 +129,8 @@ class Job:
 
     def _record(self, variant: Variant) -> None:
         entry = self.result["variants"][variant.name]
-        path = Path(self.task.out, f"{self.scenario.name}.{variant.name}.pt.trace.json.gz")
-        path.unlink(missing_ok=True)
+        folder = Path(self.task.out, f"{self.scenario.name}.{variant.name}")
+        shutil.rmtree(folder, ignore_errors=True)
         wanted = Recording(
             2 if self.task.quick else 4,
             stacks=self.scenario.stacks,
@@ -130,14 +138,24 @@ class Job:
         )
         try:
             with variant.conditions(self.setting):
-                done = record(self.ready[variant.name], path, wanted, self.task.most_bytes)
+                done = self._record_into(folder, variant, wanted)
         except TooLargeError as reason:
             entry["trace_skipped"] = str(reason)
+        except UnavailableError as reason:
+            entry["skipped"] = str(reason)
         else:
-            entry["trace"] = path.name
-            entry["trace_bytes"] = path.stat().st_size
+            entry["trace"] = folder.name
+            entry["trace_bytes"] = sum(path.stat().st_size for path in traces(folder))
             entry["recorded"] = asdict(done)
         self._save()
+
+    def _record_into(self, folder: Path, variant: Variant, wanted: Recording) -> Recording:
+        """Record a variant; return how."""
+        if variant.record is not None:
+            run = partial(variant.record, self.setting, recording=wanted)
+            collect(run, folder, self.task.most_bytes)
+            return wanted
+        return record(self.ready[variant.name], folder, wanted, self.task.most_bytes)
 
     def _time(self) -> None:
         """Time the variants in turns, so that other load slows all of them."""
@@ -201,7 +219,7 @@ def place(device: torch.device) -> dict[str, Any]:
     """Return the part of a result on where and when it was measured."""
     cuda = device.type == "cuda"
     return {
-        "device": torch.cuda.get_device_name(device) if cuda else "CPU",
+        "device": torch.cuda.get_device_name(device) if cuda else processor(),
         "kind": device.type,
         "cuda": torch.version.cuda if cuda else None,
         "torch": torch.__version__,
@@ -210,9 +228,20 @@ def place(device: torch.device) -> dict[str, Any]:
     }
 
 
+def processor() -> str:
+    """Return the kind of the CPU, as far as the system says it."""
+    listed = Path("/proc/cpuinfo")
+    text = listed.read_text() if listed.is_file() else ""
+    name = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
+    return f"CPU, {os.cpu_count()} cores of {name[1] if name else platform.machine()}"
+
+
 def _described(variant: Variant) -> dict[str, Any]:
-    expected = [{"any_of": list(e.any_of), "module": e.module} for e in variant.expected]
-    return {"expected": expected, "partly": variant.partly}
+    expected = [
+        {"any_of": list(e.any_of), "module": e.module, "needs_device": e.needs_device}
+        for e in variant.expected
+    ]
+    return {"expected": expected, "partly": variant.partly, "late": variant.late}
 
 
 if __name__ == "__main__":

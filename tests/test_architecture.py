@@ -159,6 +159,7 @@ OPTIONAL = {
     "duckdb",
     "fsspec",
     "google",
+    "mcp",
     "mpi4py",
     "pandas",
     "polars",

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTED = ("tb_hookview", "tests", "frontend", "benchmarks")
 MADE = {
+    "build/site/",
     "build/mutants/",
     "frontend/node_modules",
     "tb_hookview/static/",

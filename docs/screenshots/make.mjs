@@ -5,13 +5,13 @@
 // Those of compiled models are made of what record_compiled.py left in the folder of --compiled.
 // Pictures are made by the page that `make frontend` built. Names choose some of them.
 
-import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { launch, PYTHON, serve } from "../../benchmarks/browser.mjs";
+import { launch, serve } from "../../benchmarks/browser.mjs";
+import { firstRow, shrink, take } from "./picture.mjs";
 
 const {
   values: { to: OUT, compiled },
@@ -30,8 +30,6 @@ if (folder === undefined) {
   process.exit(2);
 }
 mkdirSync(OUT, { recursive: true });
-
-const SIZE = { width: 1440, height: 900 };
 
 /** Runs on show, with where their traces are in the folder. */
 const RUNS = {
@@ -56,8 +54,6 @@ const toLanes = (page) =>
   page.locator(".whatif-lanes").evaluate((section) => {
     section.scrollIntoView({ block: "end" });
   });
-const firstRow = (page) =>
-  page.locator(".table-body [role=row]").first().click();
 
 /** Name of the picture, address, and what is done before it is taken. */
 const PICTURES = [
@@ -92,38 +88,6 @@ const PICTURES_OF_RECORDED = RECORDED.map((run) => [
   `#/backward?run=${run}`,
 ]);
 
-async function take(browser, url, [name, hash, act], mode) {
-  const context = await browser.newContext({
-    viewport: SIZE,
-    colorScheme: mode,
-  });
-  const page = await context.newPage();
-  await page.goto(url + hash);
-  await page.locator(".content-inner[aria-busy=false]").waitFor();
-  await page.waitForLoadState("networkidle");
-  await act?.(page);
-  await page.waitForLoadState("networkidle");
-  // Bars and blocks move to their places.
-  await page.waitForTimeout(1000);
-  const file = join(OUT, mode === "dark" ? `${name}-dark.png` : `${name}.png`);
-  await page.screenshot({ path: file });
-  await context.close();
-  return file;
-}
-
-/** 256 colours are enough for these pictures, and make them a third as large. */
-function shrink(files) {
-  const program = [
-    "import sys",
-    "from PIL import Image",
-    "for name in sys.argv[1:]:",
-    "    picture = Image.open(name).convert('RGB')",
-    "    small = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=0)",
-    "    small.save(name, optimize=True)",
-  ].join("\n");
-  execFileSync(PYTHON, ["-c", program, ...files], { stdio: "inherit" });
-}
-
 // A log directory with speaking names; it goes when the pictures are taken.
 const folderOfRuns = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
 function addRun(run, file) {
@@ -144,7 +108,7 @@ try {
   for (const picture of pictures) {
     if (names.length > 0 && !names.includes(picture[0])) continue;
     for (const mode of ["light", "dark"]) {
-      files.push(await take(browser, server.url, picture, mode));
+      files.push(await take(browser, server.url, picture, mode, OUT));
     }
   }
   shrink(files);

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 
 import { ruleTitle } from "./browser";
+import { parameter } from "./canvas";
 import { page, seriousFaults, server, servingSyncs, visiting } from "./scene";
 
 servingSyncs();
@@ -76,11 +77,17 @@ test("an example leads to the sync, and the sync back to the finding", async () 
     .toBe("head, LinearBackward0");
 });
 
-test("an example leads to its time on the timeline", async () => {
+test("an example leads to its event on the timeline, which is selected and fits", async () => {
   await page.goto(`${server.url}#/findings?run=device&rule=sync-scalar-item&q=head`);
   await opened().getByRole("link", { name: "timeline" }).first().click();
   await expect.poll(() => page.url()).toContain("#/timeline");
-  expect(page.url()).toContain("range=");
+  await page.getByRole("heading", { name: "cudaStreamSynchronize" }).waitFor();
+  expect(parameter(page.url(), "event")).not.toBeNull();
+  expect(parameter(page.url(), "range")).toBeNull();
+  const [from, to] = ["from", "to"].map((name) => Number(parameter(page.url(), name)));
+  const length = (to ?? 0) - (from ?? 0);
+  expect(length).toBeGreaterThan(500);
+  expect(length).toBeLessThan(1000);
 });
 
 test("a sync is drawn from the timeline", async () => {

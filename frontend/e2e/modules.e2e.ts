@@ -2,7 +2,7 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 
 import { firstCells, row } from "./browser";
-import { nestedTrace } from "./nested";
+import { compiledTrace, nestedTrace } from "./nested";
 import { page, server, serving, visiting } from "./scene";
 
 /** What the view of modules shows of each, and the panel of one. */
@@ -10,6 +10,7 @@ import { page, server, serving, visiting } from "./scene";
 serving((logdir) => {
   logdir.addFile("nested/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace()));
   logdir.addFile("inference/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace(false)));
+  logdir.addFile("compiled/gpu0.1.pt.trace.json", JSON.stringify(compiledTrace()));
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "head", className: "Linear", syncUs: 500 },
@@ -144,6 +145,16 @@ test("each row shows its calls over time", async () => {
   expect(await row(page, "a").locator(".spark title").textContent()).toContain(
     "30.0 µs to 40.0 µs",
   );
+});
+
+test("a module whose time is compiled code is marked, and says how to get modules", async () => {
+  await go("#/modules?run=compiled");
+  await row(page, "a").locator(".lump").getByText("compiled").waitFor();
+  expect(await page.locator(".lump").count()).toBe(1);
+  await row(page, "a").click();
+  const said = panel().getByRole("region", { name: "Evidence" });
+  await said.getByText(/^Compiled: 1 call of compiled code, 20\.0 µs of device time/).waitFor();
+  await said.getByText("call hookview.wrap() before the first compiled step").waitFor();
 });
 
 test("the panel shows source, parameters, kernels, nodes and calls", async () => {

@@ -18,6 +18,16 @@ const MODULES = [
   { path: "block.b", class: "Linear", file: "net/linear.py", line: 5, parameters: 10, bytes: 40 },
 ];
 
+/** The same with the forward of `block.a` in a compiled region. */
+export function compiledTrace(): Record<string, unknown> {
+  const trace = nestedTrace();
+  const region = { ph: "X", cat: "user_annotation", name: "Torch-Compiled Region: 0/0" };
+  const added = [0, 1].map((step) => {
+    return { ...region, pid: PID, tid: MAIN, ts: step * STEP + 33, dur: 34 };
+  });
+  return { ...trace, traceEvents: [...(trace.traceEvents as Event[]), ...added] };
+}
+
 /** Two steps of a block of two linears, each with one kernel forward and, in training, one backward. */
 export function nestedTrace(training = true): Record<string, unknown> {
   const events: Event[] = [];

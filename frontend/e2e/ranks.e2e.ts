@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { open } from "./browser";
 import { drawn, parameter } from "./canvas";
-import { browser, page, seriousFaults, server, serving, visiting } from "./scene";
+import { browser, logdir, page, seriousFaults, server, serving, visiting } from "./scene";
 
 serving((logdir) => {
   logdir.addRanks("late", 4, 2);
@@ -66,6 +66,12 @@ test("collectives are charts and a table, of which a row leads to the late rank"
   await page.getByRole("link", { name: /timeline of rank 2, which came last/ }).click();
   await expect.poll(() => page.url()).toContain("#/timeline");
   expect(parameter(page.url(), "worker")).toBe("rank2");
+});
+
+test("a rank's trace is named without the folders of the server", async () => {
+  const rows = page.getByRole("grid", { name: "Ranks" }).locator(".table-body [role=row]");
+  await rows.first().getByText("rank0.1.pt.trace.json", { exact: true }).waitFor();
+  expect(await page.locator("body").innerText()).not.toContain(logdir.path);
 });
 
 test("sorting the ranks stays in the address", async () => {

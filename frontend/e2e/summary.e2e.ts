@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
+import { row } from "./browser";
 import { page, seriousFaults, server, serving, visiting } from "./scene";
 
 serving((logdir) => {
@@ -9,6 +10,15 @@ serving((logdir) => {
     { path: "body", className: "Sequential", syncUs: 300 },
     { path: "head", className: "Linear", syncUs: 500 },
   ]);
+  logdir.addDevice(
+    "stopped",
+    [
+      { path: "", className: "Net" },
+      { path: "head", className: "Linear", syncUs: 500 },
+    ],
+    "gpu0",
+    20_000,
+  );
   logdir.addReal("host only");
   const row = { ph: "X", pid: 1, tid: 1, dur: 20, args: { correlation: 7, device: 0 } };
   const traceEvents = [
@@ -35,6 +45,20 @@ test("the page begins here, and its figures lead to where they come from", async
   await page.goBack();
   await figure(/^step/).click();
   await expect.poll(() => page.url()).toContain("#/timeline");
+});
+
+test("host blocked is one figure on every view, without the profiler's own sync", async () => {
+  await page.goto(`${server.url}#/summary?run=stopped`);
+  await expect.poll(() => figure(/^host blocked/).innerText()).toContain("500.0 µs/step");
+  await page.goto(`${server.url}#/syncs?run=stopped`);
+  const syncs = page.locator(".figures").getByText("500.0 µs");
+  await expect.poll(() => syncs.count()).toBeGreaterThan(0);
+  await page.locator(".figures").getByText("20.00 ms").waitFor();
+  expect(await page.locator(".look").getByText("20.00 ms").count()).toBe(0);
+  await page.goto(`${server.url}#/modules?run=stopped`);
+  await row(page, "(root)").waitFor();
+  expect(await row(page, "head").locator(".blocked").first().textContent()).toBe("500.0 µs");
+  expect(await page.getByText("20.00 ms").count()).toBe(0);
 });
 
 test("what it says fits above the fold of a small screen", async () => {

@@ -68,9 +68,9 @@ test("the keyboard widens, narrows and resets a column", async () => {
 
 test("rows are copied as CSV with raw numbers, and no name is a formula", async () => {
   const lines = (await copied("CSV")).split("\r\n");
-  expect(lines[0]).toMatch(/^module,calls \(count\),device total \(us\),/);
+  expect(lines[0]).toMatch(/^module,class,calls \(count\),device total \(us\),/);
   const cells = lines.find((line) => line.startsWith("head,"))?.split(",");
-  expect(cells?.slice(0, 3)).toEqual(["head", "1", "40"]);
+  expect(cells?.slice(0, 4)).toEqual(["head", "Linear", "1", "40"]);
   expect(lines.some((line) => line.startsWith(`'${FORMULA},`))).toBe(true);
 });
 
@@ -78,8 +78,8 @@ test("what a search leaves is copied as Markdown, written as on the page", async
   await page.getByRole("searchbox").fill("head");
   await page.getByText("1 found").waitFor();
   const lines = (await copied("Markdown")).split("\n");
-  expect(lines[0]).toMatch(/^\| module \| calls \| device total \|/);
-  expect(lines.at(-1)).toMatch(/^\| head \| 1 \| 40\.0 µs \|/);
+  expect(lines[0]).toMatch(/^\| module \| class \| calls \| device total \|/);
+  expect(lines.at(-1)).toMatch(/^\| head \| Linear \| 1 \| 40\.0 µs \|/);
   expect(lines.some((line) => line.includes("HYPERLINK"))).toBe(false);
 });
 

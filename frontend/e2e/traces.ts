@@ -10,8 +10,11 @@ export interface LogDir {
   path: string;
   /** Copy the recorded trace into a run. */
   addReal: (run: string) => void;
-  /** Write a trace with a device, with one module per entry. */
-  addDevice: (run: string, modules: ModuleSpec[], worker?: string) => void;
+  /**
+   * Write a trace with a device, with one module per entry; at its end the profiler waits for the
+   * device for `stopUs`.
+   */
+  addDevice: (run: string, modules: ModuleSpec[], worker?: string, stopUs?: number) => void;
   /** Write the traces of some ranks, one of which is slower in the module `b`. */
   addRanks: (run: string, ranks: number, late: number) => void;
   addFile: (name: string, content: string) => void;
@@ -41,10 +44,10 @@ export function makeLogDir(): LogDir {
       mkdirSync(join(path, run), { recursive: true });
       copyFileSync(REAL, join(path, run, "worker0.1.pt.trace.json.gz"));
     },
-    addDevice: (run, modules, worker = "gpu0") => {
+    addDevice: (run, modules, worker = "gpu0", stopUs = 0) => {
       addFile(
         join(run, `${worker}.1.pt.trace.json`),
-        JSON.stringify({ traceEvents: deviceTrace(modules) }),
+        JSON.stringify({ traceEvents: deviceTrace(modules, stopUs) }),
       );
     },
     addRanks: (run, ranks, late) => {
@@ -71,7 +74,7 @@ const SLOT = 100;
  * Each forward and each backward launches one kernel of 40 us; a module that waits calls
  * cudaStreamSynchronize in its backward.
  */
-function deviceTrace(modules: ModuleSpec[]): Event[] {
+function deviceTrace(modules: ModuleSpec[], stopUs = 0): Event[] {
   const events: Event[] = [];
   let correlation = 0;
   let now = 10;
@@ -122,6 +125,10 @@ function deviceTrace(modules: ModuleSpec[]): Event[] {
     }
     now += length + 10;
   });
+  if (stopUs > 0) {
+    add("cuda_runtime", "cudaDeviceSynchronize", now, stopUs, MAIN, { correlation: ++correlation });
+    now += stopUs;
+  }
   add("user_annotation", "ProfilerStep#1", 0, now + 50, MAIN);
   return events;
 }

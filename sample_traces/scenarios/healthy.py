@@ -59,6 +59,8 @@ RESNET_REFERENCE = Scenario(
     "torchvision's resnet50: bf16, channels last, bytes from pinned memory, fused SGD",
     (Variant("healthy", _resnet),),
     needs=("torchvision",),
+    on_cpu="Where the time of a convolutional net goes: 153 modules, the backward of each by the "
+    "nodes of autograd.",
     healthy=True,
 )
 GPT_REFERENCE = Scenario(

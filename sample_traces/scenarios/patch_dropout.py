@@ -62,6 +62,8 @@ PATCH_DROPOUT = Scenario(
         ),
     ),
     needs=("timm",),
+    on_cpu="The backward of `patch_drop` is `GatherBackward0` before and `IndexBackward0` after. "
+    "That the first waits for a GPU is not in a recording without one.",
     seconds=60,
     # Read by cuBLAS when it is first used; without it the deterministic mode is refused.
     environment={"CUBLAS_WORKSPACE_CONFIG": ":4096:8"},

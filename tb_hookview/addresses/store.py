@@ -31,6 +31,8 @@ _BROKEN_OFF = frozenset(
 _NO_CREDENTIALS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}
 )
+_AZURE_UNSIGNED = "Must provide either a connection_string or account_name with credentials"
+"""All that adlfs says of missing credentials."""
 _RIGHTS = "check the credentials, and what they allow"
 
 
@@ -104,7 +106,12 @@ def _is_broken_off(error: Exception) -> bool:
 
 
 def _is_refused(error: Exception) -> bool:
-    return isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
+    return isinstance(error, PermissionError) or _status(error) in (401, 403)
+
+
+def _status(error: Exception) -> object:
+    """Status of the answer over HTTP, by the names of fsspec's implementations."""
+    return getattr(error, "status", None) or getattr(error, "status_code", None)
 
 
 def _explanation(address: str, error: Exception) -> tuple[str, str]:
@@ -115,11 +122,11 @@ def _explanation(address: str, error: Exception) -> tuple[str, str]:
         error = error.__cause__
     if isinstance(error, ImportError):
         return _missing(protocol, error)
-    if isinstance(error, FileNotFoundError) or getattr(error, "status", None) == 404:
+    if isinstance(error, FileNotFoundError) or _status(error) == 404:
         if "bucket" in str(error).lower():
             return "no such bucket", "check its name, and the endpoint"
         return "no such file or folder", "check the address"
-    if type(error).__name__ in _NO_CREDENTIALS:
+    if type(error).__name__ in _NO_CREDENTIALS or _AZURE_UNSIGNED in str(error):
         return "no credentials", "set them up as for the store's own tools"
     if _is_refused(error):
         return f"refused for lack of rights ({_detail(address, error)})", _RIGHTS

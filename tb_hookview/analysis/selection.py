@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TypeVar, cast
 
 import numpy as np
 from msgspec import Struct
@@ -13,6 +14,8 @@ from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Nanoseconds, StepIndex
 from tb_hookview.errors import NotFoundError
 from tb_hookview.schema import COUNTED
+
+Derived = TypeVar("Derived")
 
 
 class Selection(Struct, frozen=True, dict=True):
@@ -79,6 +82,16 @@ class Selection(Struct, frozen=True, dict=True):
         if self.chosen is not None or not self.analysis.steps.marked:
             return self
         return Selection(self.analysis, self.counted or self.steps)
+
+    def derived(self, make: Callable[[Selection], Derived]) -> Derived:
+        """Return what a type or a function makes of the selection, which is cached with it."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return cast(Derived, self._derived[make])
+
+    @cached_property
+    def _derived(self) -> dict[Callable[[Selection], object], object]:
+        return {}
 
 
 def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:

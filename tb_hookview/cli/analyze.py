@@ -26,18 +26,38 @@ step_option = click.option(
 @click.command(short_help="Summarize a trace.")
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON instead.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="How it is written; markdown is bounded, for programs that read text.",
+)
 @worker_option
 @step_option
 @click.option(
-    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows of a table."
+    *("--top", "--limit", "top"),
+    default=12,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Rows of a table.",
 )
-def analyze(path: str, as_json: bool, worker: str | None, steps: tuple[str, ...], top: int) -> None:
+def analyze(
+    path: str, as_json: bool, form: str, worker: str | None, steps: tuple[str, ...], top: int
+) -> None:
     """Summarize the trace PATH, or the newest one in the folder PATH."""
-    if not as_json:
+    as_json = as_json or form == "json"
+    if form == "text" and not as_json:
         _say_which(path, worker)
     report = read(path, worker=worker, steps=steps)
     if as_json:
         click.echo(report.to_json())
+        return
+    if form == "markdown":
+        from tb_hookview.report.markdown.summary import markdown_summary
+
+        click.echo(markdown_summary(report.data, report.counted.data, top))
         return
     from tb_hookview.cli.summary import summarize
 

@@ -90,8 +90,9 @@ def _serve(logdir: Path, port: int | None) -> None:
 def _add_samples(served: Path) -> None:
     # TensorBoard serves one folder and follows no links out of it.
     samples = Path(__file__).resolve().parents[2] / "sample_traces"
-    target = served / samples.name
-    if samples != target:
-        for trace in samples.glob("*.pt.trace.json.gz"):
-            target.mkdir(exist_ok=True)
-            shutil.copy2(trace, target)
+    if served in (samples, *samples.parents):
+        return
+    for trace in samples.glob("[cg]pu/*/*.pt.trace.json.gz"):
+        target = served / samples.name / trace.relative_to(samples)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(trace, target)

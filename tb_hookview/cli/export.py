@@ -26,7 +26,7 @@ from tb_hookview.formats import printable
     "--format",
     "wanted",
     type=click.Choice(["perfetto", "parquet", "csv", "json", "arrow"]),
-    help="By default what OUT ends in: .pftrace, .parquet, .csv, .json or .arrow.",
+    help="By default what the file OUT ends in: .pftrace, .parquet, .csv, .json or .arrow.",
 )
 @click.option(
     "--table",
@@ -50,7 +50,8 @@ def export(
     """Write the trace PATH, or the newest one in the folder PATH, with its attribution.
 
     A Perfetto trace opens at https://ui.perfetto.dev. With one --table, OUT is a file that
-    pandas and other tools read; else a folder with one file per table, and the report as JSON.
+    pandas and other tools read; else, with --format, a folder with one file per table, and the
+    report as JSON.
     """
     from tb_hookview.export import export as write
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,16 +26,59 @@ if TYPE_CHECKING:
     metavar="WHICH",
     help="What reads the traces: processes:N, dask, dask:ADDRESS or mpi.",
 )
-def ranks(path: str, as_json: bool, top: int, executor: str | None) -> None:
+@click.option(
+    "--timeline",
+    "out",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="Write one collective on all ranks as a trace for Perfetto: .json or .json.gz.",
+)
+@click.option(
+    "--collective",
+    type=int,
+    metavar="ID",
+    help="Which one; by default that for which the ranks waited longest.",
+)
+@click.option("--force", is_flag=True, help="Replace OUT if it is there already.")
+def ranks(
+    path: str,
+    as_json: bool,
+    top: int,
+    executor: str | None,
+    out: Path | None,
+    collective: int | None,
+    force: bool,
+) -> None:
     """Read the trace of every rank in the folder PATH."""
     from tb_hookview.ranks.run import analyze_run
 
+    if out is None and (collective is not None or force):
+        raise click.UsageError("--collective and --force are of --timeline")
     with progress() as show:
         run = analyze_run(path, executor, progress=show)
+    if out is not None:
+        _write_timeline(run.data, out, collective, force=force)
+        return
     if as_json:
         click.echo(run.to_json())
         return
     output().print(_render(run.data, top))
+
+
+def _write_timeline(run: Run, out: Path, collective: int | None, *, force: bool) -> None:
+    from tb_hookview.export.merged import write_merged
+    from tb_hookview.formats import format_us, printable
+
+    with progress() as show:
+        found = write_merged(run, out, collective=collective, force=force, progress=show)
+    row = found.collective
+    click.echo(
+        printable(
+            f"{row.name} {row.id} on {len(found.ranks)} of {len(run.ranks)} ranks -> {out}: "
+            f"they waited {format_us(row.wait_us)} for rank {row.late_rank}; "
+            f"clocks known to {format_us(found.spread_us)}"
+        )
+    )
 
 
 def _render(run: Run, top: int) -> RenderableType:

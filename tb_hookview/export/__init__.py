@@ -61,7 +61,7 @@ def export(
     Args:
         path: a trace file, or a folder of them, as `analyze` takes it.
         out: what to make: a Perfetto trace, one table's file, or a folder of tables.
-        form: one of `FORMATS`; by default what the name of `out` ends in.
+        form: one of `FORMATS`; by default what the name of `out` ends in, for one file.
         tables: names of tables; one makes `out` a file, several or none (all) make it a folder.
         worker: as for `analyze`.
         steps: as for `analyze`; rows of other steps are left out.
@@ -74,14 +74,19 @@ def export(
     Raises:
         TraceError: the trace cannot be read.
         NotFoundError: no such worker or step.
-        UsageError: no such format, `out` is there already or cannot be written, or a package that
-            the format needs is not installed.
+        UsageError: no such format, several tables for one file, `out` is there already or cannot be
+            written, or a package that the format needs is not installed.
     """
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
     wanted, names = form or format_of(out), list(dict.fromkeys(tables or ()))
     _check_wanted(wanted, names)
     one_file = wanted == PERFETTO or len(names) == 1
+    if form is None and not one_file:
+        raise UsageError(
+            f"{out}: names the file of one table; add --table NAME, or make a folder of tables with"
+            f" -o FOLDER --format {wanted}"
+        )
     check(out, folder=not one_file, force=force)
     chosen = choose_trace(path, worker)
     if isinstance(chosen.file, LocalFile) and _is_same(out, chosen.file.path):

@@ -9,16 +9,17 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.names import BUS_FACTOR
-from tb_hookview.arrays.types import Float, Nanoseconds
+from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.formats import format_us
-from tb_hookview.ranks.clocks import Clocks, find_clocks, sizes_of, starts_of
+from tb_hookview.ranks.clocks import Clocks
 from tb_hookview.ranks.gains import Gains
 from tb_hookview.ranks.groups import find_groups
 from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.matching import Matched, match
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.stages import find_stage_episodes, message_waits, unpaired
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
@@ -32,6 +33,7 @@ FindingOf = Callable[[RankSummary, str | None], str | None]
 def answer(
     path: str,
     ranks: Sequence[RankSummary],
+    times: TimesOf,
     unreadable: Mapping[str, str],
     finding_of: FindingOf = lambda _rank, _module: None,
 ) -> schema.Run:
@@ -40,18 +42,22 @@ def answer(
     Args:
         path: the run.
         ranks: summaries in order of their ranks.
+        times: what each spent its time on.
         unreadable: reasons by path.
         finding_of: asks for a straggler's finding.
     """
     matched = match(ranks)
-    waits = find_waits(ranks, matched)
-    episodes = [*find_episodes(ranks, matched, waits), *find_stage_episodes(ranks)]
+    members, clocks = matched.members, matched.clocks
+    waits = find_waits(members)
+    episodes = [
+        *find_episodes(ranks, times, members, waits),
+        *find_stage_episodes(ranks, times),
+    ]
     numbers = _numbers(ranks)
-    clocks = find_clocks(ranks, matched.member)
-    own_waits = step_waits(ranks, matched, waits)
+    own_waits = step_waits(ranks, members, waits)
     step_rows = _step_rows(ranks, own_waits)
     world = {rank.world_size for rank in ranks if rank.world_size}
-    gains = Gains(ranks, matched, waits)
+    gains = Gains(ranks, times, matched, waits)
     stragglers = find_stragglers(ranks, episodes, own_waits, gains.of)
     return schema.Run(
         path=path,
@@ -63,7 +69,7 @@ def answer(
             )
         ],
         steps=list(chain.from_iterable(step_rows)),
-        collectives=_collective_rows(ranks, matched, waits, episodes, clocks.offset),
+        collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
             _straggler_row(place, found, numbers, ranks, finding_of)
             for place, found in enumerate(stragglers)
@@ -80,14 +86,13 @@ def answer(
     )
 
 
-def step_waits(ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> list[Nanoseconds]:
+def step_waits(ranks: Sequence[RankSummary], members: Members, waits: Waits) -> list[Nanoseconds]:
     """Time that each rank waited, by its step in which the collectives began."""
-    found = []
-    for place, (rank, messages) in enumerate(zip(ranks, message_waits(ranks), strict=True)):
+    found, of_ranks = [], members.of_ranks(len(ranks))
+    for rank, messages, mine in zip(ranks, message_waits(ranks), of_ranks, strict=True):
         total = np.zeros(len(rank.steps.name), np.int64) if messages is None else messages.copy()
-        mine = matched.member[:, place]
-        step = rank.step[mine[mine >= 0]]
-        np.add.at(total, step[step >= 0], waits.alone[mine >= 0, place][step >= 0])
+        step = rank.step[members.index[mine]]
+        np.add.at(total, step[step >= 0], waits.alone[mine][step >= 0])
         found.append(total)
     return found
 
@@ -206,24 +211,22 @@ def _collective_rows(
     matched: Matched,
     waits: Waits,
     episodes: Sequence[Episode],
-    offset: Float,
 ) -> list[schema.Collective]:
     of = {episode.collective: episode for episode in episodes}
-    numbers = _numbers(ranks)
-    sizes = sizes_of(ranks, matched.member).max(axis=1, initial=-1)
-    starts = starts_of(ranks, matched.member)
-    started = np.where(waits.present, starts - np.nan_to_num(offset), np.inf)
+    numbers, members = _numbers(ranks), matched.members
+    sizes = _sizes(ranks, members)
+    started = members.start - np.nan_to_num(matched.clocks.offset)[members.rank]
     rows = []
-    for place in range(len(matched.member)):
-        first = int(np.argmax(waits.present[place]))
-        index = int(matched.member[place, first])
-        calls, step = ranks[first].collectives, int(ranks[first].step[index])
-        late, episode = int(waits.late[place]), of.get(place)
+    for place in range(len(members)):
+        mine, last = members.of(place), int(waits.last[place])
+        rank, index = ranks[members.rank[mine.start]], int(members.index[mine.start])
+        calls, step = rank.collectives, int(rank.step[index])
+        episode = of.get(place)
         kind, path, excess = _reason_of(episode)
         number = int(calls.number[index])
-        size = int(sizes[place])
+        size = int(sizes[mine].max())
         transfer = int(waits.transfer[place])
-        taking_part = int(waits.present[place].sum())
+        taking_part = mine.stop - mine.start
         in_group = int(calls.ranks[index]) if calls.ranks[index] > 0 else taking_part
         rows.append(
             schema.Collective(
@@ -231,14 +234,14 @@ def _collective_rows(
                 name=calls.kind[index],
                 group=calls.group[index],
                 sequence=number if number >= 0 else place,
-                step=ranks[first].steps.name[step] if step >= 0 else None,
+                step=rank.steps.name[step] if step >= 0 else None,
                 bytes=size if size >= 0 else None,
                 ranks=taking_part,
-                start_us=float(started[place].min()) / _US,
+                start_us=float(started[mine].min()) / _US,
                 transfer_us=transfer / _US,
                 wait_us=float(waits.caused[place]) / _US,
-                late_rank=numbers[late] if late >= 0 else None,
-                late_start_us=float(starts[place, late]) / _US if late >= 0 else None,
+                late_rank=numbers[members.rank[last]] if last >= 0 else None,
+                late_start_us=float(members.start[last]) / _US if last >= 0 else None,
                 late_module=path if kind == "module" else None,
                 late_reason=kind if excess else None,
                 late_by_us=episode.late_by / _US if episode else None,
@@ -246,6 +249,14 @@ def _collective_rows(
             )
         )
     return rows
+
+
+def _sizes(ranks: Sequence[RankSummary], members: Members) -> Int:
+    """Bytes of each member, -1 for unknown; shape (n,)."""
+    sizes = np.empty(len(members.rank), np.int64)
+    for rank, mine in zip(ranks, members.of_ranks(len(ranks)), strict=True):
+        sizes[mine] = rank.collectives.bytes[members.index[mine]]
+    return sizes
 
 
 def _reason_of(episode: Episode | None) -> tuple[str | None, str | None, int]:

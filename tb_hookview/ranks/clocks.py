@@ -6,13 +6,13 @@ ranks share of the difference of their ends is the offset of their clocks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.arrays.types import Float, Int, Nanoseconds
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.arrays.split import ranges
+from tb_hookview.arrays.types import Bool, Float, Int
+from tb_hookview.ranks.members import Members
 
 
 class Clocks(NamedTuple):
@@ -24,58 +24,48 @@ class Clocks(NamedTuple):
     """Half of the range that holds the middle 90 % of the differences, nanoseconds."""
 
 
-def find_clocks(ranks: Sequence[RankSummary], member: Int) -> Clocks:
-    """Estimate the clocks' offsets.
-
-    Args:
-        ranks: summaries, shape (r,).
-        member: matched collectives, as `Matched.member`.
-    """
-    ends = ends_of(ranks, member)
-    offset, spread = np.full(len(ranks), np.nan), np.full(len(ranks), np.nan)
-    if len(ranks):
+def find_clocks(ranks: int, members: Members) -> Clocks:
+    """Estimate the offsets of the clocks of some ranks, from one to those it shares some with."""
+    offset, spread = np.full(ranks, np.nan), np.full(ranks, np.nan)
+    if ranks:
         offset[0] = spread[0] = 0.0
-    reached = [0] if len(ranks) else []
-    while reached:
+    of_ranks, collective = members.of_ranks(max(ranks, 1)), members.collective
+    reached, compared = [0] if ranks else [], np.zeros(len(members), bool)
+    while reached and np.isnan(offset).any():
         base = reached.pop()
-        for other in np.flatnonzero(np.isnan(offset)).tolist():
-            common = (member[:, base] >= 0) & (member[:, other] >= 0)
-            if common.any():
-                apart = (ends[common, other] - ends[common, base]).astype(np.float64)
-                low, middle, high = np.quantile(apart, [0.05, 0.5, 0.95])
-                offset[other] = offset[base] + middle
-                spread[other] = max(spread[base], (high - low) / 2)
-                reached.append(other)
+        own = of_ranks[base][~compared[collective[of_ranks[base]]]]
+        # all their ranks are known after this
+        compared[collective[own]] = True
+        for other, apart in _differences(members, own, collective[own], np.isnan(offset)):
+            low, middle, high = np.quantile(apart, [0.05, 0.5, 0.95])
+            offset[other] = offset[base] + middle
+            spread[other] = max(spread[base], (high - low) / 2)
+            reached.append(other)
     return Clocks(offset, spread)
 
 
-def moments(ranks: Sequence[RankSummary], member: Int) -> Float:
-    """End of each matched collective on the first rank's clock, shape (m,)."""
-    if not len(member):
-        return np.zeros(0)
-    offset = np.nan_to_num(find_clocks(ranks, member).offset)
-    ends = np.where(member >= 0, ends_of(ranks, member) - offset, -np.inf)
-    return np.asarray(ends.max(axis=1))
+def _differences(
+    members: Members, own: Int, collectives: Int, wanted: Bool
+) -> list[tuple[int, Float]]:
+    """Differences of the ends of other ranks from those of one, by rank.
+
+    Args:
+        members: all of them.
+        own: those of one rank.
+        collectives: what these are of.
+        wanted: ranks that are asked for, shape (r,).
+    """
+    every, of_own = ranges(members.first[collectives], members.first[collectives + 1])
+    asked = wanted[members.rank[every]]
+    every, of_own = every[asked], of_own[asked]
+    order = np.argsort(members.rank[every], kind="stable")
+    rank, apart = members.rank[every], (members.end[every] - members.end[own[of_own]])[order]
+    first = np.flatnonzero(np.diff(rank[order], prepend=-1))
+    parts = np.split(apart.astype(np.float64), first)[1:]
+    return list(zip(rank[order][first].tolist(), parts, strict=True))
 
 
-def ends_of(ranks: Sequence[RankSummary], member: Int) -> Nanoseconds:
-    """End of each matched collective on each rank, by its own clock; 0 for none; shape (m, r)."""
-    return _of(member, [rank.collectives.end for rank in ranks])
-
-
-def starts_of(ranks: Sequence[RankSummary], member: Int) -> Nanoseconds:
-    """Start of each matched collective on each rank, in the same way."""
-    return _of(member, [rank.collectives.start for rank in ranks])
-
-
-def sizes_of(ranks: Sequence[RankSummary], member: Int) -> Int:
-    """Bytes of each matched collective on each rank; -1 for unknown and none; shape (m, r)."""
-    return _of(member, [rank.collectives.bytes for rank in ranks], -1)
-
-
-def _of(member: Int, columns: Sequence[Int], none: int = 0) -> Int:
-    found = np.full(member.shape, none, np.int64)
-    for rank, column in enumerate(columns):
-        mine = member[:, rank] >= 0
-        found[mine, rank] = column[member[mine, rank]]
-    return found
+def moments(members: Members, clocks: Clocks) -> Float:
+    """End of each collective on the first rank's clock, shape (m,)."""
+    ends = members.end - np.nan_to_num(clocks.offset)[members.rank]
+    return np.maximum.reduceat(ends, members.first[:-1]) if len(members) else ends

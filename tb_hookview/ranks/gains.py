@@ -12,15 +12,17 @@ from tb_hookview.arrays.types import Float
 from tb_hookview.ranks.late import Episode, Reason, reason_of
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.replay import Replay
-from tb_hookview.ranks.summary import RankSummary, Spent
+from tb_hookview.ranks.summary import RankSummary, Spent, TimesOf
 from tb_hookview.ranks.waits import Waits
 
 
 class Gains:
     """Gains of a run, by replays of it; the first one builds what all need."""
 
-    def __init__(self, ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> None:
-        self._ranks, self._matched, self._waits = ranks, matched, waits
+    def __init__(
+        self, ranks: Sequence[RankSummary], times: TimesOf, matched: Matched, waits: Waits
+    ) -> None:
+        self._ranks, self._times, self._matched, self._waits = ranks, times, matched, waits
 
     @cached_property
     def _replay(self) -> Replay:
@@ -53,12 +55,13 @@ class Gains:
 
     def _saved(self, rank: int, episodes: Sequence[Episode], reason: Reason) -> Float:
         """Time of the reason to take from each window, so that each episode loses its excess."""
-        own = self._ranks[rank]
-        starts = own.collectives.start[self._matched.member[:, rank]]
+        own, times = self._ranks[rank], self._times(rank)
+        members = self._matched.members
         saved = np.zeros(len(own.edges) - 1)
         for episode in episodes:
-            spent = own.device if episode.on_device else own.host
-            span = np.searchsorted(own.edges, [episode.since, starts[episode.collective]]).tolist()
+            spent = times.device if episode.on_device else times.host
+            until = members.start[members.at(episode.collective, rank)]
+            span = np.searchsorted(own.edges, [episode.since, until]).tolist()
             if excess := episode.reasons.get(reason, 0):
                 time = _time_of(own, spent, reason, *span)
                 saved[slice(*span)] += time * (excess / time.sum())

@@ -12,17 +12,16 @@ same place of the program, which it need not be where the collective ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
-from tb_hookview.arrays.types import Bool, Int
-from tb_hookview.ranks.clocks import ends_of, starts_of
-from tb_hookview.ranks.matching import Matched
-from tb_hookview.ranks.summary import RankSummary, Spent
+from tb_hookview.arrays.types import Int
+from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import Waits
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
@@ -33,6 +32,10 @@ _COMPARED = 16
 
 Reason = tuple[str, str]
 """Kind ("module", "data", "optimizer", "sync" or "host"), and path of the module."""
+
+
+Spans = Mapping[int, tuple[int, int]]
+"""Two moments of some ranks, each by its own clock; nanoseconds."""
 
 
 class Episode(NamedTuple):
@@ -55,101 +58,117 @@ class Episode(NamedTuple):
     """Whether they are of its device events, else of its host."""
 
 
-def find_episodes(ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> list[Episode]:
+def find_episodes(
+    ranks: Sequence[RankSummary], times: TimesOf, members: Members, waits: Waits
+) -> list[Episode]:
     """Explain every collective that had a late rank."""
-    starts, ends = starts_of(ranks, matched.member), ends_of(ranks, matched.member)
+    of_ranks = members.of_ranks(len(ranks))
     episodes: list[Episode] = []
     explained: dict[bytes, int] = {}
     """The last one that was explained, by the ranks that took part."""
-    for collective in np.flatnonzero(waits.late >= 0).tolist():
-        present = waits.present[collective]
-        before = _before(waits, starts, ends, collective)
-        if before < 0:
+    for collective in _by_ranks(members, np.flatnonzero(waits.last >= 0)):
+        mine, last = members.of(collective), int(waits.last[collective])
+        present, start = members.rank[mine], members.start[mine]
+        own = of_ranks[int(members.rank[last])]
+        before = _before(members, own[: np.searchsorted(own, last)], present, start)
+        if before is None:
             continue
-        together, begin = ends[before], starts[before]
-        if (last := explained.get(present.tobytes())) is not None:
+        together, begin = members.end[before], members.start[before]
+        if (earlier := explained.get(present.tobytes())) is not None:
             # what came before that is explained already
-            together, begin = (np.maximum(each, starts[last]) for each in (together, begin))
+            since = members.start[members.of(earlier)]
+            together, begin = np.maximum(together, since), np.maximum(begin, since)
         explained[present.tobytes()] = collective
-        since = np.where(present, np.maximum(starts[collective] - together, 0), -1)
-        late = int(waits.late[collective])
-        others = compared(present, late)
-        reasons, on_device = _reasons(ranks, begin, starts[collective], others, late)
+        late, place = int(members.rank[last]), last - mine.start
+        spans = dict(
+            zip(present.tolist(), zip(begin.tolist(), start.tolist(), strict=True), strict=True)
+        )
+        reasons, on_device = _reasons(ranks, times, spans, late)
+        late_by = np.maximum(start - together, 0)
         episodes.append(
             Episode(
                 collective=collective,
                 rank=late,
-                step=int(ranks[late].step[matched.member[collective, late]]),
+                step=int(ranks[late].step[members.index[last]]),
                 caused=float(waits.caused_alone[collective]),
-                late_by=max(0, int(since[late]) - int(np.delete(since, late).max())),
+                late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
                 reasons=reasons,
-                since=int(begin[late]),
+                since=int(begin[place]),
                 on_device=on_device,
             )
         )
-    return episodes
+    return sorted(episodes, key=lambda episode: episode.collective)
 
 
-def compared(present: Bool, late: int) -> list[int]:
+def _by_ranks(members: Members, collectives: Int) -> list[int]:
+    """Collectives of the same ranks one after the other: their times are in memory then."""
+    place: dict[bytes, int] = {}
+    keys = (members.rank[members.of(each)].tobytes() for each in collectives.tolist())
+    places = [place.setdefault(key, len(place)) for key in keys]
+    return [int(collectives[at]) for at in np.argsort(places, kind="stable")]
+
+
+def _before(members: Members, earlier: Int, present: Int, start: Int) -> Int | None:
+    """Members of the last collective that some ranks had left before they began another.
+
+    Args:
+        members: all of them.
+        earlier: those of one of the ranks in collectives before.
+        present: the ranks.
+        start: moments at which they began, of the same shape.
+    """
+    collectives = np.searchsorted(members.first, earlier, side="right") - 1
+    for collective in collectives[::-1].tolist():
+        mine = members.of(collective)
+        ranks = members.rank[mine]
+        place = np.minimum(np.searchsorted(ranks, present), len(ranks) - 1)
+        found = mine.start + place
+        if (ranks[place] == present).all() and (members.end[found] <= start).all():
+            return np.asarray(found)
+    return None
+
+
+def compared(present: Sequence[int], late: int) -> list[int]:
     """Some of the ranks that took part, the late one left out: a median needs no more."""
-    others = np.flatnonzero(present)
-    others = others[others != late]
+    others = [rank for rank in present if rank != late]
     chosen = np.linspace(0, len(others) - 1, min(len(others), _COMPARED)).astype(np.int64)
-    found: list[int] = others[chosen].tolist()
-    return found
-
-
-def _before(waits: Waits, starts: Int, ends: Int, collective: int) -> int:
-    """The last collective that every rank of this one had left before this began; -1 for none."""
-    present = waits.present[collective]
-    for before in range(collective - 1, -1, -1):
-        together = waits.present[before][present].all()
-        if together and (ends[before][present] <= starts[collective][present]).all():
-            return before
-    return -1
+    return [others[place] for place in chosen.tolist()]
 
 
 def _reasons(
-    ranks: Sequence[RankSummary], begin: Int, end: Int, others: Sequence[int], late: int
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int
 ) -> tuple[dict[Reason, int], bool]:
-    """Excess of the late rank by reason: by its device where that did more, else by its host.
-
-    Args:
-        ranks: summaries.
-        begin: moments between which the ranks are compared, each on its own clock; shape (r,).
-        end: the same.
-        others: the ranks that the late one is compared with.
-        late: the late rank.
-    """
-    own = ranks[late]
-    host = excess_of(ranks, begin, end, others, late, device=False)
-    if not len(own.device.window):
+    """Excess of the late rank by reason: by its device where that did more, else by its host."""
+    host = excess_of(ranks, times, spans, late, device=False)
+    if not len(times(late).device.window):
         return host, False
-    device = excess_of(ranks, begin, end, others, late, device=True)
+    device = excess_of(ranks, times, spans, late, device=True)
     on_device = 2 * sum(device.values()) >= sum(host.values())
     return (device if on_device else host), on_device
 
 
 def excess_of(
-    ranks: Sequence[RankSummary],
-    begin: Int,
-    end: Int,
-    others: Sequence[int],
-    late: int,
-    *,
-    device: bool,
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool
 ) -> dict[Reason, int]:
-    """Parts by which the late rank's time exceeds the median of the others' where it does."""
+    """Parts by which the late rank's time exceeds the median of the others' where it does.
 
-    def times(number: int) -> dict[Reason, int]:
-        rank = ranks[number]
-        spent: Spent = rank.device if device else rank.host
-        first, last = np.searchsorted(rank.edges, [begin[number], end[number]]).tolist()
+    Args:
+        ranks: summaries.
+        times: what they spent their time on.
+        spans: moments between which ranks are compared, each on its own clock.
+        late: the late one of them.
+        device: whether time of devices is compared, else that of hosts.
+    """
+
+    def parts(number: int) -> dict[Reason, int]:
+        rank, of = ranks[number], times(number)
+        spent = of.device if device else of.host
+        first, last = np.searchsorted(rank.edges, spans[number]).tolist()
         return _named(rank, spent.between(first, last))
 
-    own, compared = times(late), [times(other) for other in others]
+    own, others = parts(late), [parts(other) for other in compared(list(spans), late)]
     excess = {
-        reason: time - int(median(other.get(reason, 0) for other in compared))
+        reason: time - int(median(other.get(reason, 0) for other in others))
         for reason, time in own.items()
     }
     return {reason: time for reason, time in excess.items() if time > 0}

@@ -12,18 +12,20 @@ to the end of a collective, no rank of it goes on before that end.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_hookview.arrays.types import Bool, Float, Int
-from tb_hookview.ranks.clocks import ends_of, find_clocks, starts_of
 from tb_hookview.ranks.matching import Matched
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.summary import RankSummary
 from tb_hookview.ranks.waits import Waits
 
 
 class Replay:
-    """A run whose own times can be changed: m collectives over r ranks; nanoseconds.
+    """A run whose own times can be changed: m collectives with n members over r ranks; nanoseconds.
 
     Args:
         ranks: summaries.
@@ -32,15 +34,16 @@ class Replay:
     """
 
     def __init__(self, ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> None:
-        self._present, self._transfer = waits.present, waits.transfer
+        members = self._members = matched.members
+        self._transfer = waits.transfer
         self._own = [np.diff(rank.edges) - rank.held for rank in ranks]
-        offset = np.nan_to_num(find_clocks(ranks, matched.member).offset)
+        offset = np.nan_to_num(matched.clocks.offset)
         first, last = (np.array([rank.edges[at] for rank in ranks], float) for at in (0, -1))
         self._begin: Float = first - offset
         self._recorded_end: Float = last - offset
-        starts, ends = starts_of(ranks, matched.member), ends_of(ranks, matched.member)
-        self._start, self._end = (_edge(ranks, moments) for moments in (starts, ends))
-        self._since = _ended_before(starts, np.where(self._present, ends, np.iinfo(np.int64).min))
+        self._of_ranks = members.of_ranks(len(ranks))
+        self._start, self._end = (self._edge(ranks, at) for at in (members.start, members.end))
+        self._before, self._since = _ended_before(members, self._of_ranks)
         self._gate = self._held_to_the_end(ranks)
 
     @property
@@ -58,45 +61,52 @@ class Replay:
             np.concatenate([[0.0], np.cumsum(np.maximum(own - (saved or {}).get(rank, 0.0), 0.0))])
             for rank, own in enumerate(self._own)
         ]
-        begun, ended = _at(passed, self._start), _at(passed, self._end)
-        delay = np.empty((len(self._transfer) + 1, len(self._own)))
-        delay[0], each = self._begin, np.arange(len(self._own))
-        for row, present in enumerate(self._present):
-            delay[row + 1] = delay[row]
-            if self._gate[row]:
-                come = begun[row] + delay[self._since[row], each]
-                leave = come[present].max() + self._transfer[row]
-                held = np.maximum(delay[row], leave - ended[row])
-                delay[row + 1, present] = held[present]
+        begun, ended = self._each(passed, self._start), self._each(passed, self._end)
+        count, members = len(self._start), self._members
+        # of each member after its collective; the ranks' own at their begin follow
+        delay = np.concatenate([np.empty(count), self._begin])
+        for collective in range(len(members)):
+            mine = members.of(collective)
+            delay[mine] = delay[self._before[mine]]
+            if self._gate[collective]:
+                come = begun[mine] + delay[self._since[mine]]
+                leave = come.max() + self._transfer[collective]
+                delay[mine] = np.maximum(delay[mine], leave - ended[mine])
+        final = [own[-1] if len(own) else count + at for at, own in enumerate(self._of_ranks)]
         last = [own[-1] for own in passed]
-        return float((delay[-1] + last).max() - self._begin.min())
+        return float((delay[final] + last).max() - self._begin.min())
+
+    def _each(self, columns: Sequence[NDArray[Any]], index: Int) -> NDArray[Any]:
+        """Value of each member at an index of its rank's column, shape (n,)."""
+        found = np.empty(len(index), columns[0].dtype)
+        for column, mine in zip(columns, self._of_ranks, strict=True):
+            found[mine] = column[index[mine]]
+        return found
+
+    def _edge(self, ranks: Sequence[RankSummary], moment: Int) -> Int:
+        """Index of each member's moment among the edges of its rank, shape (n,)."""
+        found = np.empty_like(moment)
+        for rank, mine in zip(ranks, self._of_ranks, strict=True):
+            found[mine] = np.searchsorted(rank.edges, moment[mine])
+        return found
 
     def _held_to_the_end(self, ranks: Sequence[RankSummary]) -> Bool:
         """Whether any rank was held until the end of each collective, shape (m,)."""
-        gate = np.zeros(len(self._transfer), bool)
-        for place, rank in enumerate(ranks):
-            window = np.maximum(self._end[:, place] - 1, 0)
-            gate |= self._present[:, place] & (np.append(rank.held, 0) > 0)[window]
-        return gate
+        held = self._each([np.append(rank.held, 0) for rank in ranks], np.maximum(self._end - 1, 0))
+        return np.asarray(self._members.total((held > 0).astype(np.int64)) > 0)
 
 
-def _edge(ranks: Sequence[RankSummary], moments: Int) -> Int:
-    """Index of each moment among the edges of its rank, shape (m, r)."""
-    columns = [np.searchsorted(rank.edges, moments[:, place]) for place, rank in enumerate(ranks)]
-    return np.stack(columns, axis=1)
+def _ended_before(members: Members, of_ranks: Sequence[Int]) -> tuple[Int, Int]:
+    """The rank's member before each, and the last one that it had left when it began; shape (n,).
 
-
-def _at(values: Sequence[Float], index: Int) -> Float:
-    """Value of each rank at each of its edges, shape (m, r)."""
-    return np.stack([value[index[:, place]] for place, value in enumerate(values)], axis=1)
-
-
-def _ended_before(starts: Int, ends: Int) -> Int:
-    """Number of collectives that each rank had left when it began each one, shape (m, r)."""
-    until = np.maximum.accumulate(ends, axis=0)
-    columns = [
-        np.searchsorted(until[:, place], starts[:, place], side="right")
-        for place in range(starts.shape[1])
-    ]
-    earlier = np.arange(len(starts))[:, None]
-    return np.minimum(np.stack(columns, axis=1), earlier)
+    Where there is none: the number of members, and the rank's place, for ranks follow members.
+    """
+    count = len(members.rank)
+    before, since = np.empty(count, np.int64), np.empty(count, np.int64)
+    for rank, own in enumerate(of_ranks):
+        places = np.concatenate([[count + rank], own])
+        until = np.maximum.accumulate(members.end[own])
+        left = np.searchsorted(until, members.start[own], side="right")
+        before[own] = places[:-1]
+        since[own] = places[np.minimum(left, np.arange(len(own)))]
+    return before, since

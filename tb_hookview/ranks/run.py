@@ -7,6 +7,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,7 +21,8 @@ from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.executors import executor_of
 from tb_hookview.ranks.files import RunFiles, run_files
 from tb_hookview.ranks.result import RunReport
-from tb_hookview.ranks.summary import RankSummary, summarize
+from tb_hookview.ranks.spool import Spool, packed
+from tb_hookview.ranks.summary import Mapped, RankSummary, summarize
 from tb_hookview.trace import TraceFile
 
 
@@ -65,22 +67,53 @@ def analyze_traces(
         TraceError, UsageError: as `analyze_run`.
     """
     modified = {trace.file: trace.modified for trace in files.traces}
-    found, failed = _summaries(list(modified), executor, progress or silent)
+    with Spool() as spool:
+        return _analyzed(name, files.warnings, modified, spool, executor, progress or silent)
+
+
+def _analyzed(
+    name: str,
+    warnings: Sequence[str],
+    modified: Mapping[TraceFile, float],
+    spool: Spool,
+    executor: Executor | str | None,
+    say: Progress,
+) -> RunReport:
+    found, failed = _summaries(list(modified), spool, executor, say)
     unreadable = {file.address: reason for file, reason in failed.items()}
     if not found:
         first, reason = next(iter(unreadable.items()))
         raise TraceError(
             name, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
         )
-    ranks, repeated = _newest_of_each(found, modified)
-    by_address = {file.address: file for file in found}
-    run = answer(name, ranks, unreadable, partial(_finding, by_address))
+    chosen = _newest_of_each({f: read.summary for f, read in found.items()}, modified)
+    repeated = len(found) - len(chosen)
+    run = answer(
+        name,
+        [found[file].summary for file in chosen],
+        lambda place: spool.times(found[chosen[place]].times),
+        unreadable,
+        partial(_finding, {file.address: file for file in chosen}),
+    )
     extra = [f"{repeated} further traces of the same ranks, not used"] if repeated else []
-    said = [*files.warnings, *extra, *run.warnings]
+    said = [*warnings, *extra, *run.warnings]
     return RunReport(msgspec.structs.replace(run, warnings=said))
 
 
-def summarize_file(file: TraceFile) -> RankSummary | str:
+class _Read(NamedTuple):
+    """A summary, and the number of its times in the spool."""
+
+    summary: RankSummary
+    times: int
+
+
+def map_file(file: TraceFile) -> tuple[RankSummary, bytes] | str:
+    """Summarize a trace, its times packed; a text says why it cannot be read."""
+    mapped = summarize_file(file)
+    return mapped if isinstance(mapped, str) else (mapped.summary, packed(mapped.times))
+
+
+def summarize_file(file: TraceFile) -> Mapped | str:
     """Summarize a trace; a text says why it cannot be read."""
     try:
         source = source_of(file, opened())
@@ -96,23 +129,27 @@ def summarize_file(file: TraceFile) -> RankSummary | str:
 
 
 def _summaries(
-    files: Sequence[TraceFile], executor: Executor | str | None, say: Progress
-) -> tuple[dict[TraceFile, RankSummary], dict[TraceFile, str]]:
+    files: Sequence[TraceFile], spool: Spool, executor: Executor | str | None, say: Progress
+) -> tuple[dict[TraceFile, _Read], dict[TraceFile, str]]:
     """Summaries by file in the order of the files, and why others have none."""
     say("ranks", 0.0)
-    results: dict[TraceFile, RankSummary | str] = {}
+    results: dict[TraceFile, _Read | str] = {}
     with executor_of(executor, files) as chosen:
-        futures = {chosen.submit(summarize_file, file): file for file in files}
+        futures = {chosen.submit(map_file, file): file for file in files}
         for future in as_completed(futures):
-            results[futures.pop(future)] = _result(future, len(results), len(files))
+            got = _result(future, len(results), len(files))
+            read = got if isinstance(got, str) else _Read(got[0], spool.put(got[1]))
+            results[futures.pop(future)] = read
             say("ranks", len(results) / len(files))
     in_order = {file: results[file] for file in files}
-    found = {f: r for f, r in in_order.items() if isinstance(r, RankSummary)}
+    found = {f: r for f, r in in_order.items() if isinstance(r, _Read)}
     return found, {f: r for f, r in in_order.items() if isinstance(r, str)}
 
 
-def _result(future: Future[RankSummary | str], done: int, of: int) -> RankSummary | str:
-    """A summary, or why there is none.
+def _result(
+    future: Future[tuple[RankSummary, bytes] | str], done: int, of: int
+) -> tuple[RankSummary, bytes] | str:
+    """A summary and packed times, or why there is none.
 
     Raises:
         UsageError: the executor is gone.
@@ -128,13 +165,15 @@ def _result(future: Future[RankSummary | str], done: int, of: int) -> RankSummar
 
 def _newest_of_each(
     found: Mapping[TraceFile, RankSummary], modified: Mapping[TraceFile, float]
-) -> tuple[list[RankSummary], int]:
-    """One summary for each rank in their order, and the number of those left out."""
-    ranks: dict[object, RankSummary] = {}
-    for file, summary in sorted(found.items(), key=lambda item: modified[item[0]]):
-        ranks[file if summary.rank is None else summary.rank] = summary
-    chosen = sorted(ranks.values(), key=lambda s: (s.rank is None, s.rank or 0, s.path))
-    return chosen, len(found) - len(chosen)
+) -> list[TraceFile]:
+    """One trace for each rank, in their order."""
+    ranks: dict[object, TraceFile] = {}
+    for file in sorted(found, key=lambda file: modified[file]):
+        rank = found[file].rank
+        ranks[file if rank is None else rank] = file
+    known = [(found[file], file) for file in ranks.values()]
+    known.sort(key=lambda each: (each[0].rank is None, each[0].rank or 0, each[0].path))
+    return [file for _, file in known]
 
 
 def _finding(files: Mapping[str, TraceFile], rank: RankSummary, module: str | None) -> str | None:

@@ -20,8 +20,8 @@ import numpy as np
 from tb_hookview.analysis.collectives.names import POINT_TO_POINT
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.types import Nanoseconds
-from tb_hookview.ranks.late import Episode, compared, excess_of
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.late import Episode, excess_of
+from tb_hookview.ranks.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import WAITED_NS
 
 
@@ -36,16 +36,16 @@ def unpaired(rank: RankSummary) -> list[int]:
     ]
 
 
-def find_stage_episodes(ranks: Sequence[RankSummary]) -> list[Episode]:
+def find_stage_episodes(ranks: Sequence[RankSummary], times: TimesOf) -> list[Episode]:
     """Explain every step in which one rank spent less time in such messages than the others."""
     spent = [_message_time(rank) for rank in ranks]
     of_step: dict[str, dict[int, int]] = defaultdict(dict)
-    for number, (rank, times) in enumerate(zip(ranks, spent, strict=True)):
-        if times is not None:
+    for number, (rank, own) in enumerate(zip(ranks, spent, strict=True)):
+        if own is not None:
             for step, name in enumerate(rank.steps.name):
                 of_step[name][number] = step
     several = [steps for steps in of_step.values() if len(steps) > 1]
-    return [e for steps in several if (e := _episode(ranks, spent, steps))]
+    return [e for steps in several if (e := _episode(ranks, times, spent, steps))]
 
 
 def message_waits(ranks: Sequence[RankSummary]) -> list[Nanoseconds | None]:
@@ -73,28 +73,31 @@ def _message_time(rank: RankSummary) -> Nanoseconds | None:
 
 
 def _episode(
-    ranks: Sequence[RankSummary], spent: Sequence[Nanoseconds | None], steps: dict[int, int]
+    ranks: Sequence[RankSummary],
+    times: TimesOf,
+    spent: Sequence[Nanoseconds | None],
+    steps: dict[int, int],
 ) -> Episode | None:
     """What one step says; None where no rank waits for another."""
-    time = {r: int(times[step]) for r, step in steps.items() if (times := spent[r]) is not None}
+    time = {r: int(own[step]) for r, step in steps.items() if (own := spent[r]) is not None}
     late = min(time, key=time.__getitem__)
     others = [time[rank] for rank in time if rank != late]
     caused = median(others) - time[late]
     if caused < WAITED_NS:
         return None
-    begin, end = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
-    for rank, step in steps.items():
-        begin[rank] = ranks[rank].steps.start[step]
-        end[rank] = begin[rank] + ranks[rank].steps.duration[step]
-    present = np.zeros(len(ranks), bool)
-    present[list(steps)] = True
+    spans = {rank: _span(ranks[rank], step) for rank, step in steps.items()}
     return Episode(
         collective=-1,
         rank=late,
         step=steps[late],
         caused=caused,
         late_by=min(others) - time[late],
-        reasons=excess_of(ranks, begin, end, compared(present, late), late, device=False),
-        since=int(begin[late]),
+        reasons=excess_of(ranks, times, spans, late, device=False),
+        since=spans[late][0],
         on_device=False,
     )
+
+
+def _span(rank: RankSummary, step: int) -> tuple[int, int]:
+    start = int(rank.steps.start[step])
+    return start, start + int(rank.steps.duration[step])

@@ -6,12 +6,12 @@ import msgspec
 
 from tb_hookview.cache import Source
 from tb_hookview.loading.packing import pack, unpack
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.summary import Mapped
 
 KIND = "rank"
 
 
-def store(source: Source, summary: RankSummary) -> bool:
+def store(source: Source, mapped: Mapped) -> bool:
     """Store the summary of a source.
 
     Returns:
@@ -20,17 +20,22 @@ def store(source: Source, summary: RankSummary) -> bool:
     Raises:
         OSError: it cannot be written.
     """
-    return source.put(KIND, pack(msgspec.structs.replace(summary, path="")))
+    return source.put(KIND, pack(_at(mapped, "")))
 
 
-def load(source: Source, path: str) -> RankSummary | None:
+def load(source: Source, path: str) -> Mapped | None:
     """Return a source's cached summary as that of a trace at a path; None without."""
     content = source.get(KIND)
     if content is None:
         return None
     try:
-        summary = unpack(content, RankSummary)
+        mapped = unpack(content, Mapped)
     except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
         source.drop(KIND)
         return None
-    return msgspec.structs.replace(summary, path=path)
+    return _at(mapped, path)
+
+
+def _at(mapped: Mapped, path: str) -> Mapped:
+    replace = msgspec.structs.replace
+    return replace(mapped, summary=replace(mapped.summary, path=path))

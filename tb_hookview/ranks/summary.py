@@ -1,9 +1,11 @@
-"""One rank's trace as the few kilobytes that a run needs of it.
+"""One rank's trace as what a run needs of it: a summary, and times that few ranks are asked for.
 
 Its result crosses processes and machines: numpy columns and texts, nothing of the trace itself.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
@@ -43,7 +45,7 @@ class StepTimes(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """Time by what ran between consecutive edges, shape (k,): most of a summary's bytes."""
+    """Time by what ran between consecutive edges, shape (k,)."""
 
     window: Index
     """Index into the windows between consecutive `RankSummary.edges`, ascending."""
@@ -71,6 +73,8 @@ class RankSummary(Struct, frozen=True):
     path: str
     rank: int | None
     world_size: int | None
+    process_groups: int | None
+    """Different sets of ranks that are a process group of this one; None for unknown."""
     start: int
     """First moment of the trace, from which its timeline counts; nanoseconds."""
     steps: StepTimes
@@ -83,11 +87,27 @@ class RankSummary(Struct, frozen=True):
     """Time between consecutive edges in which it did nothing but wait in a collective."""
     modules: tuple[str, ...]
     """Paths of the modules that ran."""
+
+
+class RankTimes(Struct, frozen=True):
+    """What a rank spent its time on: most of what the map gives, read where it was late."""
+
     host: Spent
     device: Spent
 
 
-def summarize(analysis: Analysis) -> RankSummary:
+class Mapped(Struct, frozen=True):
+    """What the map gives of one trace."""
+
+    summary: RankSummary
+    times: RankTimes
+
+
+TimesOf = Callable[[int], RankTimes]
+"""Times of a rank by its place among the summaries."""
+
+
+def summarize(analysis: Analysis) -> Mapped:
     """Summarize the trace of one rank."""
     calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
     edges = unique(np.concatenate([calls.start, calls.end, analysis.steps.window.ravel()]))
@@ -97,10 +117,11 @@ def summarize(analysis: Analysis) -> RankSummary:
     used = unique(np.concatenate([each.code for each in spent]))
     used = used[used >= 0]
     trace = analysis.trace
-    return RankSummary(
+    summary = RankSummary(
         path=trace.path,
         rank=trace.rank,
         world_size=trace.world_size,
+        process_groups=trace.process_groups,
         start=int(analysis.bounds[0]),
         steps=_steps(analysis, calls),
         collectives=calls,
@@ -108,9 +129,8 @@ def summarize(analysis: Analysis) -> RankSummary:
         edges=edges,
         held=intervals.lengths_within(_held(analysis, calls), _between(edges)),
         modules=tuple(analysis.modules.path[module] for module in used.tolist()),
-        host=_renumbered(spent[0], used),
-        device=_renumbered(spent[1], used),
     )
+    return Mapped(summary, RankTimes(*(_renumbered(each, used) for each in spent)))
 
 
 def _between(edges: Nanoseconds) -> Intervals:

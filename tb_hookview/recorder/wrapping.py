@@ -90,7 +90,9 @@ class RootHook(Hook):
     def __call__(self, module: nn.Module, _args: object) -> None:
         """Attach or remove hooks as the profiler does; usually there is nothing to do."""
         if is_compiling():
-            if is_dynamo_compiling():  # not export's own tracing, after which this one runs as ever
+            # After export this one runs as ever. The compiler takes the public functions that read
+            # the flag for true whenever it traces; torch 2.6 has none.
+            if is_dynamo_compiling() and not getattr(torch.compiler, "_is_exporting_flag", False):
                 self._root.compiled = True
             return
         try:

@@ -62,7 +62,7 @@ class WhatIfs(Struct, frozen=True, dict=True):
     @cached_property
     def simulator(self) -> Simulator:
         """Replays of the selection."""
-        return Simulator(self.selection)
+        return self.selection.derived(Simulator)
 
     @cached_property
     def _found(self) -> list[Found]:

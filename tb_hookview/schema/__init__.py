@@ -14,7 +14,7 @@ from tb_hookview.schema.comparison import (
     Status,
     SyncChange,
 )
-from tb_hookview.schema.compiled import CompiledGraphs, CompiledRegion, PlacedTime
+from tb_hookview.schema.compiled import CompiledGraphs, CompiledLump, CompiledRegion, PlacedTime
 from tb_hookview.schema.devices import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.findings import Advice, Finding
 from tb_hookview.schema.host import (
@@ -93,6 +93,7 @@ __all__ = [
     "CollectiveSize",
     "Comparison",
     "CompiledGraphs",
+    "CompiledLump",
     "CompiledRegion",
     "Coverage",
     "Device",

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from tb_hookview.schema.compiled import CompiledLump
 from tb_hookview.schema.units import Count, Percent, TimeByKind, Times, Us
 
 
@@ -103,6 +104,9 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     was called. Where our recorder's map places the region's graphs, its calls and times are known.
     Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of
     `backward` only the gradients that are marked are known."""
+    compiled_lump: CompiledLump | None = None
+    """Compiled code in the module's own time that is not broken down by modules, as the trace holds
+    no map of our recorder's or it does not fit; null where there is none."""
     source: str | None = None
     """File and line where the module's class is defined, as our recorder wrote it down; without
     that, where the function `forward` is that ran in the module's first call and in no module

@@ -44,6 +44,17 @@ class CompiledGraphs(Struct, frozen=True):
     backward: PlacedTime
 
 
+class CompiledLump(Struct, frozen=True):
+    """Compiled code in a module that is not broken down by the modules that it ran."""
+
+    calls: Count
+    """Calls of graphs, in forward and backward; of regions where the trace has no graphs."""
+    host_us: Us
+    """Host time of the calls."""
+    device_us: Us | None
+    """Device work launched in them that is charged to the module; null without launches."""
+
+
 class CompiledRegion(Struct, frozen=True):
     """Compiled code by region, graph and operators; it needs nothing of our recorder."""
 

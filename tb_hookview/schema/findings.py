@@ -41,8 +41,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Device idle time charged to the finding, plus device time spent on work that could be
     avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that
     of the first rule in priority, and so is each nanosecond of a device event that could be
-    avoided; `evidence` says how much of it was charged to others. Null where the trace does not say
-    what the device did."""
+    avoided; `evidence` says how much of it was charged to others. Where the recorder says that the
+    model ran on the CPU, it is time of the host. Null where the trace does not say what the device
+    did."""
     gain_us_per_step: Us | None
     """How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies
     and allocations take no time, nor does what the host did while it made the device idle, and
@@ -72,6 +73,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     examples_us: list[Us | None] = []
     """Length of the longest call, device event, sync, idle time or step that begins at each of
     `examples`; null where none does: a moment."""
+    examples_event_id: list[int | None] = []
+    """The event of that length, or the call that held the longest part of the sync; null for idle
+    times, steps and moments."""
     sync_ids: list[int] = []
     """Syncs of the steps that count which it explains."""
     caveats: list[str]

@@ -60,12 +60,13 @@ def create_app(
     whatif.install(app, store, listed)
     memory.install(app, store, listed)
     replayed.install(app, store, listed)
-    ranks.install(app, listed)
+    of_runs = ranks.Runs(listed)
+    ranks.install(app, of_runs)
 
     known = reports.Reports(loader, store)
     reports.install(app, known, listed)
     tables.install(app, store, known.on, listed)
-    sql.install(app, known.on, listed)
+    sql.install(app, known.on, listed, of_runs)
 
     @app.get("/api/runs")
     def runs() -> Response:

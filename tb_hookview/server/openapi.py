@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tb_hookview.ranks.overview import QUANTITIES
+from tb_hookview.ranks.result import TABLES as RUN_TABLES
 from tb_hookview.report.module.calls import MEASURES
 from tb_hookview.report.module.detail import MOST_PATHS
 from tb_hookview.report.module.search import MOST_TEXT
@@ -36,7 +37,6 @@ from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS
 from tb_hookview.server.ranks import STEPS
-from tb_hookview.server.ranks import TABLES as RUN_TABLES
 from tb_hookview.server.requests import FURTHEST
 from tb_hookview.server.sql import LONGEST
 from tb_hookview.server.tables import ARROW
@@ -80,6 +80,9 @@ _LANES = Parameter("lanes", "ids of lanes, with commas between; all of them with
 _QUESTION = (
     Parameter("without", "a finding's id, or a rule's for all of its; may be repeated", _TEXTS),
     Parameter("scale", "WHAT=FACTOR, as in host=0.5; may be repeated", _TEXTS),
+)
+_SQL = Parameter(
+    "query", "one query that reads", {"type": "string", "maxLength": LONGEST}, required=True
 )
 _PATH = "a module's path in the report"
 _EVENT = Parameter(
@@ -194,12 +197,14 @@ ROUTES = (
         "/api/sql",
         "Rows that answer a query on the tables of a trace.",
         SqlAnswer,
-        Parameter(
-            "query", "one query that reads", {"type": "string", "maxLength": LONGEST}, required=True
-        ),
+        _SQL,
         _STEP,
     ),
-    Route("/api/sql/tables", "What a query can read.", SqlTables),
+    Route("/api/sql/tables", "What a query on a trace can read.", SqlTables),
+    _about_run(
+        "/api/ranks/sql", "Rows that answer a query on the tables of a run.", SqlAnswer, _SQL
+    ),
+    Route("/api/ranks/sql/tables", "What a query on a run can read.", SqlTables),
     _about_trace(
         "/api/module",
         "One module.",

@@ -11,7 +11,7 @@ from tb_hookview.errors import NotFoundError
 from tb_hookview.progress import Count, Progress
 from tb_hookview.ranks.files import RunFiles
 from tb_hookview.ranks.overview import overview, step_matrix
-from tb_hookview.ranks.result import RunReport
+from tb_hookview.ranks.result import TABLES, RunReport
 from tb_hookview.ranks.run import analyze_traces
 from tb_hookview.server import answers, tables
 from tb_hookview.server.requests import RunList, whole_number
@@ -24,7 +24,6 @@ CACHED_RUNS = 4
 """Runs in memory; of others the summaries of ranks are cached on disk."""
 STEPS = 1_000_000
 """Largest number of a step."""
-TABLES = ("ranks", "rank_steps", "collectives", "stragglers")
 
 
 class RunTraces(NamedTuple):
@@ -49,15 +48,28 @@ class _RunState(NamedTuple):
     files: tuple[State, ...]
 
 
-def install(app: Flask, listed: RunList) -> None:
-    """Add the routes to an application."""
-    store: ReadingStore[RunTraces, RunReport] = ReadingStore(
-        _load, CACHED_RUNS, lambda _report: 1, client_waits, at_once=1
-    )
+class Runs:
+    """Runs that requests name, and what was read of them. Safe to use from many threads."""
 
-    def asked() -> RunTraces:
-        run = listed.choose_run(request.args)
-        return RunTraces(answers.as_text(run.name), tuple(_newest(listed, run)))
+    def __init__(self, listed: RunList) -> None:
+        self._listed = listed
+        self.store: ReadingStore[RunTraces, RunReport] = ReadingStore(
+            _load, CACHED_RUNS, lambda _report: 1, client_waits, at_once=1
+        )
+
+    def asked(self) -> RunTraces:
+        """Return the traces of the run that the request names.
+
+        Raises:
+            UsageError, NotFoundError, TraceError: as `RunList.choose_run`.
+        """
+        run = self._listed.choose_run(request.args)
+        return RunTraces(answers.as_text(run.name), tuple(_newest(self._listed, run)))
+
+
+def install(app: Flask, runs: Runs) -> None:
+    """Add the routes to an application."""
+    store, asked = runs.store, runs.asked
 
     @app.get("/api/ranks")
     def ranks() -> Response:

@@ -1,8 +1,8 @@
-"""The routes of SQL: a query on the tables of a trace, and what there is to ask."""
+"""The routes of SQL: a query on the tables of a trace or a run, and what there is to ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from importlib.util import find_spec
 from threading import BoundedSemaphore
@@ -12,16 +12,22 @@ import msgspec
 from flask import Flask, Response, request
 
 from tb_hookview.errors import UsageError
+from tb_hookview.ranks.query import run_sources
+from tb_hookview.ranks.result import TABLES
 from tb_hookview.report.result import Report
 from tb_hookview.schema.sql import SqlAnswer, SqlColumn, SqlTable, SqlTables
 from tb_hookview.schema.tables import TableColumn
 from tb_hookview.server import answers
+from tb_hookview.server.ranks import Runs
 from tb_hookview.server.requests import RunList
-from tb_hookview.sql import Limits, Result
+from tb_hookview.sql import WORKER, Limits, Result, run
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
+from tb_hookview.tables.table import Table
 from tb_hookview.trace import TraceFile
 
 LIMITS = Limits(rows=10_000, seconds=20.0, megabytes=500)
+RUN_MEGABYTES = 1000
+"""Most that a table of all traces of a run takes."""
 AT_ONCE = 2
 """Queries that run at a time; further ones wait."""
 BYTES = 900_000
@@ -30,17 +36,16 @@ LONGEST = 10_000
 """Characters of a query."""
 
 
-def install(
-    app: Flask, report_on: Callable[[TraceFile, list[str] | None], Report], listed: RunList
-) -> None:
+ReportOn = Callable[[TraceFile, "list[str] | None"], Report]
+
+
+def install(app: Flask, report_on: ReportOn, listed: RunList, runs: Runs) -> None:
     """Add the routes to an application."""
     turns = BoundedSemaphore(AT_ONCE)
 
     @app.get("/api/sql")
     def sql() -> Response:
-        query = request.args.get("query", "")
-        if len(query) > LONGEST:
-            raise UsageError(f"query= has {len(query):,} characters; at most {LONGEST:,}")
+        query = _query()
         file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
         report = report_on(file, steps)
         with turns:
@@ -48,7 +53,35 @@ def install(
 
     @app.get("/api/sql/tables")
     def sql_tables() -> Response:
-        return answers.json(_tables())
+        return answers.json(_tables(_of_trace(())))
+
+    @app.get("/api/ranks/sql")
+    def sql_of_run() -> Response:
+        query, traces = _query(), runs.asked()
+
+        def each(name: str) -> Iterator[tuple[str, Table[Any]]]:
+            for worker, trace in traces.workers:
+                yield answers.as_text(worker), report_on(trace.file, None).table(name)
+
+        sources = run_sources(lambda: runs.store.get(traces), each, RUN_MEGABYTES)
+        with turns:
+            return answers.json(_answer(run(query, sources, LIMITS)))
+
+    @app.get("/api/ranks/sql/tables")
+    def sql_tables_of_run() -> Response:
+        return answers.json(_tables([*_of_run(), *_of_trace((_WORKER,))]))
+
+
+def _query() -> str:
+    """The query that is asked.
+
+    Raises:
+        UsageError: it is too long.
+    """
+    query = request.args.get("query", "")
+    if len(query) > LONGEST:
+        raise UsageError(f"query= has {len(query):,} characters; at most {LONGEST:,}")
+    return query
 
 
 def _answer(result: Result) -> SqlAnswer:
@@ -71,17 +104,31 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _tables() -> SqlTables:
+_WORKER = TableColumn(WORKER, "str", None, "The trace that the row is of.")
+
+
+def _tables(tables: list[SqlTable]) -> SqlTables:
     missing = find_spec("duckdb") is None or find_spec("pyarrow") is None
-    tables = [
-        SqlTable(
-            name,
-            entry.description,
-            [
-                TableColumn(column.name, column.type_name, column.unit, column.description)
-                for column in empty_table(name).columns
-            ],
-        )
+    return SqlTables("pip install 'tb-hookview[sql]'" if missing else None, tables)
+
+
+def _of_trace(first: Iterable[TableColumn]) -> list[SqlTable]:
+    """Tables of a trace, with some columns before their own."""
+    return [
+        SqlTable(name, entry.description, [*first, *_columns(empty_table(name))])
         for name, entry in CATALOGUE.items()
     ]
-    return SqlTables("pip install 'tb-hookview[sql]'" if missing else None, tables)
+
+
+def _of_run() -> list[SqlTable]:
+    return [
+        SqlTable(name, (row_type.__doc__ or "").partition("\n")[0], _columns(Table(row_type, ())))
+        for name, row_type in TABLES.items()
+    ]
+
+
+def _columns(table: Table[Any]) -> list[TableColumn]:
+    return [
+        TableColumn(column.name, column.type_name, column.unit, column.description)
+        for column in table.columns
+    ]

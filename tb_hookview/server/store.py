@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
 from cachetools import LRUCache
@@ -85,7 +85,8 @@ class Source(Protocol):
 Asked = TypeVar("Asked", bound=Source)
 
 
-class _Key(NamedTuple, Generic[Asked]):
+@dataclass(frozen=True)
+class _Key(Generic[Asked]):
     """One state of a source; a file that is written to is another trace."""
 
     source: Asked

@@ -12,7 +12,7 @@ from flask import Flask, Response, request
 from werkzeug.datastructures import MultiDict
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.selection import select
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.errors import UsageError
 from tb_hookview.report.result import Report
 from tb_hookview.schema.describe.fields import description
@@ -22,6 +22,7 @@ from tb_hookview.server import answers
 from tb_hookview.server.bounds import MOST_BYTES, fitting
 from tb_hookview.server.requests import FURTHEST, RunList, whole_number
 from tb_hookview.server.store import AnalysisStore
+from tb_hookview.server.whatif import ReplaysOfTrace
 from tb_hookview.tables.catalogue import entry, event_table
 from tb_hookview.tables.outlets.files import ArrowWriter, records
 from tb_hookview.tables.query import DEFAULT, MOST, Page, Question, ask
@@ -81,21 +82,21 @@ def _table(
     steps: list[str] | None,
 ) -> Table[Any]:
     if entry(name).computed:
-        return store.derived(file, _ComputedTables).of(name, steps)
+        # The selection of what-ifs and the timeline: all share the graph of its replays.
+        selection = store.derived(file, ReplaysOfTrace).of(steps or []).selection
+        return store.derived(file, _ComputedTables).of(name, selection)
     return report_on(file, steps).table(name)
 
 
 class _ComputedTables:
     """Tables at event level of one analysis; the last ones are cached. Safe to use from threads."""
 
-    def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
+    def __init__(self, _analysis: Analysis) -> None:
         self._cached: LRUCache[object, Table[Any]] = LRUCache(CACHED_TABLES)
         self._lock = Lock()
 
-    def of(self, name: str, steps: list[str] | None) -> Table[Any]:
+    def of(self, name: str, selection: Selection) -> Table[Any]:
         """The table of a name, on all of the trace or on some steps."""
-        selection = select(self._analysis, steps)
         with self._lock:
             key = (name, selection.chosen)
             return self._cached.setdefault(key, event_table(name, lambda: selection))

@@ -2,6 +2,15 @@
 
 from tb_hookview.sql.engine import Limits, run
 from tb_hookview.sql.result import Result
-from tb_hookview.sql.sources import Source, sources_of, sources_of_several
+from tb_hookview.sql.sources import WORKER, Each, Source, sources_of, sources_of_several
 
-__all__ = ["Limits", "Result", "Source", "run", "sources_of", "sources_of_several"]
+__all__ = [
+    "WORKER",
+    "Each",
+    "Limits",
+    "Result",
+    "Source",
+    "run",
+    "sources_of",
+    "sources_of_several",
+]

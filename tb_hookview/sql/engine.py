@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from threading import Timer
+from threading import Lock, Timer
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_hookview.errors import HookviewError, UsageError
@@ -33,6 +34,7 @@ class Limits(NamedTuple):
 
     rows: int = 100_000
     seconds: float = 30.0
+    """Of the database; the time in which tables are made comes on top."""
     megabytes: int = 1000
     """Of the database's own memory; the tables that the query reads come on top."""
 
@@ -65,19 +67,54 @@ def _refuse_others(statements: list[Any]) -> None:
 def _database(sources: Mapping[str, Source], limits: Limits) -> Iterator[Any]:
     """A database with the tables and nothing else, which stops when the time is over."""
     database = require().connect(":memory:")
-    timer = Timer(limits.seconds, database.interrupt)
-    timer.daemon = True
+    deadline = _Deadline(database.interrupt, limits.seconds)
     try:
         database.execute(f"SET memory_limit='{limits.megabytes}MB'")
         for name, source in sources.items():
+            source.pause = deadline.pause
             database.register(name, source)
         for name, value in CLOSED.items():
             database.execute(f"SET {name}={value}")
-        timer.start()
+        deadline.release()
         yield database
     finally:
-        timer.cancel()
+        deadline.hold()
         database.close()
+
+
+class _Deadline:
+    """Calls a function after some seconds in which nothing holds it. Safe from many threads."""
+
+    def __init__(self, call: Callable[[], object], seconds: float) -> None:
+        self._call, self._left = call, seconds
+        self._lock, self._holds = Lock(), 1
+        self._timer, self._since = Timer(seconds, call), 0.0
+
+    def release(self) -> None:
+        """Let time pass where nothing else holds it."""
+        with self._lock:
+            self._holds -= 1
+            if self._holds == 0:
+                self._timer, self._since = Timer(self._left, self._call), monotonic()
+                self._timer.daemon = True
+                self._timer.start()
+
+    def hold(self) -> None:
+        """Let no time pass."""
+        with self._lock:
+            self._holds += 1
+            if self._holds == 1:
+                self._timer.cancel()
+                self._left = max(0.0, self._left - (monotonic() - self._since))
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Let no time pass in a block."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.release()
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from tb_hookview.errors import HookviewError
+from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.tables.outlets import arrow
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Source:
 
     error: HookviewError | None = None
     """Why the rows could not be made."""
+    pause: Callable[[], AbstractContextManager[None]] = staticmethod(nullcontext)
+    """Entered while the rows are made."""
 
     def __init__(
         self, schema: Callable[[], pyarrow.Schema], rows: Callable[[], pyarrow.Table]
@@ -52,7 +55,7 @@ class Source:
         """The rows."""
         try:
             # A thread of the database asks, which knows nothing of the request that is answered.
-            with self._lock:
+            with self._lock, self.pause():
                 rows: pyarrow.Table = self._context.run(lambda: self._rows)
             return rows.__arrow_c_stream__(requested_schema)
         except HookviewError as error:
@@ -68,19 +71,28 @@ def sources_of(tables: Mapping[str, Table[Any]]) -> dict[str, Source]:
     }
 
 
+Each = Callable[[str], Iterable[tuple[str, "Table[Any]"]]]
+"""Worker and table of every trace, given the table's name."""
+
+
 def sources_of_several(
-    tables: Mapping[str, Table[Any]], each: Callable[[str], Mapping[str, Table[Any]]]
+    tables: Mapping[str, Table[Any]], each: Each, megabytes: int | None = None
 ) -> dict[str, Source]:
     """Tables of several traces, one below the other, each row with its worker.
 
     Args:
         tables: those of one of the traces, by name: all have the same.
-        each: returns the table of a name of every trace, by worker.
+        each: the traces' tables; they are taken one after the other.
+        megabytes: the most that the rows of one table of all traces may take; None for any.
     """
-    return {
-        name: Source(lambda table=table: _with_worker(table), lambda name=name: _joined(each(name)))  # type: ignore[misc]
-        for name, table in tables.items()
-    }
+
+    def source(name: str, table: Table[Any]) -> Source:
+        return Source(
+            lambda: _with_worker(table),
+            lambda: _joined(name, _rows_with_worker(each(name)), megabytes),
+        )
+
+    return {name: source(name, table) for name, table in tables.items()}
 
 
 def _with_worker(table: Table[Any]) -> pyarrow.Schema:
@@ -90,11 +102,26 @@ def _with_worker(table: Table[Any]) -> pyarrow.Schema:
     )
 
 
-def _joined(tables: Mapping[str, Table[Any]]) -> pyarrow.Table:
+def _rows_with_worker(tables: Iterable[tuple[str, Table[Any]]]) -> Iterator[pyarrow.Table]:
     pyarrow = arrow.require()
-    parts = []
-    for worker, table in tables.items():
+    for worker, table in tables:
         rows = table.to_arrow().replace_schema_metadata(None)
         workers = pyarrow.repeat(pyarrow.scalar(worker, pyarrow.string()), len(rows))
-        parts.append(rows.add_column(0, WORKER, workers))
-    return pyarrow.concat_tables(parts)
+        yield rows.add_column(0, WORKER, workers)
+
+
+def _joined(name: str, parts: Iterable[pyarrow.Table], megabytes: int | None) -> pyarrow.Table:
+    """The parts one below the other.
+
+    Raises:
+        UsageError: they take more than may be.
+    """
+    taken, size = [], 0
+    for part in parts:
+        size += part.nbytes
+        if megabytes is not None and size > megabytes * 1_000_000:
+            raise UsageError(
+                f"sql: {name} of all traces takes more than {megabytes:,} MB; ask one trace"
+            )
+        taken.append(part)
+    return arrow.require().concat_tables(taken)

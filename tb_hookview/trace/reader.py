@@ -165,14 +165,29 @@ def _head(head: Head | None, strings: StringTable) -> dict[str, Any]:
     distributed = head.distributedInfo if head else None
     place = distributed if isinstance(distributed, dict) else {}
     manifest = read_manifest(head.manifest if head else None)
+    rank = _first_integer(place.get("rank"), manifest and manifest.rank)
     return {
         "devices": tuple(_devices(head.deviceProperties if head else None)),
         "runtime": _runtime(head, strings),
-        "rank": _first_integer(place.get("rank"), manifest and manifest.rank),
+        "rank": rank,
         "world_size": _first_integer(place.get("world_size"), manifest and manifest.world_size),
+        "process_groups": _process_groups(place.get("pg_config"), rank),
         "manifest": manifest,
         "compiled": read_compiled_graphs(head.compiled if head else None),
     }
+
+
+def _process_groups(listed: object, rank: int | None) -> int | None:
+    """Number of different sets of several ranks with this one, of those that the file lists."""
+    if not isinstance(listed, list):
+        return None
+    members = [entry.get("ranks") for entry in listed if isinstance(entry, dict)]
+    of = {
+        frozenset(number for entry in ranks if (number := _integer(entry)) is not None)
+        for ranks in members
+        if isinstance(ranks, list)
+    }
+    return sum(len(ranks) > 1 and (rank is None or rank in ranks) for ranks in of)
 
 
 def _runtime(head: Head | None, strings: StringTable) -> str:

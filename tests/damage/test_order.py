@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gallery
 import pytest
 import shared_traces
 
@@ -86,9 +87,11 @@ def test_the_report_does_not_depend_on_the_order(tmp_path: Path, name: str, orde
 def _traces() -> list[Any]:
     return [
         pytest.param(
-            path, id=path.name, marks=[pytest.mark.slow] if path.stat().st_size > QUICK else []
+            path,
+            id=gallery.label(path),
+            marks=[pytest.mark.slow] if path.stat().st_size > QUICK else [],
         )
-        for path in shared_traces.all_traces()
+        for path in gallery.all_traces()
     ]
 
 

@@ -38,6 +38,8 @@ def test_a_format_can_be_named(trace: Path, tmp_path: Path) -> None:
     ("options", "reason"),
     [
         (("-o", "out.svg"), "no format in its name"),
+        (("-o", "out.parquet"), "out.parquet: names the file of one table; add --table NAME"),
+        (("-o", "out.csv", "--table", "syncs", "--table", "steps"), "or make a folder of tables"),
         (("-o", "no/out.pftrace"), "no such folder"),
         (("-o", "{trace}", "--format", "perfetto"), "is there already"),
         (("-o", "out.pftrace", "--step", "7"), "no step 'ProfilerStep#7'"),

@@ -11,7 +11,7 @@ import pytest
 from tb_hookview.errors import UsageError
 from tb_hookview.export import export, format_of
 
-NAMES = {"perfetto": "out.pftrace", "csv": "out.csv"}
+NAMES = {"perfetto": "out.pftrace", "csv": "out"}
 
 
 @pytest.fixture
@@ -33,21 +33,21 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("name", NAMES.values())
-def test_only_what_was_asked_for_is_there(name: str, trace: Path, place: Path) -> None:
-    export(trace, place / name)
+@pytest.mark.parametrize(("form", "name"), NAMES.items())
+def test_only_what_was_asked_for_is_there(form: str, name: str, trace: Path, place: Path) -> None:
+    export(trace, place / name, form=form)
     assert [path.name for path in place.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("name", NAMES.values())
-def test_nothing_is_replaced_unless_forced(name: str, trace: Path, place: Path) -> None:
-    export(trace, place / name)
+@pytest.mark.parametrize(("form", "name"), NAMES.items())
+def test_nothing_is_replaced_unless_forced(form: str, name: str, trace: Path, place: Path) -> None:
+    export(trace, place / name, form=form)
     before = content(place)
     other = grid.write(trace.parent / "other.json", grid.events("main ops [c  ] [d ]"))
     with pytest.raises(UsageError, match="there already"):
-        export(other, place / name)
+        export(other, place / name, form=form)
     assert content(place) == before
-    export(other, place / name, force=True)
+    export(other, place / name, form=form, force=True)
     assert content(place).keys() == before.keys()
     assert content(place) != before
 
@@ -67,13 +67,13 @@ def test_an_empty_folder_is_free(trace: Path, place: Path) -> None:
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError(28, "No space left on device")])
-@pytest.mark.parametrize("name", NAMES.values())
+@pytest.mark.parametrize(("form", "name"), NAMES.items())
 @pytest.mark.parametrize("before", [False, True])
 def test_an_export_that_stops_leaves_nothing(
-    stop: Any, name: str, before: bool, trace: Path, place: Path
+    stop: Any, form: str, name: str, before: bool, trace: Path, place: Path
 ) -> None:
     if before:
-        export(trace, place / name)
+        export(trace, place / name, form=form)
     held = content(place)
 
     def progress(stage: str, _done: float | None) -> None:
@@ -81,7 +81,7 @@ def test_an_export_that_stops_leaves_nothing(
             raise stop
 
     with pytest.raises((KeyboardInterrupt, UsageError)) as caught:
-        export(trace, place / name, force=True, progress=progress)
+        export(trace, place / name, form=form, force=True, progress=progress)
     if caught.type is UsageError:
         assert "No space left on device" in str(caught.value)
     assert content(place) == held

@@ -38,9 +38,9 @@ def rows_of(report: Report, table: str) -> list[dict[str, Any]]:
 def test_parquet_holds_the_report(traced: tuple[Path, Report], tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     path, report = traced
-    export(path, tmp_path / "out.parquet")
+    export(path, tmp_path / "out", form="parquet")
     for name in OF_REPORT:
-        file = tmp_path / "out.parquet" / f"{name}.parquet"
+        file = tmp_path / "out" / f"{name}.parquet"
         read = parquet.read_table(file).to_pylist()
         for shapes in (shapes for row in read for shapes in row.get("shapes") or []):
             shapes["dims"] = json.loads(shapes["dims"])  # shapes, or lists of them: no one type
@@ -51,9 +51,9 @@ def test_parquet_holds_the_report(traced: tuple[Path, Report], tmp_path: Path) -
 def test_csv_holds_the_report(traced: tuple[Path, Report], tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
     path, report = traced
-    export(path, tmp_path / "out.csv", tables=OF_REPORT)
+    export(path, tmp_path / "out", form="csv", tables=OF_REPORT)
     for name in OF_REPORT:
-        read = polars.read_csv(tmp_path / "out.csv" / f"{name}.csv", infer_schema=False)
+        read = polars.read_csv(tmp_path / "out" / f"{name}.csv", infer_schema=False)
         columns = {column.name: column for column in report.table(name).columns}
         assert read.columns == list(columns)
         rows = [{k: parsed(v, columns[k]) for k, v in row.items()} for row in read.to_dicts()]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import gallery
 import numpy as np
 import pytest
-from shared_traces import all_traces
 from support.same_trace import assert_same
 
 from tb_hookview.cache import Cache, Source
@@ -57,7 +57,7 @@ def arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
             yield from arrays(getattr(value, name))
 
 
-@pytest.mark.parametrize("path", all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_a_real_trace_is_the_same(cache: Cache, path: Path) -> None:
     assert_same(*there_and_back(path))
 

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import gallery
 import pytest
-from shared_traces import all_traces, shared_trace
+from shared_traces import shared_trace
 
 import tb_hookview as hookview
 from tb_hookview.cache import Cache, source_of
@@ -56,7 +57,7 @@ def uncached(monkeypatch: pytest.MonkeyPatch, path: Path, **options: object) -> 
         return hookview.analyze(path, **options).to_json()  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("path", all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_every_report_is_the_same(
     cache: Cache, written: Written, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:

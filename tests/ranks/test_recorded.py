@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support.mesh_run import STEPS as STEPS_OF_MESH
 from support.ranks import run_ranks
 from support.slowed_run import CASES, METHODS, SLEEP_S, SLOW
 from torch_tb_profiler.profiler.data import DistributedRunProfileData, RunProfileData
@@ -120,3 +121,13 @@ def test_of_eight_processes_the_slow_one_and_its_module_are_named(eight: Path, m
         assert straggler.module.rpartition(".")[2] == "1"
     even = read(eight / f"{method}-even")
     assert not [row for row in even.stragglers if row.wait_caused_us > float(LONGER_S) / 2 * 1e6]
+
+
+def test_collectives_of_a_mesh_without_names_are_not_taken_for_those_of_all(tmp_path: Path) -> None:
+    """Gloo's rows name no group: of two by two ranks each is in one with two different others."""
+    run_ranks([PROGRAM.with_name("mesh_run.py"), tmp_path], tmp_path, size=4, OMP_NUM_THREADS="1")
+    run = read(tmp_path / "run").data
+    assert (len(run.ranks), run.collectives, run.stragglers) == (4, [], [])
+    assert run.unmatched == 4 * 2 * STEPS_OF_MESH
+    (warning,) = run.warnings
+    assert "is in 3 process groups of different ranks" in warning

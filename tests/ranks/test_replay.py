@@ -11,7 +11,7 @@ from ranks.programs import drawn, played, slowed, write
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.replay import Replay
 from tb_hookview.ranks.run import analyze_run, summarize_file
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.summary import Mapped
 from tb_hookview.ranks.waits import find_waits
 from tb_hookview.trace.source.file import trace_file
 
@@ -20,10 +20,10 @@ RANKS, STEPS, SLOW = 4, 5, 2
 
 def replay_of(folder: Path) -> Replay:
     summaries = [summarize_file(trace_file(path)) for path in sorted(folder.glob("*.gz"))]
-    ranks = [summary for summary in summaries if isinstance(summary, RankSummary)]
+    ranks = [mapped.summary for mapped in summaries if isinstance(mapped, Mapped)]
     assert len(ranks) == RANKS
     matched = match(ranks)
-    return Replay(ranks, matched, find_waits(ranks, matched))
+    return Replay(ranks, matched, find_waits(matched.members))
 
 
 @pytest.mark.parametrize("seed", range(12))

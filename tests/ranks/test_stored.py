@@ -12,15 +12,15 @@ from tb_hookview.cache import Cache, source_of
 from tb_hookview.loading.loader import Loader
 from tb_hookview.ranks import run, stored
 from tb_hookview.ranks.run import summarize_file
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.summary import Mapped
 from tb_hookview.trace.source.file import trace_file
 
 __all__ = ["cache", "folder"]
 
 
-def summary_of(path: Path) -> RankSummary:
+def summary_of(path: Path) -> Mapped:
     found = summarize_file(trace_file(path))
-    assert isinstance(found, RankSummary)
+    assert isinstance(found, Mapped)
     return found
 
 
@@ -48,7 +48,7 @@ def readings(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_trace_is_read_once_for_its_summary(trace: Path, readings: list[object]) -> None:
     first = summary_of(trace)
     assert same(summary_of(trace), first)
-    assert first.path == str(trace)
+    assert first.summary.path == str(trace)
     assert len(readings) == 1
 
 
@@ -62,7 +62,7 @@ def test_a_changed_trace_is_read_again(trace: Path, readings: list[object]) -> N
 def test_a_moved_trace_is_known_by_its_content(trace: Path, readings: list[object]) -> None:
     summary_of(trace)
     moved = trace.rename(trace.with_name("rank9.1.pt.trace.json.gz"))
-    assert summary_of(moved).path == str(moved)
+    assert summary_of(moved).summary.path == str(moved)
     assert len(readings) == 1
 
 

@@ -316,6 +316,8 @@ def test_compiled_autograd_changes_nothing_and_compiles_once_more_to_record():
 @pytest.mark.parametrize("strict", [False, True])
 def test_an_exported_model_is_not_taken_for_a_compiled_one(strict):
     """It runs as before, and leaves marks."""
+    if strict and not hasattr(torch.compiler, "_is_exporting_flag"):
+        pytest.skip("this torch compiles a model to export it, and says nothing of it")
     model = hookview.wrap(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
     torch.export.export(model, (torch.randn(2, 4),), strict=strict)
     assert roots.compiled() == []

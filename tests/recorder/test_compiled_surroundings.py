@@ -80,7 +80,8 @@ def test_checkpointed_modules_come_back_from_the_outer_cache(cache):
     torch._dynamo.reset()
     hits = counters["autograd_cache_hit"]
     again = second_step(Checkpointed("one", "other"))
-    assert counters["autograd_cache_hit"] > hits
+    # torch 2.10 keeps no checkpointed graph in its outer cache; the inner one serves it.
+    assert (counters["autograd_cache_hit"] > hits) is (torch.__version__ >= "2.11")
     assert again.compiled["missing"] == []
     assert modules(again, ["one", "other"]) == found
 

@@ -1,9 +1,10 @@
-"""The invariants of the report on every real trace next to the checkout."""
+"""The invariants of the report on every real trace."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import gallery
 import numpy as np
 import pytest
 import shared_traces
@@ -12,12 +13,8 @@ from support.invariants import NEAR, check
 from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 
-pytestmark = pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
-)
 
-
-@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_invariants(path: Path) -> None:
     check(load(path))
 
@@ -78,7 +75,7 @@ def test_reports_of_single_steps_sum_to_the_whole() -> None:
 )
 def test_launches_onto_a_full_queue(name: str, launches: int) -> None:
     """None of them is a sync, however long it took."""
-    analysis = load(next(path for path in shared_traces.all_traces() if name in str(path)))
+    analysis = load(shared_traces.shared_trace(name))
     blocked = analysis.blocked_launches
     assert len(blocked) == launches
     assert not np.isin(blocked, analysis.syncs.row).any()

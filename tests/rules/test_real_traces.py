@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import gallery
 import pytest
 import shared_traces
 
@@ -17,10 +18,6 @@ from tb_hookview.loading import analyze
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.gains import weight
 from tb_hookview.schema import PROFILER, ReportData
-
-pytestmark = pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
-)
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 _ROW = re.compile(r"^\| (?!trace \||---)(.+?) \| (.+?) \|", re.M)
@@ -50,6 +47,15 @@ def test_findings_are_those_of_the_document(path: Path) -> None:
     assert {finding.rule for finding in data.findings} == expected_on(name_of(path))
 
 
+@pytest.mark.parametrize("path", gallery.recordings(), ids=gallery.label)
+def test_findings_of_our_recordings_are_well_formed(path: Path) -> None:
+    """Which ones they are, `sample_traces/test_gallery.py` expects."""
+    check_findings(analyze(path).data)
+
+
+@pytest.mark.skipif(
+    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
+)
 def test_the_document_lists_traces_and_rules_that_exist() -> None:
     names = [name_of(path) for path in shared_traces.all_traces()]
     for trace, rules in documented().items():

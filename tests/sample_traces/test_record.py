@@ -15,8 +15,8 @@ import torch
 import tb_hookview as hookview
 from sample_traces import measured, processes, record, recording, validate
 from sample_traces.measuring import Clock, summary, time_calls
-from sample_traces.recording import Recording, TooLargeError
-from sample_traces.scenario import Training
+from sample_traces.recording import TooLargeError
+from sample_traces.scenario import Recording, Training
 
 PROGRAM = Path(record.__file__)
 NAMES = ("created_on_cpu", "masked_loss")
@@ -44,11 +44,9 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_every_variant_is_recorded_and_can_be_analyzed(out):
-    traces = sorted(path.name for path in out.glob("*.pt.trace.json.gz"))
-    assert traces == sorted(
-        f"{name}.{variant}.pt.trace.json.gz" for name in NAMES for variant in ("before", "after")
-    )
-    for name in traces:
+    runs = sorted(path.parent.name for path in recording.traces(out))
+    assert runs == sorted(f"{name}.{variant}" for name in NAMES for variant in ("before", "after"))
+    for name in runs:
         report = hookview.analyze(out / name).data
         assert len(report.steps) >= 2
         assert report.coverage.unattributed_host_us is not None
@@ -58,7 +56,7 @@ def test_every_variant_is_recorded_and_can_be_analyzed(out):
 
 @pytest.mark.slow
 def test_a_trace_names_no_machine_and_no_folder(out):
-    for path in out.glob("*.pt.trace.json.gz"):
+    for path in recording.traces(out):
         text = gzip.decompress(path.read_bytes()).decode()
         root = json.loads(text)
         assert root["traceName"] == "sample"
@@ -68,7 +66,9 @@ def test_a_trace_names_no_machine_and_no_folder(out):
 
 @pytest.mark.slow
 def test_python_stacks_are_kept_where_they_fit(out):
-    text = gzip.decompress((out / "masked_loss.before.pt.trace.json.gz").read_bytes()).decode()
+    text = gzip.decompress(
+        (out / "masked_loss.before" / "main.pt.trace.json.gz").read_bytes()
+    ).decode()
     assert "sample_traces/scenarios/waits.py" in text
 
 
@@ -78,23 +78,25 @@ def test_measured_json_says_what_was_measured(out):
     assert list(content["scenarios"]) == list(NAMES)  # in the order of the table of scenarios
     for entry in content["scenarios"].values():
         assert entry["kind"] == "cpu"
-        assert entry["device"] == "CPU"
+        assert entry["device"].startswith("CPU, ")
         assert entry["quick"] is True
         assert entry["torch"] == torch.__version__
         assert entry["losses_agree"] is True
         for variant in entry["variants"].values():
             low, high = variant["spread_ms"]
             assert 0 < low <= variant["step_ms"] <= high
-            assert (out / variant["trace"]).stat().st_size == variant["trace_bytes"] <= 2_000_000
+            (trace,) = recording.traces(out / variant["trace"])
+            assert trace.stat().st_size == variant["trace_bytes"] <= 2_000_000
     expected = content["scenarios"]["masked_loss"]["variants"]["before"]["expected"]
-    assert expected == [{"any_of": ["sync-mask-index"], "module": "loss"}]
+    assert expected == [{"any_of": ["sync-mask-index"], "module": "loss", "needs_device": True}]
 
 
 @pytest.mark.slow
 def test_the_readme_gets_a_table(out):
     page = (out / "README.md").read_text()
     assert page.count("| masked_loss |") == 2
-    assert "CPU, torch" in page
+    assert f"torch {torch.__version__}" in page
+    assert "sync-mask-index" not in page  # which no recording on a CPU shows
     assert "small sizes and few steps" in page
 
 
@@ -109,20 +111,28 @@ def test_text_around_the_table_stays(tmp_path):
 
 
 @pytest.mark.slow
-def test_validation_tells_what_was_missed_on_a_trace_without_a_gpu(out):
+def test_validation_says_what_was_missed(out):
+    """As if the trace were of a GPU: nothing waits where there is no device."""
+    content = measured.read(out)
+    assert all(verdict.expected == () for verdict in validate.verdicts(out))
+    changed = json.loads(json.dumps(content))
+    changed["scenarios"]["masked_loss"]["kind"] = "cuda"
+    measured.write(out, changed)
     found = {(v.scenario, v.variant): v for v in validate.verdicts(out)}
     before, after = found["masked_loss", "before"], found["masked_loss", "after"]
-    assert before.missed == list(before.expected)  # nothing waits where there is no device
+    assert before.missed == list(before.expected) != []
     assert before.predicted_gain_us is None
     assert after.expected == ()
     assert after.cured == ("sync-mask-index",)
     assert "missed `sync-mask-index` in `loss`" in validate.table(out)
+    measured.write(out, content)
 
 
 @pytest.mark.slow
 def test_a_measured_gain_is_against_the_fastest_other_variant(out):
     content = measured.read(out)
     changed = json.loads(json.dumps(content))
+    changed["scenarios"]["masked_loss"]["kind"] = "cuda"
     variants = changed["scenarios"]["masked_loss"]["variants"]
     for before_ms, after_ms, gain_us in ((5.0, 3.0, 2000.0), (3.0, 5.0, -2000.0)):
         variants["before"]["step_ms"], variants["after"]["step_ms"] = before_ms, after_ms
@@ -196,14 +206,33 @@ def test_a_trace_that_is_too_large_is_recorded_with_less(tmp_path):
     wanted = Recording(16, stacks=True)
     sizes = {}
     for most in (10_000_000, 20_000):
-        path = tmp_path / f"{most}.gz"
-        sizes[most] = recording.record(make_training(), path, wanted, most)
+        folder = tmp_path / str(most)
+        sizes[most] = recording.record(make_training(), folder, wanted, most)
+        (path,) = recording.traces(folder)
         assert path.stat().st_size <= most
     assert sizes[10_000_000] == wanted
     assert sizes[20_000].steps < 16
-    with pytest.raises(TooLargeError, match="one step takes"):
-        recording.record(make_training(), tmp_path / "none.gz", wanted, 100)
-    assert not (tmp_path / "none.gz").exists()
+    with pytest.raises(TooLargeError, match="a trace takes"):
+        recording.record(make_training(), tmp_path / "none", wanted, 100)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_variant_that_records_by_itself_leaves_a_file_for_each_rank(tmp_path):
+    def run(folder):
+        for rank in range(2):
+            text = b'{"traceEvents": [], "host_name": "node7", "traceName": "/x/y.json"}'
+            name = f"rank{rank}_node7_{rank}.17.pt.trace.json.gz"
+            (folder / name).write_bytes(gzip.compress(text))
+
+    recording.collect(run, tmp_path / "out", 1000)
+    written = recording.traces(tmp_path / "out")
+    assert [path.name for path in written] == [f"rank{r}.pt.trace.json.gz" for r in range(2)]
+    assert not any(b"node7" in gzip.decompress(path.read_bytes()) for path in written)
+    with pytest.raises(TooLargeError):
+        recording.collect(run, tmp_path / "none", 10)
+    with pytest.raises(RuntimeError, match="nothing was recorded"):
+        recording.collect(lambda _: None, tmp_path / "none", 1000)
+    assert not (tmp_path / "none").exists()
 
 
 def test_less_is_tried_in_the_order_of_its_worth():

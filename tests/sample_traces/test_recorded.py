@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sample_traces import measured, validate
+from sample_traces import measured, recording, validate
 from tb_hookview.rules.catalogue import RULES
 
-FOLDER = Path(validate.__file__).parent
+FOLDER = Path(validate.__file__).parent / "gpu"
 KNOWN = {rule.id for rule in RULES}
 VERDICTS = list(validate.verdicts(FOLDER))
 OF_A_KIND = 4.0
@@ -18,7 +18,7 @@ LARGE = 0.1
 """Part of the step that a gain must be for the measurements to say it with certainty."""
 
 pytestmark = pytest.mark.skipif(
-    not VERDICTS, reason="nothing recorded on a GPU is in sample_traces/ yet"
+    not VERDICTS, reason="nothing recorded on a GPU is in sample_traces/gpu/ yet"
 )
 each_verdict = pytest.mark.parametrize(
     "verdict", VERDICTS, ids=lambda verdict: f"{verdict.scenario}-{verdict.variant}"
@@ -28,7 +28,7 @@ each_verdict = pytest.mark.parametrize(
 def test_they_are_of_a_gpu_and_small():
     content = measured.read(FOLDER)
     assert {entry["kind"] for entry in content["scenarios"].values()} == {"cuda"}
-    sizes = [path.stat().st_size for path in FOLDER.glob("*.pt.trace.json.gz")]
+    sizes = [path.stat().st_size for path in recording.traces(FOLDER)]
     assert max(sizes) <= 2_000_000
     assert sum(sizes) <= 24_000_000
 

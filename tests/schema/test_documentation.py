@@ -27,6 +27,10 @@ def test_the_tables_of_fields_are_those_of_the_types() -> None:
     assert generate.definitions(DEFINITIONS) == DEFINITIONS, "run: make schema"
 
 
+def test_the_rules_are_those_of_the_catalogue() -> None:
+    assert generate.findings() == (DOCS / "findings.md").read_text(), "run: make schema"
+
+
 def test_a_changed_definition_changes_the_tables() -> None:
     (text,) = (field.description for field in of.fields(generate.TYPES["Step"])[4:5])
     changed = DEFINITIONS.replace(text, "Something else.")

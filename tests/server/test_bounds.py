@@ -18,10 +18,10 @@ from shared_traces import FOLDER, shared_trace
 from tb_hookview import analyze
 from tb_hookview.errors import UsageError
 from tb_hookview.ranks.overview import QUANTITIES
+from tb_hookview.ranks.result import TABLES
 from tb_hookview.server import create_app
 from tb_hookview.server.bounds import MOST_BYTES, bounded, fitting, level
 from tb_hookview.server.openapi import ROUTES
-from tb_hookview.server.ranks import TABLES
 from tb_hookview.tables.catalogue import CATALOGUE
 
 COPIES = 500
@@ -106,6 +106,8 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
     yield "/api/ranks/steps", {"quantity": list(QUANTITIES)}
     for table in TABLES:
         yield "/api/ranks/table/{table}", {"table": table, "limit": 10_000}
+        yield "/api/ranks/sql", {"query": f"from {table}"}
+    yield from (("/api/ranks/sql", {"query": "from device_events"}), ("/api/ranks/sql/tables", {}))
     yield "/api/module", {"path": paths[0] if paths else ""}
     yield "/api/module/bars", {"path": paths, "measure": "backward_host_us"}
     yield "/api/module/search", {"q": "e"}

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import gallery
 import pytest
 from flask.testing import FlaskClient
-from shared_traces import small_traces
 from support.web_api import make_app, make_logdir
 
 from tb_hookview.server import create_app
@@ -60,7 +60,7 @@ def questions(report: Any, timeline: Any) -> Iterator[tuple[str, dict[str, Any]]
     yield "/api/timeline/statistics", whole
 
 
-@pytest.mark.parametrize("trace", small_traces()[::3], ids=lambda path: path.name)
+@pytest.mark.parametrize("trace", gallery.small_traces()[::4], ids=gallery.label)
 def test_answers_about_real_traces_are_as_described(trace: Path) -> None:
     client = create_app(trace).test_client()
     (run,) = check(client, "/api/runs", {})["runs"]

@@ -8,8 +8,10 @@ from typing import Any
 import grid
 import pytest
 from flask.testing import FlaskClient
+from ranks.traces import Spell, write_run
 
 from tb_hookview.server import create_app
+from tb_hookview.server import sql as routes
 from tb_hookview.tables.catalogue import CATALOGUE
 
 pytest.importorskip("duckdb")
@@ -92,3 +94,67 @@ def test_what_there_is_to_ask(client: FlaskClient) -> None:
     for name in ("modules", "device_events"):
         described = ask(client, f"select column_name from (describe {name})")["rows"]
         assert [row[0] for row in described] == named[name]
+
+
+@pytest.fixture
+def of_run(tmp_path: Path) -> FlaskClient:
+    write_run(tmp_path / "late", [Spell(), Spell(b=9.0), Spell()])
+    write_run(tmp_path / "alone", [Spell()])
+    return create_app(tmp_path).test_client()
+
+
+def ask_run(client: FlaskClient, query: str, status: int = 200, run: str = "late") -> Any:
+    answer = client.get("/api/ranks/sql", query_string={"run": run, "query": query})
+    assert answer.status_code == status, answer.text
+    assert len(answer.data) < MEGABYTE
+    return answer.get_json()["rows"] if status == 200 else answer.get_json()["error"]["message"]
+
+
+def test_of_a_run_each_row_names_its_trace(of_run: FlaskClient) -> None:
+    rows = ask_run(of_run, "select worker, count(*) from steps group by 1 order by 1")
+    assert rows == [["rank0", 5], ["rank1", 5], ["rank2", 5]]
+    assert ask_run(of_run, "select distinct worker from steps", run="alone") == [["rank0"]]
+
+
+def test_of_a_run_the_answer_is_that_of_each_trace(of_run: FlaskClient) -> None:
+    query = "select name, calls from operators order by all"
+    together = ask_run(of_run, "select worker, name, calls from operators order by all")
+    for worker in ("rank0", "rank1", "rank2"):
+        named = {"run": "late", "worker": worker, "query": query}
+        alone = of_run.get("/api/sql", query_string=named).get_json()["rows"]
+        assert alone
+        assert [row[1:] for row in together if row[0] == worker] == alone
+
+
+def test_of_a_run_as_a_whole(of_run: FlaskClient) -> None:
+    assert ask_run(of_run, "select rank, module from stragglers") == [[1, "b"]]
+    waits = ask_run(
+        of_run,
+        "select rank, sum(s.wait_us) > 0 from rank_steps s join ranks r on r.id = s.rank_id "
+        "group by 1 order by 1",
+    )
+    assert waits == [[0, True], [1, False], [2, True]]
+
+
+def test_a_query_on_a_run_is_refused_as_one_on_a_trace(of_run: FlaskClient) -> None:
+    assert "(line 1, at 'selec')" in ask_run(of_run, "selec 1", 400)
+    assert "only tables" in ask_run(of_run, "select * from read_text('/etc/passwd')", 400)
+    assert "10,001 characters" in ask_run(of_run, "x" * 10_001, 400)
+    assert "no run" in ask_run(of_run, "select 1", 404, run="../late")
+    assert "run=" in of_run.get("/api/ranks/sql?query=select+1").get_json()["error"]["message"]
+
+
+def test_tables_of_a_run_are_bounded(of_run: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "RUN_MEGABYTES", 0)
+    said = ask_run(of_run, "select count(*) from steps", 400)
+    assert said == "sql: steps of all traces takes more than 0 MB; ask one trace"
+    assert ask_run(of_run, "select count(*) from ranks") == [[3]]
+
+
+def test_what_there_is_to_ask_of_a_run(of_run: FlaskClient) -> None:
+    answer = of_run.get("/api/ranks/sql/tables").get_json()
+    named = {table["name"]: [c["name"] for c in table["columns"]] for table in answer["tables"]}
+    assert list(named) == ["ranks", "rank_steps", "collectives", "stragglers", *CATALOGUE]
+    for name, columns in named.items():
+        assert [row[0] for row in ask_run(of_run, f"from (describe {name})")] == columns
+        assert ("worker" in columns[:1]) == (name in CATALOGUE)

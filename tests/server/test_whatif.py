@@ -43,11 +43,14 @@ def two_steps(drawn: Path) -> FlaskClient:
     return create_app(drawn).test_client()
 
 
+def first_trace(client: FlaskClient) -> dict[str, str]:
+    (run, *_) = client.get("/api/runs").get_json()["runs"]
+    return {"run": run["name"], "worker": run["workers"][0]["name"]}
+
+
 def ask(client: FlaskClient, status: int = 200, **more: Any) -> Any:
     """Answer to a question about the first trace; of an error its kind and message."""
-    (run, *_) = client.get("/api/runs").get_json()["runs"]
-    named = {"run": run["name"], "worker": run["workers"][0]["name"]}
-    answer = client.get("/api/whatif", query_string={**named, **more})
+    answer = client.get("/api/whatif", query_string={**first_trace(client), **more})
     assert answer.status_code == status, answer.text
     return answer.get_json() if status == 200 else answer.get_json()["error"]
 
@@ -85,7 +88,7 @@ def test_steps_narrow_the_question(two_steps: FlaskClient) -> None:
 def test_a_graph_is_built_once_a_choice_of_steps(
     two_steps: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = []
+    built, named = [], first_trace(two_steps)
 
     def counted(analysis: Analysis, window: Window) -> Graph:
         built.append(window.steps)
@@ -95,6 +98,9 @@ def test_a_graph_is_built_once_a_choice_of_steps(
     for steps in ([FIRST], [SECOND], [FIRST], ["1"]):
         for factor in ("0.5", "2"):
             ask(two_steps, step=steps, scale=f"host={factor}")
+        for table in ("critical_path", "critical_path_modules"):
+            answer = two_steps.get(f"/api/table/{table}", query_string={**named, "step": steps})
+            assert answer.get_json()["total"] > 0
     assert built == [(0,), (1,)]
 
 

@@ -1,4 +1,4 @@
-"""Replays of traces that others recorded: how exact they are, and one answer that is known."""
+"""Replays of real traces: how exact they are, and one answer that is known."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import gallery
 import msgspec
 import numpy as np
 import pytest
@@ -23,12 +24,7 @@ from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.replay import Lengths, Replay, Replayer, recorded
 from tb_hookview.simulation.simulator import Simulator
 
-pytestmark = [
-    pytest.mark.skipif(
-        not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces beside the checkout"
-    ),
-    pytest.mark.slow,
-]
+pytestmark = pytest.mark.slow
 
 ALLOWED, OF_TRACES = 0.025, 0.95
 ROUNDING, BOUND = 1e-3, 0.96
@@ -59,7 +55,7 @@ def worst(simulator: Simulator) -> float:
 
 def test_replays_are_near_what_was_recorded_and_hold_together() -> None:
     errors, bound = [], Counter[str]()
-    for path in shared_traces.all_traces():
+    for path in gallery.all_traces():
         for simulator in simulators([path]):
             errors.append(worst(simulator))
             assert simulator.predict(Change()).step == simulator.unchanged.step, path.name
@@ -67,10 +63,12 @@ def test_replays_are_near_what_was_recorded_and_hold_together() -> None:
             assert_twice_everything_is_twice(simulator, path.name)
             assert_less_is_never_longer(simulator, path.name)
             bound[bound_by(simulator, path.name)] += 1
-    assert len(errors) >= 30
     assert sum(error <= ALLOWED for error in errors) >= OF_TRACES * len(errors)
+    assert len(errors) >= 15
     assert bound["host"] >= 10
-    assert bound["kernels"] >= 1
+    if shared_traces.FOLDER.is_dir():
+        assert len(errors) >= 45
+        assert bound["kernels"] >= 1
 
 
 def assert_path_adds_up(simulator: Simulator, name: str) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from threading import Thread, Timer
+from threading import enumerate as enumerate_threads
+from typing import Any
 
+import msgspec
 import pytest
 from shared_traces import shared_trace
 
 import tb_hookview as hookview
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.report.result import Report
-from tb_hookview.sql import Limits, Source, run
+from tb_hookview.sql import Limits, Source, run, sources_of_several
+from tb_hookview.tables.catalogue import empty_table
+from tb_hookview.tables.table import Table
 
 pytest.importorskip("duckdb")
 pyarrow = pytest.importorskip("pyarrow")
@@ -210,6 +216,61 @@ def test_time_is_bounded() -> None:
     endless = "select count(*) from range(100000000) a, range(1000000) b"
     with pytest.raises(UsageError, match=r"stopped after 0\.2 s"):
         run(endless, {}, Limits(seconds=0.2))
+
+
+def test_time_in_which_tables_are_made_does_not_count() -> None:
+    table = pyarrow.table({"us": [1, 2]})
+    running: list[int] = []
+
+    def rows() -> object:
+        running.append(len(clocks()))
+        return table
+
+    before = clocks()
+    limits = Limits(seconds=3600)
+    answer = run("select sum(us) from e", {"e": Source(lambda: table.schema, rows)}, limits)
+    assert (answer[0], running, clocks()) == ((3,), [len(before)], before)
+
+
+def test_time_goes_on_after_tables_are_made() -> None:
+    table = pyarrow.table({"us": [1]})
+    endless = "select count(*) from range(100000000) a, range(1000000) b, e"
+    with pytest.raises(UsageError, match=r"stopped after 0\.5 s"):
+        run(endless, {"e": Source(lambda: table.schema, lambda: table)}, Limits(seconds=0.5))
+
+
+def clocks() -> set[Thread]:
+    """Timers that run."""
+    found = (thread for thread in enumerate_threads() if isinstance(thread, Timer))
+    return {timer for timer in found if not timer.finished.is_set()}
+
+
+def test_rows_of_several_traces_are_bounded_and_name_theirs() -> None:
+    syncs = empty_table("syncs")
+    made: list[str] = []
+
+    def each(name: str) -> Iterator[tuple[str, Table[Any]]]:
+        for worker in ("rank0", "rank1"):
+            made.append(worker)
+            yield worker, syncs
+
+    sources = sources_of_several({"syncs": syncs}, each, megabytes=1)
+    assert list(run("select worker, count(*) from syncs group by 1", sources)) == []
+    assert made == ["rank0", "rank1"]
+    none = sources_of_several({"syncs": source_table(100)}, lambda _: [("a", source_table(100))], 0)
+    with pytest.raises(UsageError, match="syncs of all traces takes more than 0 MB; ask one trace"):
+        run("select count(*) from syncs", none)
+
+
+def source_table(rows: int) -> Table[Any]:
+    """A table of a row type with one column."""
+    return Table(Row, [Row(n) for n in range(rows)], "syncs")
+
+
+class Row(msgspec.Struct):
+    """A row of a table that is made up."""
+
+    us: int
 
 
 def test_memory_is_bounded() -> None:

@@ -101,7 +101,9 @@ def compare(
     threads = truth.threads(profiler)
     nodes = evaluations(trace)
     wanted = true_times(nodes, truth, threads)
-    found = Counter({m.path: own_backward(m) for m in report.modules if is_module(m)})
+    found: Times = Counter()
+    for module in filter(is_module, report.modules):
+        found[truth.shown(module.path)] += own_backward(module)
     found[OUTSIDE] = (report.coverage.unattributed_host_us or 0.0) + sum(
         own_backward(m) for m in report.modules if not is_module(m)
     )
@@ -124,8 +126,9 @@ class Truth:
     """Which module made which autograd node, and whose gradient came when."""
 
     def __init__(self, model: nn.Module) -> None:
-        regions = [path for path, module in model.named_modules() if is_compiled(module)]
-        self._paths = {id(m): shown(path, regions) for path, m in model.named_modules()}
+        modules = dict(model.named_modules())
+        self._regions = [path for path, module in modules.items() if is_compiled(module)]
+        self._paths = {id(m): self.shown(path) for path, m in modules.items()}
         self._inside: defaultdict[int, list[str]] = defaultdict(list)
         self._numbers: defaultdict[int, list[int]] = defaultdict(list)
         self._modules: defaultdict[int, list[str]] = defaultdict(list)
@@ -138,12 +141,17 @@ class Truth:
         ]
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:
-                owner = shown(name.rpartition(".")[0], regions)
+                owner = self.shown(name.rpartition(".")[0])
                 self._handles.append(parameter.register_hook(partial(self._received, owner)))
         for module in model.modules():
             if module._compiled_call_impl is not None:  # it calls no hooks that are not compiled
                 module._compiled_call_impl = partial(self._call, module, module._compiled_call_impl)
                 self._compiled.append(module)
+
+    def shown(self, path: str) -> str:
+        """The module that is known to be the one: of a compiled region, the region as a whole."""
+        around = [r for r in self._regions if not r or f"{path}.".startswith(f"{r}.")]
+        return min(around, key=len, default=path)
 
     def _received(self, owner: str, _gradient: torch.Tensor) -> None:
         self.gradients += 1
@@ -197,12 +205,6 @@ class Truth:
 
 def is_compiled(module: nn.Module) -> bool:
     return module._compiled_call_impl is not None or hasattr(module, "_orig_mod")
-
-
-def shown(path: str, regions: list[str]) -> str:
-    """A path as the recorder shows it: a compiled region is one module."""
-    around = [r for r in regions if not r or f"{path}.".startswith(f"{r}.")]
-    return min(around, key=len, default=path)
 
 
 class Evaluation(NamedTuple):

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gallery
 import numpy as np
 import pytest
-import shared_traces
 
 from tb_hookview.errors import TraceError
 from tb_hookview.trace import EventCategory, Trace, read_trace
@@ -188,7 +188,7 @@ def test_missing_file(tmp_path: Path) -> None:
         read_trace(tmp_path / "nowhere.json")
 
 
-@pytest.mark.parametrize("path", shared_traces.small_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.small_traces(), ids=gallery.label)
 def test_columns_equal_a_plain_reading(path: Path) -> None:
     """Shared traces, column by column, against the standard library's json."""
     raw = path.read_bytes()

@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import gallery
 import pytest
-import shared_traces
 
 from tb_hookview.loading import load
 
@@ -38,7 +38,7 @@ def by_us(path: Path) -> dict[str, int]:
     return {code: count for code, count in found.items() if code in SAME.values()}
 
 
-@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_real_traces(path: Path) -> None:
     assert by_us(path) == by_torch(path)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -23,9 +25,14 @@ NOT_CHECKED_OUT = shutil.ignore_patterns(
 )
 
 
-def run(*command: str | Path, cwd: Path | None = None) -> str:
+def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> str:
     done = subprocess.run(
-        [*map(str, command)], cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [*map(str, command)],
+        cwd=cwd,
+        env={**os.environ, **variables},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}"
     return done.stdout
@@ -40,22 +47,39 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(checkout: Path) -> Path:
+def built(checkout: Path) -> Path:
+    """Folder of the source archive, built from the checkout, and of the wheel, built from that."""
     if shutil.which("npm") is None:
         pytest.skip("needs npm to build the page")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", checkout)
-    (built,) = (checkout / "dist").iterdir()
-    return built
+    run(sys.executable, "-m", "build", "--no-isolation", checkout)
+    return checkout / "dist"
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def archive(built: Path) -> Path:
+    (found,) = built.glob("*.tar.gz")
+    return found
+
+
+def environment(folder: Path, *requirements: str | Path, **variables: str) -> Path:
+    """Return the interpreter of a new environment with something installed in it."""
+    venv.create(folder, with_pip=True)
+    interpreter = folder / "bin" / "python"
+    quiet = ("--quiet", "--disable-pip-version-check")
+    run(interpreter, "-m", "pip", "install", *quiet, *requirements, **variables)
+    return interpreter
 
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a clean environment that the wheel is installed in."""
-    folder = tmp_path_factory.mktemp("clean")
-    venv.create(folder, with_pip=True)
-    interpreter = folder / "bin" / "python"
-    run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
-    return interpreter
+    return environment(tmp_path_factory.mktemp("clean"), wheel)
 
 
 @pytest.fixture(scope="module")
@@ -143,13 +167,30 @@ def test_without_npm_the_build_says_what_is_missing(
     assert not (bare / "build" / "lib" / "tb_hookview").exists()
 
 
-def test_a_source_archive_carries_the_page_built_and_unbuilt(wheel: Path, checkout: Path) -> None:
-    import tarfile
-
-    run(sys.executable, "-m", "build", "--sdist", "--no-isolation", checkout)
-    (archive,) = (checkout / "dist").glob("*.tar.gz")
+def test_a_source_archive_carries_the_page_built_and_unbuilt(archive: Path) -> None:
     with tarfile.open(archive) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}
     assert {"frontend/package-lock.json", "tb_hookview/static/index.js", "LICENSE"} <= names
-    assert "tb_hookview/static/sources.sha256" in names
+    assert {"tb_hookview/static/sources.sha256", "docs/CHANGELOG.md", "docs/generate.py"} <= names
     assert not any("node_modules" in name for name in names)
+
+
+def test_a_source_archive_installs_without_npm(archive: Path, tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    python = environment(tmp_path / "clean", "--no-deps", archive, PATH=str(nothing))
+    package = Path(run(python, "-c", "import tb_hookview as h; print(h.__file__)", cwd=tmp_path))
+    static = package.parent / "static"
+    assert static.is_relative_to(tmp_path)
+    with tarfile.open(archive) as opened:
+        root = opened.getnames()[0].partition("/")[0]
+        script = opened.extractfile(f"{root}/tb_hookview/static/index.js")
+        assert script is not None
+        assert (static / "index.js").read_bytes() == script.read()
+
+
+def test_an_index_would_take_both(built: Path, tmp_path: Path) -> None:
+    twine = environment(tmp_path / "twine", "-r", Path(__file__).with_name("requirements.txt"))
+    files = sorted(built.iterdir())
+    said = run(twine, "-m", "twine", "--no-color", "check", "--strict", *files)
+    assert said.count("PASSED") == len(files) == 2

@@ -1,4 +1,4 @@
-import type { WireReport } from "../api/types";
+import type { WireReport, WireSync } from "../api/types";
 import type { DevicePart, Phase } from "../report/stepBars";
 import type { Place } from "./place";
 
@@ -30,6 +30,14 @@ export function inTimeline(
     search: "",
     sort: null,
   };
+}
+
+/** Where the timeline shows a sync: its call selected. */
+export function syncInTimeline(
+  report: { trace: Pick<WireReport["trace"], "start_us"> },
+  sync: Pick<WireSync, "start_us" | "duration_us" | "event_id">,
+): Partial<Place> {
+  return inTimeline(report, sync.start_us, sync.duration_us, sync.event_id);
 }
 
 /** Where the page says more of a phase of the host. */

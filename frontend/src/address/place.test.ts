@@ -41,6 +41,7 @@ test("every part of a place survives its address", () => {
       openings: new Map([["12", "short"]]),
     },
     sql: 'select 1 as "a;b"',
+    scope: "run",
     event: "812",
     compare: {
       base: { run: "before & <1>", worker: "gpu01#0", trace: "16", steps: ["a b", "c"] },

@@ -94,6 +94,8 @@ export interface Place extends ModulesPlace, TimelinePlace {
   event: string | null;
   /** The query that is answered. */
   sql: string | null;
+  /** "run": it is asked of all traces of the run, else of one trace. */
+  scope: string | null;
   operators: OperatorsPlace;
   kernels: KernelsPlace;
   compare: ComparePlace;
@@ -126,6 +128,7 @@ export const START: Place = {
   sort: null,
   event: null,
   sql: null,
+  scope: null,
   operators: NO_OPERATORS,
   kernels: NO_KERNELS,
   compare: NO_COMPARE,
@@ -152,6 +155,7 @@ const NAMED = [
   "about",
   "event",
   "sql",
+  "scope",
 ] as const;
 
 /** `#/syncs?run=vit&step=ProfilerStep%235`; what is at its default is left out. */

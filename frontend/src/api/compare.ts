@@ -6,11 +6,16 @@ export interface CompareSide extends Omit<Target, "step"> {
   steps: readonly string[];
 }
 
+/** A comparison, with how many rows of each list the server left out to keep the answer short. */
+export interface CutCompared extends WireCompared {
+  cut?: Readonly<Record<string, number>>;
+}
+
 export type CompareApi = (
   base: CompareSide,
   other: CompareSide,
   signal: AbortSignal,
-) => Promise<WireCompared>;
+) => Promise<CutCompared>;
 
 export function createCompareApi(root: URL): CompareApi {
   return (base, other, signal) => {
@@ -20,6 +25,6 @@ export function createCompareApi(root: URL): CompareApi {
     url.searchParams.set("other_worker", other.worker);
     if (other.trace !== null) url.searchParams.set("other_trace", other.trace);
     for (const step of other.steps) url.searchParams.append("other_step", step);
-    return getJson<WireCompared>(url, signal);
+    return getJson<CutCompared>(url, signal);
   };
 }

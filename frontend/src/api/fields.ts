@@ -203,6 +203,18 @@ export const CompiledGraphs = {
   },
 } as const;
 
+export const CompiledLump = {
+  calls: {
+    unit: "count",
+    text: "Calls of graphs, in forward and backward; of regions where the trace has no graphs.",
+  },
+  host_us: { unit: "us", text: "Host time of the calls." },
+  device_us: {
+    unit: "us",
+    text: "Device work launched in them that is charged to the module; null without launches.",
+  },
+} as const;
+
 export const CompiledRegion = {
   region: {
     text: "`Torch-Compiled Region: compile id`; of a backward the one of its forward. Null for unknown, and for generated kernels that ran in no region.",
@@ -346,7 +358,7 @@ export const Finding = {
   module: { text: "Path of the module; null outside every module." },
   cost_us_per_step: {
     unit: "us",
-    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Null where the trace does not say what the device did.",
+    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did.",
   },
   gain_us_per_step: {
     unit: "us",
@@ -368,6 +380,9 @@ export const Finding = {
   examples_us: {
     unit: "us",
     text: "Length of the longest call, device event, sync, idle time or step that begins at each of `examples`; null where none does: a moment.",
+  },
+  examples_event_id: {
+    text: "The event of that length, or the call that held the longest part of the sync; null for idle times, steps and moments.",
   },
   sync_ids: { text: "Syncs of the steps that count which it explains." },
   caveats: {
@@ -657,6 +672,9 @@ export const Module = {
   },
   compiled: {
     text: "Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
+  },
+  compiled_lump: {
+    text: "Compiled code in the module's own time that is not broken down by modules, as the trace holds no map of our recorder's or it does not fit; null where there is none.",
   },
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",

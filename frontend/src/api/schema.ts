@@ -259,6 +259,16 @@ export interface CompiledGraphs {
   backward: PlacedTime;
 }
 
+/** Compiled code in a module that is not broken down by the modules that it ran. */
+export interface CompiledLump {
+  /** Calls of graphs, in forward and backward; of regions where the trace has no graphs. */
+  calls: number;
+  /** Host time of the calls. */
+  host_us: number;
+  /** Device work launched in them that is charged to the module; null without launches. */
+  device_us: number | null;
+}
+
 /** Compiled code by region, graph and operators; it needs nothing of our recorder. */
 export interface CompiledRegion {
   id: number;
@@ -492,7 +502,7 @@ export interface Finding {
   /** Path of the module; null outside every module. */
   module: string | null;
   module_id: number | null;
-  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Null where the trace does not say what the device did. */
+  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
@@ -515,6 +525,8 @@ export interface Finding {
   examples: number[];
   /** Length of the longest call, device event, sync, idle time or step that begins at each of `examples`; null where none does: a moment. */
   examples_us: (number | null)[];
+  /** The event of that length, or the call that held the longest part of the sync; null for idle times, steps and moments. */
+  examples_event_id: (number | null)[];
   /** Syncs of the steps that count which it explains. */
   sync_ids: number[];
   /** Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions. */
@@ -894,6 +906,8 @@ export interface Module {
   shapes: InputShapes[];
   /** Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
   compiled: boolean;
+  /** Compiled code in the module's own time that is not broken down by modules, as the trace holds no map of our recorder's or it does not fit; null where there is none. */
+  compiled_lump: CompiledLump | null;
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
   source: string | null;
 }

@@ -16,6 +16,7 @@ export type {
   Step as WireStep,
   PerStep as WirePerStep,
   Work as WireWork,
+  CompiledLump as WireLump,
   Module as WireModule,
   Sync as WireSync,
   Finding as WireFinding,

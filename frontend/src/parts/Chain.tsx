@@ -10,7 +10,8 @@ import {
   isLibrary,
   type ChainLink,
 } from "../report/chain";
-import { avoidable, type SyncRow } from "../report/syncs";
+import { meanStep } from "../report/measures";
+import { avoidable, isHighlighted, lostIn, type SyncRow } from "../report/syncs";
 import { duration } from "../text/formats";
 
 interface ChainProps {
@@ -25,7 +26,8 @@ export function Chain({ report, row, title = "What happens" }: ChainProps): Reac
   const { sync } = row;
   const classOf = (path: string): string | null =>
     report.modules.find((module) => module.path === path)?.class ?? null;
-  const look = avoidable([sync]).length > 0;
+  const lost = lostIn(sync.duration_us, sync.device_idle_us);
+  const look = avoidable([sync]).length > 0 && isHighlighted(lost, meanStep(report));
   return (
     <section aria-label="Chain">
       <header>

@@ -1,6 +1,8 @@
 import { useMemo, type CSSProperties, type ReactElement } from "react";
 
 import type { Target } from "../api/request";
+import type { WireReport } from "../api/types";
+import { meanStep } from "../report/measures";
 import {
   laneIds,
   syncTimelineLanes,
@@ -10,18 +12,19 @@ import {
   type SyncTimelinePart,
   type SyncTimelineTrack,
 } from "../report/syncTimeline";
-import { avoidable, type SyncRow } from "../report/syncs";
+import { avoidable, isHighlighted, lostIn, type SyncRow } from "../report/syncs";
 import { counted, duration, instant } from "../text/formats";
 import { lengthOf } from "../text/span";
 import { useLoad, useServices, type Loaded } from "./services";
 
 interface SyncTimelineProps {
+  report: WireReport;
   target: Target;
   row: SyncRow;
 }
 
 /** The moment of a sync: the host's thread above, the device's streams below, the gap marked. */
-export function SyncTimeline({ target, row }: SyncTimelineProps): ReactElement {
+export function SyncTimeline({ report, target, row }: SyncTimelineProps): ReactElement {
   const loaded = useSyncTimeline(target, row);
   if (loaded.status === "error") {
     return <p className="muted">No timeline of this sync: {loaded.error.message}.</p>;
@@ -35,19 +38,28 @@ export function SyncTimeline({ target, row }: SyncTimelineProps): ReactElement {
       />
     );
   }
-  return <Picture data={loaded.value} row={row} faded={loaded.status === "loading"} />;
+  return (
+    <Picture
+      data={loaded.value}
+      row={row}
+      stepUs={meanStep(report)}
+      faded={loaded.status === "loading"}
+    />
+  );
 }
 
 interface PictureProps {
   data: SyncTimelineData;
   row: SyncRow;
+  stepUs: number;
   /** It is of the sync before: the new one is on its way. */
   faded: boolean;
 }
 
-function Picture({ data, row, faded }: PictureProps): ReactElement {
+function Picture({ data, row, stepUs, faded }: PictureProps): ReactElement {
   const { sync } = row;
-  const calm = avoidable([sync]).length === 0;
+  const lost = lostIn(sync.duration_us, sync.device_idle_us);
+  const calm = avoidable([sync]).length === 0 || !isHighlighted(lost, stepUs);
   const idle = (sync.device_idle_us ?? 0) > 0 ? sync.device_idle_us : null;
   return (
     <figure

@@ -26,11 +26,15 @@ export function compiledText(report: WireReport): string | null {
   return "Compiled code: each region is one lump, with the module around it.";
 }
 
+/** How to get modules of compiled code. */
+export const COMPILED_REMEDY =
+  "For times by module, call hookview.wrap() before the first compiled step, with torch 2.10 or later, and record with hookview.profile: docs/compiled.md.";
+
 /** How to get modules where a lump stands; null where there is none. */
 export function compiledRemedy(report: WireReport): string | null {
   const { compiled, compiled_regions: regions } = report;
   if (compiled === null ? regions.length === 0 : compiled.placed === compiled.calls) return null;
-  return "For times by module, import tb_hookview before the first compilation, with torch 2.10 or later, and record with hookview.profile: docs/compiled.md.";
+  return COMPILED_REMEDY;
 }
 
 /** The most expensive compiled code first, as the report has it. */

@@ -120,8 +120,28 @@ export function evidenceOf(report: WireReport): Part[] {
 
 /** Amounts by evidence in words, most first. */
 export function evidenceParts(amounts: Record<string, number>): Part[] {
-  return parts(amounts);
+  return parts(amounts).map(([name, us]) => [evidenceText(name), us]);
 }
+
+/** What names a module, in words; the server's own word where the page has none. */
+export function evidenceText(name: string): string {
+  return EVIDENCE[name.replaceAll("_", " ")] ?? name;
+}
+
+const EVIDENCE: Readonly<Record<string, string>> = {
+  sequence: "sequence numbers",
+  mark: "the recorder's marks",
+  "backward mark": "the recorder's marks of the backward",
+  lightning: "Lightning's annotations",
+  "python stack": "Python stacks",
+  fwdbwd: "arrows from forward to backward",
+  annotation: "annotations",
+  follows: "the node that a gradient follows",
+  recompute: "recomputation in a checkpoint",
+  compiled: "compiled kernels",
+  "compiled split": "compiled kernels, split by bytes",
+  "compiled near": "neighbours in the compiled graph",
+};
 
 function parts(amounts: Record<string, number>): Part[] {
   return Object.entries(amounts)

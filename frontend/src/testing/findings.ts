@@ -21,6 +21,7 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
     count: 1,
     examples: [],
     examples_us: [],
+    examples_event_id: [],
     sync_ids: [],
     caveats: [],
     ...rest,

@@ -38,6 +38,7 @@ export function module(
     kernel_loading_us: null,
     shapes: [],
     compiled: false,
+    compiled_lump: null,
     source: null,
     ...rest,
   };

@@ -16,11 +16,16 @@ export function define(title: string, text: string, unit?: Unit): Definition {
   return unit === undefined ? { title, text } : { title, text, unit };
 }
 
+/** A docstring's text, whose names stand in backticks, as the page shows it. */
+export function withoutBackticks(text: string): string {
+  return text.replaceAll("`", "");
+}
+
 /** A definition in the words of the server, as `api/fields.ts` has them. */
 export function defineField(
   title: string,
   field: { readonly text: string; readonly unit?: Unit },
 ): Definition {
-  const plain = field.text.replaceAll("`", "");
+  const plain = withoutBackticks(field.text);
   return define(title, plain.charAt(0).toUpperCase() + plain.slice(1), field.unit);
 }

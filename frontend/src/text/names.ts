@@ -21,6 +21,11 @@ export function causeTitle(
   return rules?.find((rule) => rule.id === cause)?.title ?? cause;
 }
 
+/** The last part of a path or an address. */
+export function fileName(path: string): string {
+  return path.split(/[/\\]/).at(-1) ?? path;
+}
+
 /** Whether it is the call that the profiler itself makes as it stops: no fault of the training. */
 export function isProfiler(cause: string): boolean {
   return cause === "profiler";

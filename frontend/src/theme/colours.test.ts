@@ -97,11 +97,7 @@ function seen(hex: string, eye: number[]): number[] {
 
 const DISTINCT: [what: string, names: readonly Hue[]][] = [
   ["idle causes", Object.values(DEVICE_COLOURS)],
-  // What nothing explains is striped.
-  [
-    "parts of the critical path",
-    Object.values(PATH_COLOURS).filter((name) => name !== PATH_COLOURS.unexplained),
-  ],
+  ["parts of the critical path", Object.values(PATH_COLOURS)],
 ];
 
 test.each(
@@ -119,6 +115,22 @@ test.each(
     });
   }
 });
+
+test.each(Object.keys(PALETTES) as Mode[])(
+  "what nothing explains is far from all else on the critical path, in %s mode",
+  (mode) => {
+    const { unexplained, ...others } = PATH_COLOURS;
+    for (const matrix of Object.values(EYES)) {
+      const mine = seen(PALETTES[mode][unexplained], matrix);
+      for (const other of Object.values(others)) {
+        const theirs = seen(PALETTES[mode][other], matrix);
+        expect(Math.hypot(...mine.map((at, i) => at - (theirs[i] ?? 0)))).toBeGreaterThan(
+          2 * APART,
+        );
+      }
+    }
+  },
+);
 
 test("the sheet holds every colour of both modes", () => {
   const sheet = paletteSheet();

@@ -30,6 +30,8 @@ export interface Palette {
   idleLaunch: string;
   idleProfiler: string;
   idleUnknown: string;
+  /** Time on the critical path that nothing explains. */
+  unexplained: string;
   /** The same meanings where they colour text. */
   forwardText: string;
   backwardText: string;
@@ -72,6 +74,7 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleLaunch: "#f2dc6a",
     idleProfiler: "#a9c1fb",
     idleUnknown: "#a4a9b1",
+    unexplained: "#352a78",
     forwardText: "#2560b5",
     backwardText: "#a04f06",
     optimizerText: "#6f45b3",
@@ -107,6 +110,7 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleLaunch: "#f9e77b",
     idleProfiler: "#2f8fb0",
     idleUnknown: "#a0a8b4",
+    unexplained: "#7888b8",
     forwardText: "#84b4f4",
     backwardText: "#f5a55e",
     optimizerText: "#bda6ec",
@@ -164,7 +168,7 @@ export const PATH_COLOURS = {
   device: "busy",
   communication: "communication",
   wait: "idle",
-  unexplained: "idleUnknown",
+  unexplained: "unexplained",
 } as const satisfies Record<string, keyof Palette>;
 
 /** How each of the server's colours looks; one it does not know of looks like idle time. */
@@ -180,7 +184,7 @@ export function coloursOf(meanings: readonly string[], palette: Palette): string
     ["host", palette.host],
     ["device", palette.busy],
     ["latency", palette.idle],
-    ["unexplained", palette.idleUnknown],
+    ["unexplained", palette.unexplained],
   ]);
   return meanings.map((meaning) => known.get(meaning) ?? palette.idle);
 }

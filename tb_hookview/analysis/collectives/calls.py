@@ -150,7 +150,7 @@ def _described(
     sizes = np.array([_bytes_of(host, int(r), int(e)) for r, e in zip(row, entry, strict=True)])
     group = tuple(_group(host, e) for e in entry.tolist())
     ranks = lookup(table.group_size, entry)
-    if trace.world_size:
+    if trace.world_size and (trace.process_groups or 1) == 1:
         ungrouped = np.array([not name for name in group], bool)
         ranks = np.where((ranks < 0) & ungrouped, trace.world_size, ranks)
     return CollectiveCalls(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault, counted
+from tb_hookview.arrays.types import Bool
 
 _UNKNOWN = schema.Work(None, None, None, None, None)
 
@@ -47,10 +48,27 @@ def _placed(analysis: Analysis) -> bool:
 
 def _unknown(analysis: Analysis) -> tuple[Fault, ...]:
     """Modules inside compiled regions of which nothing is known."""
-    unknown = analysis.compiled_modules.copy()
-    if analysis.compiled is not None:
-        unknown[analysis.compiled.ran[:, 1]] = False
+    unknown = analysis.compiled_modules & ~with_times(analysis)
     return counted("compiled", int(np.count_nonzero(unknown)))
+
+
+def with_times(analysis: Analysis) -> Bool:
+    """Return whether the times of each module are known by placed graphs, shape (m,).
+
+    They are for a module that a placed graph ran, and for one that no graph names if they are for
+    all modules right below it: a list of modules is never called itself.
+    """
+    known = np.zeros(len(analysis.modules), bool)
+    if analysis.compiled is None:
+        return known
+    known[analysis.compiled.ran[:, 1]] = True
+    above, lacking = np.zeros_like(known), np.zeros_like(known)
+    for module, parent in reversed([*enumerate(analysis.modules.parent.tolist())]):
+        known[module] |= above[module] and not lacking[module]
+        if parent >= 0:
+            above[parent] = True
+            lacking[parent] |= analysis.compiled_modules[module] and not known[module]
+    return known
 
 
 def _not_placed(analysis: Analysis) -> tuple[Fault, ...]:

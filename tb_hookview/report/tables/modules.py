@@ -15,7 +15,8 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import microseconds, to_us
-from tb_hookview.report.tables.compiled import in_region
+from tb_hookview.report.tables.compiled import in_region, with_times
+from tb_hookview.report.tables.compiled_lumps import compiled_lumps
 from tb_hookview.report.tables.input_shapes import input_shapes
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -50,7 +51,7 @@ def module_rows(selection: Selection) -> list[schema.Module]:
     count, parents = calls.counts().tolist(), modules.parent.tolist()
     depths = _depths(parents)
     occupancy, shapes = _occupancy(selection), input_shapes(selection)
-    loading = _kernel_loading(selection)
+    loading, lumps = _kernel_loading(selection), compiled_lumps(selection)
     rows = [
         schema.Module(
             id=i,
@@ -68,17 +69,13 @@ def module_rows(selection: Selection) -> list[schema.Module]:
             occupancy_pct=occupancy[i],
             kernel_loading_us=loading[i],
             shapes=shapes.get(i, []),
+            compiled_lump=lumps.get(i),
             source=analysis.module_sources[i],
         )
         for i in range(len(modules))
     ]
-    compiled, placed = analysis.compiled_modules.tolist(), _placed(analysis)
-    return [in_region(row, known=row.id in placed) if compiled[row.id] else row for row in rows]
-
-
-def _placed(analysis: Analysis) -> frozenset[int]:
-    """Modules that a placed graph ran, whose figures are known."""
-    return frozenset(analysis.compiled.ran[:, 1].tolist() if analysis.compiled else ())
+    compiled, known = analysis.compiled_modules.tolist(), with_times(analysis).tolist()
+    return [in_region(row, known=known[row.id]) if compiled[row.id] else row for row in rows]
 
 
 def _depths(parents: Sequence[int]) -> list[int]:

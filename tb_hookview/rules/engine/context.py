@@ -101,6 +101,16 @@ class Context(Struct, frozen=True, dict=True):
         return self.rows.any_name(test) or self.device_events.any_name(test)
 
     @cached_property
+    def on_host(self) -> bool:
+        """Whether the model ran on the CPU: its parameters are there, and no device did anything.
+
+        Only our recorder writes where parameters are. Without that, a trace with no device event
+        may be of a training on a device that was not recorded.
+        """
+        manifest = self.analysis.trace.manifest
+        return manifest is not None and manifest.on_host and not len(self.analysis.device_events)
+
+    @cached_property
     def with_stacks(self) -> bool:
         """Whether Python frames were recorded, which slows the host."""
         return bool((self.analysis.trace.events.kind == EventCategory.PYTHON).any())

@@ -62,7 +62,7 @@ def findings(context: Context) -> list[Found]:
     for rule in context.rules:
         for occurrence in occurrences(rule, context):
             charge = account.charge(occurrence)
-            if charge.idle_us or charge.wasted_us or occurrence.latent:
+            if _costs(occurrence, charge) or occurrence.latent:
                 finding = _finding(rule, occurrence, charge, context, by_id)
                 seen[finding.id] += 1
                 numbered = _numbered(finding, seen[finding.id])
@@ -113,12 +113,18 @@ class _Account:
         )
 
 
+def _costs(occurrence: Occurrence, charge: Charge) -> float:
+    """Cost, microseconds a step."""
+    return charge.idle_us + charge.wasted_us + (occurrence.host_us or 0.0)
+
+
 def _finding(
     rule: Rule, occurrence: Occurrence, charge: Charge, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
-    cost, idle = charge.idle_us + charge.wasted_us, context.steps.idle_us
-    known = idle is not None
-    gain = min(charge.idle_us, idle or 0.0) + charge.wasted_us * occurrence.saved
+    cost, idle = _costs(occurrence, charge), context.steps.idle_us
+    known = idle is not None or occurrence.host_us is not None
+    gain = cost - charge.idle_us + min(charge.idle_us, idle or 0.0)
+    gain -= charge.wasted_us * (1 - occurrence.saved)
     path = context.analysis.modules.path[occurrence.module] if occurrence.module >= 0 else None
     where = _where(occurrence, path)
     return schema.Finding(
@@ -132,7 +138,9 @@ def _finding(
         cost_us_per_step=cost if known else None,
         gain_us_per_step=None,
         gain_bound_us_per_step=gain if known and occurrence.claims_gain else None,
-        gain_unknown=None if known and occurrence.claims_gain else _unknown_gain(known=known),
+        gain_unknown=None
+        if known and occurrence.claims_gain
+        else _unknown_gain(known=known or context.on_host),
         evidence="; ".join(_evidence(occurrence, charge)),
         fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,

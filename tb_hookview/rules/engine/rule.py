@@ -40,6 +40,9 @@ class Occurrence(Struct, frozen=True):
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
     """That part of the wasted time which the fix saves."""
+    host_us: float | None = None
+    """Host time that it takes a step where the model runs on the CPU (`Context.on_host`),
+    microseconds: its cost, as no device idles there. None elsewhere."""
     scale: str = ""
     """What a what-if scales to 0 without it (`simulation/questions.py`), in place of what it is
     charged for."""

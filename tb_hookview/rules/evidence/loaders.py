@@ -18,7 +18,10 @@ SHARE = 0.05
 
 
 def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
-    """Yield one occurrence if loaders with (or without) workers make a device idle."""
+    """Yield one occurrence if loaders with (or without) workers make a device, or the CPU, wait.
+
+    Where the model runs on the CPU, all time in the loader is taken from it.
+    """
     loading = (context.host.role == Role.DATA) & context.rows.counted
     if not loading.any():
         return
@@ -26,7 +29,8 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     rows = np.flatnonzero(loading)
     held = context.steps.us_per_step(context.call_tree.duration[rows].sum())
     gaps = context.gaps.at(loading, Cause.DATA_LOADING)
-    if not len(gaps) or held <= SHARE * context.steps.duration_us:
+    on_host = context.on_host
+    if not (len(gaps) or on_host) or held <= SHARE * context.steps.duration_us:
         return
     longest = context.call_tree.duration[rows].max() / 1000
     yield Occurrence(
@@ -37,5 +41,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         "time; a loader that keeps up takes under 1 ms",
         count=len(rows),
         gaps=gaps,
+        host_us=held if on_host else None,
+        scale="data" if on_host else "",
         examples=context.call_tree.start[rows],
     )

@@ -3,40 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import ModuleIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _SHARE = 0.02
-"""Part of the devices' busy time from which recomputation counts."""
+"""Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    owners, modules = context.analysis.device_attribution, context.analysis.modules
+    return _on_host(context) if context.on_host else _on_devices(context)
+
+
+def _on_host(context: Context) -> Iterator[Occurrence]:
+    """Yield one occurrence for the forwards that the CPU runs again."""
+    tree, again = context.call_tree, context.analysis.attribution.row_recompute
+    outermost = again & (lookup(again.astype(np.int64), tree.parent) == 0)
+    rows = np.flatnonzero(outermost & context.rows.counted)
+    held = context.steps.us_per_step(tree.duration[rows].sum())
+    if not len(rows) or held <= _SHARE * context.steps.duration_us:
+        return
+    yield _occurrence(
+        context,
+        context.analysis.attribution.row_module[again & context.rows.counted],
+        evidence=f"take the CPU {format_us(held)} a step, {held / context.steps.duration_us:.0%} "
+        "of it",
+        count=len(rows),
+        host_us=held,
+        examples=tree.start[rows],
+    )
+
+
+def _on_devices(context: Context) -> Iterator[Occurrence]:
+    owners = context.analysis.device_attribution
     if context.device_events.share(owners.recompute) <= _SHARE:
         return
     work = owners.recompute & context.device_events.counted
     wasted = context.device_events.us_per_step(work)
-    below = unique(owners.module[work])
-    rows = [module for module in below.tolist() if module >= 0]
+    yield _occurrence(
+        context,
+        owners.module[work],
+        evidence=f"take the devices {format_us(wasted)} a step, "
+        f"{context.device_events.share(work):.0%} of their busy time",
+        count=int(work.sum()),
+        wasted=np.flatnonzero(work),
+        examples=context.device_events.starts(work),
+    )
+
+
+def _occurrence(
+    context: Context, module: ModuleIndex, *, evidence: str, **found: Any
+) -> Occurrence:
+    """Return the occurrence of what some modules compute again."""
+    modules = context.analysis.modules
+    rows = [each for each in unique(module).tolist() if each >= 0]
     above = _common(modules, rows)
-    yield Occurrence(
+    return Occurrence(
         place="the backward pass",
         module=above,
         everywhere=above < 0 or modules.parent[above] < 0,
-        evidence="forwards that run again in the backward pass take the devices "
-        f"{format_us(wasted)} a step, {context.device_events.share(work):.0%} of their busy time, "
+        evidence=f"forwards that run again in the backward pass {evidence}, "
         f"in {format_count(len(rows), 'module')}; the saving depends on free memory",
-        count=int(work.sum()),
-        wasted=np.flatnonzero(work),
         scale="recomputation",
         claims_gain=False,
-        examples=context.device_events.starts(work),
+        **found,
     )
 
 
@@ -65,7 +103,8 @@ RULE = Rule(
     family="memory",
     title="Activation checkpointing recomputes the forward",
     description="Device events of a module's forward that run within the backward pass, over 2 % "
-    "of the devices' busy time.",
+    "of the devices' busy time; where the model runs on the CPU, the forwards themselves, over "
+    "2 % of a step.",
     fix="Checkpoint what is cheap to recompute and large to store, not matrix products and "
     "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
     "memory is free.",

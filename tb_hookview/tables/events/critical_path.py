@@ -15,7 +15,7 @@ from tb_hookview.tables.model.values import Arrays, Numbers, Texts, known, micro
 
 def critical_path(selection: Selection) -> Arrays:
     """The table `critical_path`: of the replay with nothing changed."""
-    simulator, names = Simulator(selection), Names(selection.analysis)
+    simulator, names = selection.derived(Simulator), Names(selection.analysis)
     if simulator.refused:
         return Arrays(
             np.zeros(0, np.int64), dict.fromkeys(CriticalPathPiece.__struct_fields__, lambda _: [])

@@ -19,7 +19,7 @@ from tb_hookview.tables.model.values import Arrays, Numbers, Values, known, micr
 
 def critical_path_modules(selection: Selection) -> Arrays:
     """The table `critical_path_modules`: of the replay with nothing changed."""
-    simulator, names = Simulator(selection), Names(selection.analysis)
+    simulator, names = selection.derived(Simulator), Names(selection.analysis)
     if simulator.refused:
         return Arrays(
             np.zeros(0, np.int64), dict.fromkeys(CriticalPathModule.__struct_fields__, lambda _: [])

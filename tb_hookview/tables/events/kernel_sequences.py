@@ -77,7 +77,7 @@ class _Table(Struct, frozen=True, dict=True):
     def gain(self) -> Float:
         """Nanoseconds a step that fusing each would gain at most; NaN for unknown."""
         gain = np.full(len(self.first), np.nan)
-        simulator = Simulator(self.selection)
+        simulator = self.selection.derived(Simulator)
         if not len(gain) or simulator.refused:
             return gain
         kernels = np.bincount(self.sequence[~self.longest], minlength=len(gain))

@@ -22,8 +22,9 @@ class Colour(IntEnum):
     DATA = 3
     OTHER = 4
     WAIT = 5
-    """The host waited for the device, or the device was idle because of that."""
+    """The device was idle because the host waited for it, or the wait that made it so."""
     IDLE = 6
+    """Idle for another reason, or a wait of the host that cost nothing."""
     COMMUNICATION = 7
     HOST = 8
     """The host was at work, whatever its phase; so all that follows, on the critical path."""

@@ -24,6 +24,7 @@ from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, ModuleIndex, Nanoseconds, ThreadIndex, TreeRow
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
+from tb_hookview.timeline.lanes.costly_syncs import costly_syncs
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.names import LaneNames
 
@@ -88,7 +89,7 @@ class _Syncs(NamedTuple):
 
 
 def _syncs(analysis: Analysis, thread: int, module: ModuleIndex, backward: bool) -> _Syncs:
-    """Syncs of a thread inside or outside of nodes.
+    """Costly syncs of a thread inside or outside of nodes.
 
     Args:
         analysis: of the trace.
@@ -97,7 +98,7 @@ def _syncs(analysis: Analysis, thread: int, module: ModuleIndex, backward: bool)
         backward: whether inside.
     """
     syncs = analysis.syncs
-    mine = analysis.call_tree.thread[syncs.row] == thread
+    mine = costly_syncs(analysis) & (analysis.call_tree.thread[syncs.row] == thread)
     mine &= (analysis.row_node[syncs.row] >= 0) == backward
     start = syncs.start[mine]
     return _Syncs(start, syncs.end[mine] - start, module[syncs.row[mine]])
@@ -106,7 +107,7 @@ def _syncs(analysis: Analysis, thread: int, module: ModuleIndex, backward: bool)
 def _mostly_blocked(
     start: Nanoseconds, end: Nanoseconds, module: ModuleIndex, syncs: _Syncs
 ) -> Bool:
-    """Items during half of which or more the host waited in the module itself."""
+    """Items during half of which or more the host was in costly syncs of the module itself."""
     held = asof(module, start, syncs.module, syncs.start)
     inside = (held >= 0) & (syncs.module >= 0)
     inside &= lookup(end, held) > syncs.start

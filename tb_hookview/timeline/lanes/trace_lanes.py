@@ -16,6 +16,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, EventRow, Nanoseconds
 from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour, Colours
+from tb_hookview.timeline.lanes.costly_syncs import costly_syncs
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
@@ -86,7 +87,7 @@ class TraceRows:
         device_events = analysis.device_events
         colour = np.full(len(analysis.trace.events), Colour.OTHER, np.uint8)
         of_row = OF_PHASE[analysis.phases.row]
-        of_row[analysis.syncs.row] = Colour.WAIT
+        of_row[analysis.syncs.row] = np.where(costly_syncs(analysis), Colour.WAIT, Colour.IDLE)
         colour[analysis.call_tree.event] = of_row
         phase = lookup(analysis.phases.row, device_events.launch)
         of_device_event = OF_PHASE[np.where(phase < 0, Phase.OTHER, phase)]

@@ -223,6 +223,8 @@ class Content(Struct, frozen=True):
     """ "cuda", "hip", "ze" or "ur" (XPU), "" for unknown."""
     rank: int | None
     world_size: int | None
+    process_groups: int | None
+    """Different sets of several ranks that are a process group of this one; None for unknown."""
     manifest: Manifest | None
     notices: tuple[Notice, ...]
     compiled: CompiledGraphs | None

@@ -70,6 +70,8 @@ class Manifest(Struct, frozen=True):
     """Durations of the steps that were recorded."""
     unrecorded_us: tuple[float, ...] = ()
     """Durations of steps before, that were not."""
+    on_host: bool = False
+    """Whether it lists devices of parameters, and all of them are the CPU."""
 
 
 def read_manifest(raw: object) -> Manifest | None:
@@ -97,7 +99,13 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         compiled=_texts(found.get("compiled")),
         recorded_us=_step_times(found, "recorded_us"),
         unrecorded_us=_step_times(found, "unrecorded_us"),
+        on_host=_parameter_devices(found) == {"cpu"},
     )
+
+
+def _parameter_devices(found: dict[str, Any]) -> set[str]:
+    device = found.get("device")
+    return set(_texts(device.get("parameters"))) if isinstance(device, dict) else set()
 
 
 def _entries(listed: object) -> Iterator[dict[str, Any]]:

@@ -322,3 +322,18 @@ def test_a_graph_with_a_part_of_another_shape_is_dropped(tmp_path: Path, part: l
     assert analysis.trace.compiled is not None
     assert (analysis.trace.compiled.graphs, analysis.trace.compiled.unreadable) == ((), 1)
     assert host(reported(analysis)) == {"": 38}
+
+
+def test_a_list_of_modules_has_the_times_of_those_in_it(tmp_path: Path) -> None:
+    """No graph names it, as it is never called."""
+    modules = [["", "Net"], ["all", "ModuleList"], ["all.fc", "Linear"], ["all.idle", "Linear"]]
+    paths = [["", "Net"], ["all.fc", "Linear"]]
+    calls = [call("extern_kernels.addmm", (1, 100)), call("extern_kernels.addmm", (1, 100))]
+    one = graph(*calls, paths=paths)
+    for listed, known in ((modules[:3], True), (modules, False)):
+        data = reported(analyzed(tmp_path, CPU, one, modules=listed))
+        (row,) = [row for row in data.modules if row.path == "all"]
+        assert (row.forward.host_us is not None) == known
+        assert row.compiled
+        unknown = [each.count for each in data.trace.warnings if each.code == "compiled"]
+        assert unknown == ([] if known else [2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import gallery
 import pytest
 import shared_traces
 from support.faults import cuda_sync, faults, on_device
@@ -103,7 +104,7 @@ def test_an_hour_without_an_event(tmp_path: Path, hours: float, count: int) -> N
     assert (found.count if found else 0) == count
 
 
-@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_clocks_of_real_traces_agree(path: Path) -> None:
     codes = {fault.code for fault in load(path).faults}
     assert codes.isdisjoint({"before-launch", "after-sync", "clock-jump"})

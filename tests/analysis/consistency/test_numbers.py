@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gallery
 import pytest
-import shared_traces
 from support.faults import cuda_sync, faults
 
 from tb_hookview.loading import load
@@ -123,7 +123,7 @@ UNLINKED["hta_a100_overlaid_critical_path.json.gz"] = 20
 """Kineto did not write the key yet."""
 
 
-@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_numbers_of_real_traces(path: Path) -> None:
     made = load(path)
     found = {fault.code: fault.count for fault in made.faults}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import gallery
 import grid
 import pytest
-import shared_traces
 from analysis.owners import NAMES, report_of
 
 from tb_hookview.analysis.analysis import Analysis
@@ -125,7 +125,7 @@ def test_a_host_whose_process_bears_a_devices_number_is_a_host(tmp_path: Path) -
     assert [row.thread for row in data.threads] == ["main"]
 
 
-@pytest.mark.parametrize("path", shared_traces.small_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.small_traces(), ids=gallery.label)
 def test_phases_of_threads_against_a_walk_along_their_rows(path: Path) -> None:
     """Each span between two bounds: the first reason of its open rows."""
     analysis = load(path)

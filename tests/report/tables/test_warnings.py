@@ -8,6 +8,7 @@ import re
 import string
 from pathlib import Path
 
+import gallery
 import grid
 import pytest
 import shared_traces
@@ -85,7 +86,7 @@ def test_severe_notices_are_notices() -> None:
     assert HIGH_NOTICES - {"no-timestamp", "negative-duration"} <= set(MESSAGES)
 
 
-@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_severe_ones_of_real_traces(path: Path) -> None:
     severe = [row for row in warning_rows(load(path)) if row.severity == "high"]
     if path.name.startswith("hta_a100_cupti_ranges"):
@@ -155,7 +156,7 @@ def test_a_forward_that_is_nowhere_is_named_without_a_device_too(
     assert (data.steps[0].forward_us is None) == bool(codes)
 
 
-@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
 def test_no_forward_is_unknown_without_a_reason(path: Path) -> None:
     """Of device time, the whole trace; of host time, each step."""
     data = build_report(load(path)).data

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from rules.data.test_loader_wait import NAMES, STEP
 from rules.drawn import findings
+
+from tb_hookview import markers
+
+ON_HOST = """
+    main notes [ProfilerStep#1                                                      ]
+    main notes  [single                        ]
+    main ops                                     [aten::mm        ]
+    """
 
 
 def test_batches_made_between_the_steps(tmp_path: Path) -> None:
@@ -25,3 +35,24 @@ def test_a_loader_with_workers(tmp_path: Path) -> None:
 def test_the_device_is_busy_meanwhile(tmp_path: Path) -> None:
     busy = STEP.format(loader="single", before="k" + " " * 46)
     assert "loader-single-process" not in findings(tmp_path, busy, NAMES)
+
+
+def on_host(folder: Path, picture: str, devices: list[str]) -> dict[str, list[Any]]:
+    manifest = {"version": 1, "device": {"parameters": devices}, "modules": []}
+    return findings(folder, picture, NAMES, **{markers.MANIFEST_KEY: manifest})
+
+
+def test_a_model_on_the_cpu_waits_for_its_loader(tmp_path: Path) -> None:
+    (finding,) = on_host(tmp_path, ON_HOST, ["cpu"])["loader-single-process"]
+    assert finding.cost_us_per_step == finding.gain_us_per_step == 32
+    assert finding.gain_unknown is None
+    assert "the host was in the loader for 32.0 us a step, 46% of it" in finding.evidence
+
+
+@pytest.mark.parametrize("devices", [["cuda:0"], ["cpu", "cuda:0"], []])
+def test_a_device_that_was_not_recorded(tmp_path: Path, devices: list[str]) -> None:
+    assert "loader-single-process" not in on_host(tmp_path, ON_HOST, devices)
+
+
+def test_a_trace_that_does_not_say_where_the_model_is(tmp_path: Path) -> None:
+    assert "loader-single-process" not in findings(tmp_path, ON_HOST, NAMES)

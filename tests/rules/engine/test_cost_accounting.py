@@ -22,6 +22,7 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.examples import starts
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.schema import Finding
+from tb_hookview.timeline import Timeline
 
 STEPS = {
     "s1": "ProfilerStep#1",
@@ -321,13 +322,14 @@ def test_rules_are_in_order_of_priority() -> None:
     assert rules == sorted(rules, key=lambda each: order.index(each.family))
 
 
-def test_an_example_is_as_long_as_what_begins_there(tmp_path: Path) -> None:
+def test_an_example_is_what_begins_there(tmp_path: Path) -> None:
     data = report(tmp_path, WAIT)
     (finding,) = [each for each in data.findings if each.rule == "sync-scalar-item"]
     assert finding.examples == [data.syncs[0].start_us]
     (length,) = finding.examples_us
     assert length is not None
     assert length >= data.syncs[0].duration_us > 1
+    assert finding.examples_event_id == [data.syncs[0].event_id]
 
 
 @pytest.mark.parametrize("trace", ["hta_a100_dlrm_trace_diff_control.json.gz"])
@@ -347,5 +349,17 @@ def test_lengths_of_examples_as_a_walk_over_all_tables_finds_them(trace: str) ->
             for start in starts(found.occurrence)
         ]
         assert found.finding.examples_us == expected
+        _assert_rows(data, starts(found.occurrence), found.finding)
         checked += len(expected)
     assert checked > 20
+
+
+def _assert_rows(data: Analysis, moments: list[int], finding: Finding) -> None:
+    """The rows of the examples are on the timeline and lie in their spans: a sync has its call."""
+    events, timeline = data.trace.events, Timeline(data)
+    examples = zip(moments, finding.examples_us, finding.examples_event_id, strict=True)
+    for start, length, row in examples:
+        if row is not None:
+            assert length is not None
+            assert start <= events.start[row] <= events.end[row] <= start + round(length * 1000)
+            timeline.position_of(row)

@@ -78,3 +78,26 @@ def test_a_small_share(tmp_path: Path) -> None:
         .replace("[ProfilerStep#1", f"[ProfilerStep#1{wide}")
     )
     assert "recompute-overhead" not in findings(tmp_path, picture, NAMES)
+
+
+ON_HOST = """
+    main notes  [ProfilerStep#1                                                                     ]
+    main ops     [fc              ]
+    main ops      [aten::mm seq=4]
+    main ops                          [mm' seq=4 F=1                                       ]
+    main ops                              [fc              ]     [aten::mm] [aten::mm]
+    main ops                               [aten::mm seq=6]
+"""
+
+
+def test_on_the_cpu_the_forwards_themselves_count(tmp_path: Path) -> None:
+    manifest = {"version": 1, "device": {"parameters": ["cpu"]}, "modules": []}
+    root = {markers.MANIFEST_KEY: manifest}
+    (finding,) = findings(tmp_path, ON_HOST, owners.NAMES, **root)["recompute-overhead"]
+    assert finding.module == "fc"
+    assert finding.cost_us_per_step == 18
+    assert finding.gain_us_per_step is None
+    assert finding.evidence.startswith(
+        "forwards that run again in the backward pass take the CPU 18.0 us a step, 21% of it"
+    )
+    assert "recompute-overhead" not in findings(tmp_path, ON_HOST, owners.NAMES)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import gallery
 import numpy as np
 import pytest
 from drawn import chained, found, linked, timeline_of
-from shared_traces import FOLDER, shared_trace, small_traces
+from shared_traces import shared_trace
 
 from tb_hookview.analysis.selection import select
 from tb_hookview.errors import NotFoundError
@@ -20,7 +21,7 @@ from tb_hookview.timeline.event.detail import detail
 RELU = "autograd::engine::evaluate_function: ReluBackward0"
 GEMM = "volta_sgemm_64x64_nt"
 LAUNCH = "cudaLaunchKernel"
-TRACES = small_traces()
+TRACES = gallery.small_traces()
 
 
 @pytest.fixture
@@ -140,8 +141,7 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
     assert len(found(timeline, "host", "y" * 300).name) == 300
 
 
-@pytest.mark.skipif(not TRACES, reason="no ../shared/traces next to the checkout")
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.relative_to(FOLDER).as_posix())
+@pytest.mark.parametrize("path", TRACES, ids=gallery.label)
 def test_links_lead_back(path: Path) -> None:
     """Whatever an event is linked to is linked to it, by the name of the other direction."""
     timeline = Timeline(load(path))

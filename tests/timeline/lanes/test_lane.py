@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gallery
 import grid
 import numpy as np
 import pytest
 from analysis.owners import NAMES
 from drawn import colours, found, shown, timeline_of
-from shared_traces import FOLDER, shared_trace, small_traces
+from shared_traces import shared_trace
 
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import select
@@ -19,7 +20,7 @@ from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.timeline import Timeline, wire
 
-TRACES = small_traces()
+TRACES = gallery.small_traces()
 
 
 @pytest.fixture
@@ -142,14 +143,40 @@ def test_a_forward_that_runs_again_is_called_recomputed(tmp_path: Path) -> None:
     assert len(shown(timeline, "forward")) == 3
 
 
-def test_colours_are_those_of_phases_and_waits_stand_out(training: Timeline) -> None:
+def test_colours_are_those_of_phases(training: Timeline) -> None:
     host = colours(training, "host")
     assert host["aten::mm"] == "forward"
     assert host["Optimizer.step#Adam.step"] == "optimizer"
-    assert host["cudaStreamSynchronize"] == "wait"
     assert set(colours(training, "host", 1).values()) == {"backward"}
     lane = training.lane(training.lanes_of("device")[0])
     assert lane.colour.tolist() == [0, 1, 1]
+
+
+def test_a_sync_that_makes_the_device_idle_stands_out(tmp_path: Path) -> None:
+    timeline = timeline_of(
+        tmp_path,
+        """
+        main ops   [root                                  ]
+        main calls   [go corr=1][sy          ]  [go corr=2]
+        gpu  kernel    [gemm corr=1         ]         [gemm corr=2]
+        """,
+    )
+    assert colours(timeline, "host")["cudaStreamSynchronize"] == "wait"
+
+
+def test_a_sync_that_costs_nothing_does_not_stand_out(tmp_path: Path) -> None:
+    """The device works all the while, and goes on at once."""
+    timeline = timeline_of(
+        tmp_path,
+        """
+        main ops   [root                                ]
+        main ops    [fc                                ]
+        main calls   [go corr=1][go corr=2][sy        ]
+        gpu  kernel    [gemm corr=1              ][gemm corr=2]
+        """,
+    )
+    assert colours(timeline, "host")["cudaStreamSynchronize"] == "idle"
+    assert colours(timeline, "forward") == {"(root)": "forward", "fc": "forward"}
 
 
 def test_device_events_of_a_collective_have_a_colour_of_their_own(tmp_path: Path) -> None:
@@ -210,8 +237,7 @@ def test_python_frames_have_a_lane_and_the_colour_of_the_phase_around_them(tmp_p
     }
 
 
-@pytest.mark.skipif(not TRACES, reason="no ../shared/traces next to the checkout")
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.relative_to(FOLDER).as_posix())
+@pytest.mark.parametrize("path", TRACES, ids=gallery.label)
 class TestOfSharedTraces:
     def test_every_row_of_the_trace_is_on_one_lane(self, path: Path) -> None:
         timeline = Timeline(load(path))

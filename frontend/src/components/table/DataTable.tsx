@@ -85,19 +85,24 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
       <TableBar
         count={rows.length}
         hidden={hidden.map(({ meta }) => meta?.definition.title ?? "")}
-        content={() => contentOf(props.columns, rows)}
+        content={() => contentOf(props)}
       />
     </div>
   );
 }
 
 /** All rows and columns as values, whether they are in sight or not. */
-function contentOf<Row extends object>(columns: Column<Row>[], rows: Row[]): TableContent {
+function contentOf<Row extends object>(props: DataTableProps<Row>): TableContent {
+  const { columns, rows, copied } = props;
+  const [first, ...rest] = columns.map(({ meta }) => meta?.definition ?? { title: "" });
+  const values = (column: Column<Row>): unknown[] =>
+    rows.map((row, index) => ("accessorFn" in column ? column.accessorFn(row, index) : null));
+  const [names = [], ...numbers] = columns.map(values);
+  const more = copied === undefined ? [] : [rows.map(copied.value)];
+  const titles = copied === undefined ? [] : [copied.definition];
   return {
-    columns: columns.map(({ meta }) => meta?.definition ?? { title: "" }),
-    rows: rows.map((row, index) =>
-      columns.map((column) => ("accessorFn" in column ? column.accessorFn(row, index) : null)),
-    ),
+    columns: first === undefined ? [] : [first, ...titles, ...rest],
+    rows: names.map((_, at) => [names, ...more, ...numbers].map((column) => column[at])),
   };
 }
 

@@ -24,6 +24,12 @@ export const features = tableFeatures({ rowSortingFeature, columnMeta: metaHelpe
 
 export type Column<Row extends object> = ColumnDef<typeof features, Row>;
 
+/** What is copied after the first column, as that shows it too. */
+export interface CopiedColumn<Row extends object> {
+  definition: Definition;
+  value: (row: Row) => string;
+}
+
 /** Where a row stands in a tree; null in tables that are flat. */
 export interface Branch {
   level: number;
@@ -45,6 +51,7 @@ export interface DataTableProps<Row extends object> {
   /** Makes the table a tree. */
   branch?: (row: Row) => Branch;
   onFold?: (id: string, open: boolean) => void;
+  copied?: CopiedColumn<Row>;
   /** A last row that always stays in sight, with the columns that are shown. */
   footer?: (columns: Column<Row>[]) => ReactNode;
   /** In place of rows where there are none. */

@@ -17,6 +17,8 @@ export interface ServerColumn {
   definition: Definition;
   /** 0 takes what is left. */
   width: number;
+  /** How a text is written; as it is without. */
+  write?: (text: string) => string;
   /** Goes where there is no room, the least first. */
   yields?: number;
 }
@@ -119,10 +121,15 @@ interface ValueProps {
   search: string;
 }
 
-function Value({ row, column: { id, definition }, search }: ValueProps): ReactElement | string {
+function Value({
+  row,
+  column: { id, definition, write },
+  search,
+}: ValueProps): ReactElement | string {
   const value = row[id] ?? null;
   if (value === null) return NOTHING;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (definition.unit !== undefined) return written(numberOf(row, id), definition.unit);
-  return <Name text={textOf(row, id)} {...(id === "name" ? { mark: search } : {})} />;
+  const text = textOf(row, id);
+  return <Name text={write?.(text) ?? text} {...(id === "name" ? { mark: search } : {})} />;
 }

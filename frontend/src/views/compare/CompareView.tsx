@@ -78,7 +78,13 @@ function Compared(props: ComparedProps): ReactElement {
   );
   if (compared !== null) {
     return (
-      <Differences comparison={compared.comparison} base={base} other={other} whole={whole}>
+      <Differences
+        comparison={compared.comparison}
+        cut={compared.cut ?? {}}
+        base={base}
+        other={other}
+        whole={whole}
+      >
         {sides}
       </Differences>
     );

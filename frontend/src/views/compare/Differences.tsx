@@ -10,7 +10,7 @@ import { RowPanel } from "./RowPanel";
 import { StatusChoice, TableChoice } from "./TableChoice";
 import { Totals } from "./Totals";
 import type { CompareTable } from "./address";
-import { compareHeadline } from "./changes";
+import { compareHeadline, cutText } from "./changes";
 import { compareColumns } from "./columns";
 import {
   compareRows,
@@ -24,6 +24,8 @@ import {
 
 interface DifferencesProps {
   comparison: WireComparison;
+  /** Rows that the server left out, by list. */
+  cut: Readonly<Record<string, number>>;
   base: CompareSide;
   other: CompareSide;
   /** Report of all steps of the side after. */
@@ -34,7 +36,7 @@ interface DifferencesProps {
 
 /** What changed: in a sentence, in sums, and row by row. */
 export function Differences(props: DifferencesProps): ReactElement {
-  const { comparison, base, other, whole: after, children } = props;
+  const { comparison, cut, base, other, whole: after, children } = props;
   const [place, go] = usePlace();
   const { status, row: selected } = place.compare;
   const table = useMemo(
@@ -65,6 +67,7 @@ export function Differences(props: DifferencesProps): ReactElement {
         <h1 className="compare-headline">
           <bdi>{compareHeadline(comparison)}</bdi>
         </h1>
+        <CutNote cut={cut} />
         <Totals comparison={comparison} />
         <Bars comparison={comparison} />
         <Tools comparison={comparison} table={table} all={all} found={rows.length} />
@@ -98,6 +101,12 @@ export function Differences(props: DifferencesProps): ReactElement {
       )}
     </div>
   );
+}
+
+/** Says which lists are not whole. */
+function CutNote({ cut }: Pick<DifferencesProps, "cut">): ReactElement | null {
+  const text = cutText(cut);
+  return text === null ? null : <p className="notice">{text}</p>;
 }
 
 interface ToolsProps {

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import { compareHeadline } from "./changes";
+import { compareHeadline, cutText } from "./changes";
 import { comparison, moduleChange, pair, syncChange } from "./testing";
+
+test("lists that were cut are named, with how many rows they lost", () => {
+  expect(cutText({})).toBeNull();
+  expect(cutText({ "comparison.modules": 1200, "comparison.findings": 3 })).toMatch(
+    /the last 1,200 modules, 3 findings are in the sums and not in the tables/,
+  );
+});
 
 describe("the headline", () => {
   const faster = { step_us: pair(260_000, 140_000), speedup: 260 / 140 };

@@ -79,6 +79,22 @@ export function compareHeadline(comparison: WireComparison): string {
   return `${head} (${factor(speedup)})${why}${but}`;
 }
 
+const LISTS: Readonly<Record<string, string>> = {
+  "comparison.modules": "modules",
+  "comparison.sync_sites": "syncs",
+  "comparison.kernels": "device events",
+  "comparison.findings": "findings",
+};
+
+/** Which lists are not whole, as the answer would be too large; null where all are. */
+export function cutText(cut: Readonly<Record<string, number>>): string | null {
+  const lists = Object.entries(cut).map(
+    ([list, rows]) => `${count(rows)} ${LISTS[list] ?? "rows"}`,
+  );
+  if (lists.length === 0) return null;
+  return `Too large to be shown whole: the last ${lists.join(", ")} are in the sums and not in the tables. hookview diff --json has all.`;
+}
+
 function factor(speedup: number): string {
   const rounded = speedup >= 1 ? speedup : 1 / speedup;
   const text = rounded < 10 ? `${rounded.toFixed(2)}×` : times(rounded);

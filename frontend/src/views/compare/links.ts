@@ -1,4 +1,4 @@
-import { inTimeline } from "../../address/links";
+import { syncInTimeline } from "../../address/links";
 import { START, type Place } from "../../address/place";
 import type { CompareSide } from "../../api/compare";
 import type { WireReport, WireSite, WireSync } from "../../api/types";
@@ -59,5 +59,5 @@ export function syncPlace(
   sync: WireSync,
 ): Partial<Place> {
   const { run, worker, trace } = side;
-  return { ...START, run, worker, trace, ...inTimeline(report, sync.start_us, sync.duration_us) };
+  return { ...START, run, worker, trace, ...syncInTimeline(report, sync) };
 }

@@ -91,13 +91,13 @@ export function longestSync(row: FindingRow): SyncRow | null {
   );
 }
 
-/** Where the timeline shows an example: all of what begins there, else the surroundings. */
+/** Where the timeline shows an example: what begins there, selected and in full, else the surroundings. */
 export function exampleInTimeline(
   report: Pick<WireReport, "trace">,
   example: FindingExample,
 ): Partial<Place> {
-  const { start, length } = example;
-  if (length !== null) return inTimeline(report, example.start_us, length);
+  const { start, length, event } = example;
+  if (length !== null) return inTimeline(report, example.start_us, length, event);
   return {
     ...inTimeline(report, example.start_us, 0),
     shown: { from: start - AROUND_US, to: start + AROUND_US },

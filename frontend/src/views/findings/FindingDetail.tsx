@@ -76,7 +76,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
         {sync !== null && (
           <section aria-label="Timeline">
             <h3>The longest of its syncs shown here</h3>
-            <SyncTimeline target={target} row={sync} />
+            <SyncTimeline report={report} target={target} row={sync} />
           </section>
         )}
         <Examples report={report} row={row} />

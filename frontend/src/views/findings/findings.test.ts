@@ -124,9 +124,13 @@ test("an example leads to its time on the timeline, a sync to all of it", () => 
   expect(other && exampleInTimeline(given, other)).toMatchObject({
     shown: { from: 520, to: 1520 },
   });
-  // A long wait fills the window as a sync does.
-  expect(other && exampleInTimeline(given, { ...other, length: 128_000 })).toMatchObject({
-    range: { from: 1020, to: 129_020 },
+  const long = other && { ...other, length: 128_000 };
+  const selected = (event: number | null): unknown =>
+    long && exampleInTimeline(given, { ...long, event });
+  expect(selected(null)).toMatchObject({ range: { from: 1020, to: 129_020 }, event: null });
+  expect(selected(7)).toMatchObject({
+    range: null,
+    event: "7",
     shown: { from: expect.closeTo(1020 - 42_667, 0) as number },
   });
 });

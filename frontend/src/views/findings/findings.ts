@@ -37,6 +37,8 @@ export interface FindingExample {
   readonly start: number;
   /** How long what begins there lasts, in microseconds; null for a moment. */
   readonly length: number | null;
+  /** The event of the timeline that it is; null for idle times, steps and moments. */
+  readonly event: number | null;
   readonly step: string | null;
   /** The sync that it is; null for anything else. */
   readonly sync: SyncRow | null;
@@ -52,6 +54,7 @@ export function findingRows(report: WireReport): FindingRow[] {
       start_us: start,
       start: start - report.trace.start_us,
       length: byStart.get(start)?.sync.duration_us ?? finding.examples_us[at] ?? null,
+      event: finding.examples_event_id[at] ?? null,
       step: stepAt(report, start)?.name ?? null,
       sync: byStart.get(start) ?? null,
     }));

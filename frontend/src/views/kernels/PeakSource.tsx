@@ -3,6 +3,11 @@ import type { ReactElement } from "react";
 import { Name } from "../../components/Name";
 import { textOf, type TableRow } from "../../parts/serverTable/rows";
 
+/** Names of peaks as people write them: `float64_tensor` is float64 on tensor cores. */
+export function peakText(text: string): string {
+  return text.replaceAll("_tensor", " on tensor cores");
+}
+
 /** Where the roofs of the first device are from, and whether another source has them too. */
 export function PeakSource({ peaks }: { peaks: readonly TableRow[] }): ReactElement | null {
   const [peak] = peaks;
@@ -15,7 +20,7 @@ export function PeakSource({ peaks }: { peaks: readonly TableRow[] }): ReactElem
         "Unverified: no second source was found."
       ) : (
         <>
-          Confirmed: <Name text={confirmed} />; the other figures are unverified.
+          Confirmed: <Name text={peakText(confirmed)} />; the other figures are unverified.
         </>
       )}
     </p>

@@ -1,10 +1,12 @@
 import { useState, type ReactElement } from "react";
 
+import { useWidth } from "../../components/browser";
 import { Name } from "../../components/Name";
 import { clip, duration, figure, percent } from "../../text/formats";
 import { along, axesOf, roofLine, type Axes, type Roof, type RooflinePoint } from "./axes";
 
-const WIDTH = 750;
+/** In pixels; wider where there is room. */
+const LEAST_WIDTH = 420;
 const HEIGHT = 300;
 const LEFT = 56;
 const BOTTOM = 40;
@@ -20,59 +22,67 @@ interface RooflineProps {
   onSelect: (id: number) => void;
 }
 
-const placeX = (share: number): number => LEFT + share * (WIDTH - LEFT - RIGHT);
+/** Pixels of a share of the horizontal axis. */
+type PlaceX = (share: number) => number;
+
 const placeY = (share: number): number => HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
 
 /** Intensity against TFLOP/s; each point is reached by the keyboard, and the table says the same. */
 export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): ReactElement {
   const [pointed, setPointed] = useState<number | null>(null);
+  const [box, measured] = useWidth<HTMLDivElement>();
+  const width = Math.max(measured, LEAST_WIDTH);
+  const placeX: PlaceX = (share) => LEFT + share * (width - LEFT - RIGHT);
   const axes = axesOf(points, roofs);
   const most = Math.max(...points.map(({ us }) => us), 1);
   const shown = points.find(({ id }) => id === (pointed ?? selected));
   return (
     <>
-      <svg
-        className="roofline"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="group"
-        aria-label="Roofline: FLOP per byte against TFLOP/s"
-      >
-        <Grid axes={axes} />
-        <Roofs roofs={roofs} axes={axes} />
-        {points.map((point) => (
-          <circle
-            key={point.id}
-            className={point.id === selected ? "point selected" : "point"}
-            cx={placeX(along(point.intensity, axes.x))}
-            cy={placeY(along(point.rate, axes.y))}
-            r={4 + 8 * Math.sqrt(point.us / most)}
-            role="button"
-            tabIndex={0}
-            aria-label={sentence(point)}
-            aria-pressed={point.id === selected}
-            onClick={() => {
-              onSelect(point.id);
-            }}
-            onKeyDown={(event) => {
-              if (event.key !== "Enter" && event.key !== " ") return;
-              event.preventDefault();
-              onSelect(point.id);
-            }}
-            onFocus={() => {
-              setPointed(point.id);
-            }}
-            onBlur={() => {
-              setPointed(null);
-            }}
-            onMouseEnter={() => {
-              setPointed(point.id);
-            }}
-            onMouseLeave={() => {
-              setPointed(null);
-            }}
-          />
-        ))}
-      </svg>
+      <div ref={box} className="roofline-box">
+        <svg
+          className="roofline"
+          width={width}
+          height={HEIGHT}
+          role="group"
+          aria-label="Roofline: FLOP per byte against TFLOP/s"
+        >
+          <Grid axes={axes} placeX={placeX} />
+          <Roofs roofs={roofs} axes={axes} placeX={placeX} />
+          {points.map((point) => (
+            <circle
+              key={point.id}
+              className={point.id === selected ? "point selected" : "point"}
+              cx={placeX(along(point.intensity, axes.x))}
+              cy={placeY(along(point.rate, axes.y))}
+              r={4 + 8 * Math.sqrt(point.us / most)}
+              role="button"
+              tabIndex={0}
+              aria-label={sentence(point)}
+              aria-pressed={point.id === selected}
+              onClick={() => {
+                onSelect(point.id);
+              }}
+              onKeyDown={(event) => {
+                if (event.key !== "Enter" && event.key !== " ") return;
+                event.preventDefault();
+                onSelect(point.id);
+              }}
+              onFocus={() => {
+                setPointed(point.id);
+              }}
+              onBlur={() => {
+                setPointed(null);
+              }}
+              onMouseEnter={() => {
+                setPointed(point.id);
+              }}
+              onMouseLeave={() => {
+                setPointed(null);
+              }}
+            />
+          ))}
+        </svg>
+      </div>
       <p className="muted roofline-pointed">
         {shown === undefined ? (
           "Point at a circle, or reach it by Tab."
@@ -90,7 +100,13 @@ function sentence({ name, intensity, rate, us, share }: RooflinePoint): string {
   return `${clip(name, 120)}: ${figure(rate)} TFLOP/s at ${figure(intensity)} FLOP/byte${peak}, ${duration(us)}`;
 }
 
-function Grid({ axes }: { axes: Axes }): ReactElement {
+interface PartProps {
+  axes: Axes;
+  placeX: PlaceX;
+}
+
+function Grid({ axes, placeX }: PartProps): ReactElement {
+  const right = placeX(1);
   const ticks = ([from, to]: readonly [number, number]): number[] =>
     Array.from({ length: to - from + 1 }, (_, index) => from + index);
   return (
@@ -110,14 +126,14 @@ function Grid({ axes }: { axes: Axes }): ReactElement {
         const y = placeY(along(10 ** power, axes.y));
         return (
           <g key={power}>
-            <line x1={LEFT} x2={WIDTH - RIGHT} y1={y} y2={y} />
+            <line x1={LEFT} x2={right} y1={y} y2={y} />
             <text x={LEFT - 6} y={y + 4} textAnchor="end">
               {figure(10 ** power)}
             </text>
           </g>
         );
       })}
-      <text x={WIDTH - RIGHT} y={HEIGHT - 6} textAnchor="end">
+      <text x={right} y={HEIGHT - 6} textAnchor="end">
         FLOP/byte
       </text>
       <text x={4} y={12}>
@@ -128,7 +144,7 @@ function Grid({ axes }: { axes: Axes }): ReactElement {
 }
 
 /** The roofs, with their names at the right edge, none upon another. */
-function Roofs({ roofs, axes }: { roofs: readonly Roof[]; axes: Axes }): ReactElement {
+function Roofs({ roofs, axes, placeX }: PartProps & { roofs: readonly Roof[] }): ReactElement {
   const ordered = [...roofs].sort((a, b) => b.peak - a.peak);
   const labels: number[] = [];
   for (const { peak } of ordered) {
@@ -144,7 +160,7 @@ function Roofs({ roofs, axes }: { roofs: readonly Roof[]; axes: Axes }): ReactEl
               .map(([x, y]) => `${placeX(x)},${Math.min(placeY(y), HEIGHT - BOTTOM)}`)
               .join(" ")}
           />
-          <text x={WIDTH - RIGHT + 6} y={labels[index]}>
+          <text x={placeX(1) + 6} y={labels[index]}>
             {roof.name} {figure(roof.peak)}
           </text>
         </g>

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { Target } from "../../api/request";
 import { Segments } from "../../components/controls";
 import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
-import { PeakSource } from "./PeakSource";
+import { PeakSource, peakText } from "./PeakSource";
 import { Roofline } from "./Roofline";
 import { ROOFLINE_POINTS, type RooflinePoints } from "./address";
 import type { Roof, RooflinePoint } from "./axes";
@@ -108,7 +108,7 @@ function roofsOf(rows: readonly TableRow[]): Roof[] {
   for (const row of rows.filter((each) => each.device_id === rows[0]?.device_id)) {
     const peak = numberOf(row, "tflop_per_s") ?? 0;
     const known = roofs.get(peak);
-    const name = textOf(row, "dtype").replace("_tensor", " on tensor cores");
+    const name = peakText(textOf(row, "dtype"));
     const gbPerS = numberOf(row, "gb_per_s") ?? 0;
     roofs.set(peak, { name: known === undefined ? name : `${known.name}, ${name}`, peak, gbPerS });
   }

@@ -3,6 +3,8 @@ import type { ReactElement } from "react";
 import { Name } from "../../components/Name";
 import { TreeCell } from "../../components/table/TreeCell";
 import { LoadsKernels } from "../../parts/LoadsKernels";
+import { COMPILED_REMEDY } from "../../report/compiled";
+import { duration } from "../../text/formats";
 import type { ModuleNumbers } from "./moduleNumbers";
 import { classText, type ModuleNode } from "./moduleTree";
 
@@ -27,10 +29,23 @@ export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps):
     >
       <Name text={node.label} className="code" mark={search} />
       <LoadsKernels us={row.numbers.loading} />
+      <HoldsLump us={row.numbers.lump} />
       {!classless && <Name text={classText(node)} className="muted" mark={search} />}
     </TreeCell>
   );
 }
+
+/** Marks a module around compiled code that is not broken down by modules. */
+function HoldsLump({ us }: { us: number | null }): ReactElement | null {
+  if (us === null) return null;
+  return (
+    <span className="lump" title={`${duration(us)} of its own time: ${LUMP} ${COMPILED_REMEDY}`}>
+      compiled
+    </span>
+  );
+}
+
+const LUMP = "compiled code that is not broken down by modules.";
 
 /** What one row of the table of modules shows. */
 export interface ModuleRow {

@@ -15,10 +15,11 @@ import {
   scaledDuration,
   type DurationScale,
 } from "../../text/formats";
+import { avoidable } from "../../report/syncs";
 import { over, ratio } from "../../text/numbers";
 import { moduleRowId, type ModuleRow } from "./ModuleCell";
 import { useBars } from "./Spark";
-import { Bar, moduleColumns, totalScale } from "./columns";
+import { Bar, COPIED_CLASS, moduleColumns, totalScale } from "./columns";
 import { callMeasure, restOf, wholeOf, type ChosenQuantity } from "./quantity";
 import { visibleRows } from "./treeRows";
 import { MOST_EXPENSIVE_FIRST, type SharedSelection, type Folds, type Modules } from "./useModules";
@@ -51,7 +52,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       numbers,
       whole: (wholeOf(report, chosen) ?? 0) / by,
       scale,
-      syncs: report.syncs.length > 0,
+      syncs: avoidable(report.syncs).length > 0,
       step: stepsLength(report) / by,
       search,
       onFold: fold,
@@ -62,6 +63,7 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
     <DataTable
       label="Modules"
       columns={columns}
+      copied={COPIED_CLASS}
       rows={rows}
       rowId={moduleRowId}
       sort={sort ?? MOST_EXPENSIVE_FIRST}
@@ -145,7 +147,7 @@ function cellsOf({
   const by = divisor(report, chosen.averaging);
   const whole = over(wholeOf(report, chosen), by);
   const lost = over(restOf(report, chosen), by);
-  const syncs = report.syncs.filter((sync) => sync.module === null);
+  const syncs = avoidable(report.syncs).filter((sync) => sync.module === null);
   const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by;
   const share = ratio(lost, whole);
   const text = scaledDuration(lost, scale);

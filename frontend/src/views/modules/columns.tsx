@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { Column } from "../../components/table/props";
+import type { Column, CopiedColumn } from "../../components/table/props";
 import { isHighlighted, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import {
@@ -12,6 +12,7 @@ import {
   times,
   type DurationScale,
 } from "../../text/formats";
+import { pathText } from "../../text/names";
 import { ModuleCell, type ModuleRow } from "./ModuleCell";
 import { Spark, type Bars } from "./Spark";
 import type { Grouping } from "./address";
@@ -90,11 +91,17 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   return columns;
 }
 
+/** The class is in the cell of the module, and a column of its own where rows are copied. */
+export const COPIED_CLASS: CopiedColumn<ModuleRow> = {
+  definition: D.copiedClass,
+  value: ({ node }) => node.className,
+};
+
 function moduleColumn(settings: CellSettings): Column<ModuleRow> {
   const { grouping } = settings;
   return {
     id: "module",
-    accessorFn: (row) => row.node.path,
+    accessorFn: ({ node }) => (node.module === null ? node.path : pathText(node.path)),
     meta: {
       definition: grouping === "instance" ? D.module : D[grouping],
       width: 0,

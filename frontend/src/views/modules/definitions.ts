@@ -87,6 +87,7 @@ type TimeKey = `${ChosenQuantity["quantity"]}${"Device" | "Host"}${"Total" | "Se
 export const MODULE_DEFINITIONS = {
   module: define("module", "Qualified name of the module instance, and its class."),
   class: define("class", "All modules of a class; below it, each instance."),
+  copiedClass: define("class", "The module's class."),
   depth: define("level", "All modules of one level of the tree; below it, each instance."),
   calls: define("calls", "How often the module was called, outside of the backward pass.", "count"),
   overTime: define(

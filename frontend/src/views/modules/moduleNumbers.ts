@@ -24,6 +24,8 @@ export interface ModuleNumbers {
   idle: number | null;
   /** The part of its host times that went into the first use of kernels. */
   loading: number | null;
+  /** The part of its own time, by the quantity's clock, that is compiled code with no modules. */
+  lump: number | null;
   /** Host sync of this row less that of the rows below it. */
   ownBlocked: number;
   /** What of that is lost (`lostIn`). */
@@ -127,10 +129,19 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
       sum((module) => module.kernel_loading_us),
       by,
     ),
+    lump: over(sumOf(members.map((member) => at(report, member, (m) => lumpOf(m, clock)))), by),
     ownBlocked: members.reduce((all, member) => all + (own[member]?.blocked ?? 0), 0) / by,
     ownLost: members.reduce((all, member) => all + (own[member]?.lost ?? 0), 0) / by,
     alone: node.module === null ? 0 : Math.max(0, self ?? 0) / by,
   };
+}
+
+function lumpOf(
+  { compiled_lump: lump }: WireModule,
+  clock: ChosenQuantity["clock"],
+): number | null {
+  if (lump === null) return null;
+  return clock === "device" ? lump.device_us : lump.host_us;
 }
 
 /** Rows of the report in a row of the table: the module itself, or all of a group. */

@@ -8,6 +8,7 @@ import { tags } from "@lezer/highlight";
 import { useEffect, useRef, type ReactElement } from "react";
 
 import type { WireSqlTables } from "../../api/types";
+import { withoutBackticks } from "../../text/definitions";
 
 export interface EditorProps {
   text: string;
@@ -74,7 +75,7 @@ function extensions(tables: WireSqlTables["tables"], calls: Calls): Extension {
       columns.map((column) => ({
         label: column.name,
         detail: column.type,
-        info: column.description,
+        info: withoutBackticks(column.description),
         apply: column.name.includes(".") ? `"${column.name}"` : column.name,
       })),
     ]),

@@ -1,9 +1,12 @@
-import { lazy, Suspense, useMemo, useState, type ReactElement } from "react";
+import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireSqlAnswer, WireSqlTables } from "../../api/types";
+import type { SqlScope } from "../../api/sql";
+import type { WireRuns, WireSqlAnswer, WireSqlTables } from "../../api/types";
+import { Segments } from "../../components/controls";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
+import { counted } from "../../text/formats";
 import { Answer } from "./Answer";
 import { EXAMPLES } from "./examples";
 import { Tables } from "./Tables";
@@ -12,32 +15,69 @@ import { Tables } from "./Tables";
 const Editor = lazy(() => import("./Editor"));
 
 interface QueryViewProps {
-  report: WireReport;
   target: Target;
+  listed: WireRuns;
 }
 
-/** Questions in SQL on the tables of a trace. */
-export function QueryView({ target }: QueryViewProps): ReactElement {
+/** Questions in SQL on the tables of a trace, or of all traces of its run. */
+export function QueryView({ target, listed }: QueryViewProps): ReactElement {
   const { api } = useServices();
-  const tables = useLoad(api.sql.tables);
+  const scope = useScope();
+  const tables = useLoad(
+    useCallback((signal: AbortSignal) => api.sql.tables(scope, signal), [api, scope]),
+  );
+  const workers = listed.runs.find(({ name }) => name === target.run)?.workers.length ?? 0;
   if (tables.status === "error") return <ErrorCard error={tables.error} onRetry={tables.retry} />;
   return (
     <div className="view">
       <div className="view-main query" aria-busy={tables.status === "loading"}>
-        {tables.value !== null && <Content tables={tables.value} target={target} />}
+        {tables.value !== null && (
+          <Content tables={tables.value} target={target} workers={workers} />
+        )}
       </div>
     </div>
   );
 }
 
+function useScope(): SqlScope {
+  const [{ scope }] = usePlace();
+  return scope === "run" ? "run" : "trace";
+}
+
 interface ContentProps {
   tables: WireSqlTables;
   target: Target;
+  /** Of the run. */
+  workers: number;
 }
 
-function Content({ tables, target }: ContentProps): ReactElement {
-  if (tables.missing !== null) return <Missing command={tables.missing} />;
-  return <Asked tables={tables} target={target} />;
+function Content(props: ContentProps): ReactElement {
+  if (props.tables.missing !== null) return <Missing command={props.tables.missing} />;
+  return <Asked {...props} />;
+}
+
+/** Of what a query is asked; nothing where a run has one trace. */
+function ScopePicker({ workers }: Pick<ContentProps, "workers">): ReactElement | null {
+  const [, go] = usePlace();
+  const scope = useScope();
+  if (workers < 2 && scope === "trace") return null;
+  return (
+    <Segments
+      label="Ask"
+      segments={[
+        { value: "trace", title: "This trace" },
+        {
+          value: "run",
+          title: `Whole run (${counted(workers, "rank")})`,
+          tooltip: "All steps of the newest trace of each rank; each row names its worker",
+        },
+      ]}
+      chosen={scope}
+      onChoose={(chosen) => {
+        go({ scope: chosen === "run" ? chosen : null });
+      }}
+    />
+  );
 }
 
 function Missing({ command }: { command: string }): ReactElement {
@@ -49,10 +89,11 @@ function Missing({ command }: { command: string }): ReactElement {
   );
 }
 
-function Asked({ tables, target }: ContentProps): ReactElement {
+function Asked({ tables, target, workers }: ContentProps): ReactElement {
   const [{ sql }, go] = usePlace();
-  const [draft, setDraft] = useDraft(sql);
-  const answer = useAnswer(target, sql);
+  const scope = useScope();
+  const [draft, setDraft] = useDraft(sql, EXAMPLES[scope][0].query);
+  const answer = useAnswer(scope, target, sql);
   const run = (): void => {
     if (draft.trim() === "") return;
     if (draft === sql) answer.retry();
@@ -61,6 +102,7 @@ function Asked({ tables, target }: ContentProps): ReactElement {
   return (
     <>
       <section aria-label="Question" className="query-question">
+        <ScopePicker workers={workers} />
         <Suspense fallback={<textarea aria-label="Query" readOnly value={draft} />}>
           <Editor text={draft} tables={tables.tables} onChange={setDraft} onRun={run} />
         </Suspense>
@@ -69,7 +111,7 @@ function Asked({ tables, target }: ContentProps): ReactElement {
             Run
           </button>
           <span className="muted">Ctrl+Enter</span>
-          <Examples onChoose={setDraft} />
+          <Examples scope={scope} onChoose={setDraft} />
         </div>
       </section>
       <Answered loaded={answer} asked={sql !== null} />
@@ -79,9 +121,9 @@ function Asked({ tables, target }: ContentProps): ReactElement {
 }
 
 /** What is written and not asked yet; what the address asks comes first. */
-function useDraft(asked: string | null): [string, (text: string) => void] {
-  const [draft, setDraft] = useState({ asked, text: asked ?? EXAMPLES[0].query });
-  const text = draft.asked === asked || asked === null ? draft.text : asked;
+function useDraft(asked: string | null, first: string): [string, (text: string) => void] {
+  const [draft, setDraft] = useState({ asked, text: asked });
+  const text = (draft.asked === asked || asked === null ? draft.text : asked) ?? first;
   return [
     text,
     (next) => {
@@ -90,16 +132,22 @@ function useDraft(asked: string | null): [string, (text: string) => void] {
   ];
 }
 
-function useAnswer(target: Target, query: string | null): Loaded<WireSqlAnswer> {
+function useAnswer(scope: SqlScope, target: Target, query: string | null): Loaded<WireSqlAnswer> {
   const { api } = useServices();
   const load = useMemo(
-    () => (query === null ? null : (signal: AbortSignal) => api.sql.ask(target, query, signal)),
-    [api, target, query],
+    () =>
+      query === null ? null : (signal: AbortSignal) => api.sql.ask(scope, target, query, signal),
+    [api, scope, target, query],
   );
   return useLoad(load);
 }
 
-function Examples({ onChoose }: { onChoose: (query: string) => void }): ReactElement {
+interface ExamplesProps {
+  scope: SqlScope;
+  onChoose: (query: string) => void;
+}
+
+function Examples({ scope, onChoose }: ExamplesProps): ReactElement {
   return (
     <label>
       Examples{" "}
@@ -112,7 +160,7 @@ function Examples({ onChoose }: { onChoose: (query: string) => void }): ReactEle
         <option value="" disabled>
           choose one
         </option>
-        {EXAMPLES.map(({ title, query }) => (
+        {EXAMPLES[scope].map(({ title, query }) => (
           <option key={title} value={query}>
             {title}
           </option>

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireSqlTables } from "../../api/types";
+import { withoutBackticks } from "../../text/definitions";
 
 /** What there is to ask: tables, and the columns of each. */
 export function Tables({ tables }: Pick<WireSqlTables, "tables">): ReactElement {
@@ -10,7 +11,7 @@ export function Tables({ tables }: Pick<WireSqlTables, "tables">): ReactElement 
       {tables.map(({ name, description, columns }) => (
         <details key={name}>
           <summary>
-            <code>{name}</code> <span className="muted">{description}</span>
+            <code>{name}</code> <span className="muted">{withoutBackticks(description)}</span>
           </summary>
           <dl>
             {columns.map((column) => (
@@ -22,7 +23,7 @@ export function Tables({ tables }: Pick<WireSqlTables, "tables">): ReactElement 
                     {column.unit === null ? "" : `, ${column.unit}`}
                   </span>
                 </dt>
-                <dd>{column.description}</dd>
+                <dd>{withoutBackticks(column.description)}</dd>
               </div>
             ))}
           </dl>

@@ -1,11 +1,15 @@
 /** Questions to start from. */
 
+import type { SqlScope } from "../../api/sql";
+
 export interface Example {
   readonly title: string;
   readonly query: string;
 }
 
-export const EXAMPLES: readonly [Example, ...Example[]] = [
+type Examples = readonly [Example, ...Example[]];
+
+const OF_TRACE: Examples = [
   {
     title: "Device time by kind",
     query: `select kind, count(*) as events, sum(duration_us) as us
@@ -45,3 +49,46 @@ group by all
 order by us desc`,
   },
 ];
+
+/** Ids count within a trace: a join of tables of traces is by worker, too. */
+const OF_RUN: Examples = [
+  {
+    title: "Device time by rank and kind",
+    query: `select worker, kind, count(*) as events, sum(duration_us) as us
+from device_events
+group by all
+order by us desc`,
+  },
+  {
+    title: "Late ranks",
+    query: `select rank, module, reason, steps
+from stragglers`,
+  },
+  {
+    title: "Waits for other ranks by step",
+    query: `select s.name, r.rank, s.wait_us
+from rank_steps s
+join ranks r on r.id = s.rank_id
+order by s.wait_us desc
+limit 20`,
+  },
+  {
+    title: "Kernels of the backward pass by rank and module",
+    query: `select worker, m.path, count(*) as kernels, sum(e.duration_us) as us
+from device_events e
+join modules m using (worker)
+where m.id = e.module_id and e.phase = 'backward'
+group by all
+order by us desc
+limit 20`,
+  },
+  {
+    title: "Calls that wait for the device by rank",
+    query: `select worker, cause, module, count(*) as times, sum(duration_us) as us
+from syncs
+group by all
+order by us desc`,
+  },
+];
+
+export const EXAMPLES: Readonly<Record<SqlScope, Examples>> = { trace: OF_TRACE, run: OF_RUN };

@@ -2,17 +2,13 @@ import type { ReactElement } from "react";
 
 import type { WireRunOverview } from "../../api/types";
 import { FilterSelect } from "../../components/controls";
-import { PAGE_ROWS } from "../../parts/serverTable/rows";
-import { ServerTable } from "../../parts/serverTable/ServerTable";
 import { usePlace } from "../../parts/services";
-import type { Sort } from "../../text/numbers";
 import { Bandwidth } from "./Bandwidth";
 import { binsOf, kindText, sizesOf } from "./collectives";
 import { COLLECTIVE_COLUMNS } from "./columns";
 import { Histogram } from "./Histogram";
-import { useChangeRanks, useRunRows, type RunKey } from "./useRun";
-
-const LONGEST_WAIT: Sort = { key: "wait_us", descending: true };
+import { RunTable } from "./RunTable";
+import { useChangeRanks, type RunKey } from "./useRun";
 
 interface CollectiveListProps {
   runKey: RunKey;
@@ -21,16 +17,8 @@ interface CollectiveListProps {
 
 /** Collectives: how long they take, how fast they are, and each of them. */
 export function CollectiveList({ runKey, run }: CollectiveListProps): ReactElement {
-  const [{ ranks: place, sort: chosen }, go] = usePlace();
+  const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
-  const sort = chosen ?? LONGEST_WAIT;
-  const loaded = useRunRows(runKey, {
-    table: "collectives",
-    sort: [`${sort.descending ? "-" : ""}${sort.key}`],
-    filter: place.kind === null ? [] : [`name:eq:${place.kind}`],
-    offset: place.page * PAGE_ROWS,
-    limit: PAGE_ROWS,
-  });
   return (
     <>
       <div className="toolbar">
@@ -48,23 +36,17 @@ export function CollectiveList({ runKey, run }: CollectiveListProps): ReactEleme
         <Histogram bins={binsOf(run.kinds, run.edges_us, place.kind)} />
         <Bandwidth sizes={sizesOf(run.sizes, place.kind)} leftOut={run.sizes_left_out} />
       </div>
-      <ServerTable
+      <RunTable
+        runKey={runKey}
         label="Collectives"
+        table="collectives"
         columns={COLLECTIVE_COLUMNS}
-        loaded={loaded}
-        sort={sort}
-        onSort={(next) => {
-          go({ sort: next, ranks: { ...place, page: 0 } }, true);
+        first={{ key: "wait_us", descending: true }}
+        filter={place.kind === null ? [] : [`name:eq:${place.kind}`]}
+        isSelected={(row) => row.id === place.collective}
+        onSelect={(row) => {
+          change({ collective: row === null ? null : Number(row.id) });
         }}
-        page={place.page}
-        onPage={(page) => {
-          change({ page });
-        }}
-        selected={place.collective}
-        onSelect={(collective) => {
-          change({ collective });
-        }}
-        search=""
         empty="No collectives of several ranks were matched."
       />
     </>

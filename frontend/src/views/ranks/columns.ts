@@ -1,9 +1,10 @@
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
+import { fileName } from "../../text/names";
 import { COLLECTIVE_DEFINITIONS as C, RANK_DEFINITIONS as D } from "./definitions";
 
 export const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "rank", definition: D.rank, width: 60 },
-  { id: "path", definition: D.path, width: 0, yields: 1 },
+  { id: "path", definition: D.path, width: 0, write: fileName, yields: 1 },
   { id: "steps", definition: D.steps, width: 60, yields: 2 },
   { id: "step_us", definition: D.step, width: 88 },
   { id: "compute_us", definition: D.compute, width: 88 },

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { SidePanel } from "../../components/SidePanel";
-import { inTimeline } from "../../address/links";
+import { syncInTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport, WireRule } from "../../api/types";
 import { Name } from "../../components/Name";
@@ -52,11 +52,11 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
       </p>
       <SyncFacts report={report} node={node} />
       <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
-      <SyncTimeline target={target} row={row} />
+      <SyncTimeline report={report} target={target} row={row} />
       <WaitedFor {...row} />
       <Fixes {...props} />
       <div className="links">
-        <PlaceLink className="button" to={inTimeline(report, sync.start_us, sync.duration_us)}>
+        <PlaceLink className="button" to={syncInTimeline(report, sync)}>
           Show in timeline
         </PlaceLink>
         {sync.module !== null && (

@@ -4,6 +4,7 @@ import type { WireEvent, WireLane, WireSpot } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
 import { usePlace, type Loaded } from "../../parts/services";
+import { evidenceText } from "../../report/headline";
 import { clip, counted, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { argumentRows, chainLines, laneText, linkGroups } from "./event";
@@ -66,7 +67,7 @@ function Facts({ event }: { event: WireEvent }): ReactElement {
       </Fact>
       {event.evidence !== null && (
         <Fact title="known by">
-          <Name text={event.evidence} />
+          <Name text={evidenceText(event.evidence)} />
         </Fact>
       )}
     </dl>

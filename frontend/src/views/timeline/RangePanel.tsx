@@ -3,6 +3,7 @@ import { Fragment, type ReactElement } from "react";
 import type { WireStatistics } from "../../api/types";
 import { Name } from "../../components/Name";
 import type { Loaded } from "../../parts/services";
+import { isHighlighted, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { count, duration, percent } from "../../text/formats";
 import { causeText, partsOf, rankings, SPAN_DEFINITIONS as D, type Ranking } from "./range";
@@ -47,15 +48,16 @@ function Sums({
   statistics: WireStatistics;
   length: number;
 }): ReactElement {
-  const { devices, phases } = statistics;
+  const { devices, phases, host_blocked_us: blocked } = statistics;
+  const idle = devices.length === 0 ? null : idleBySyncs(statistics);
   return (
     <dl className="facts">
       <Fact definition={D.events}>{count(statistics.events)}</Fact>
       <Fact definition={D.syncs}>{count(statistics.waits)}</Fact>
-      <Fact definition={D.blocked} look={statistics.host_blocked_us > 0}>
-        {duration(statistics.host_blocked_us)}
+      <Fact definition={D.blocked} look={isHighlighted(lostIn(blocked, idle), length)}>
+        {duration(blocked)}
       </Fact>
-      {statistics.sync_blocked_us > statistics.host_blocked_us && (
+      {statistics.sync_blocked_us > blocked && (
         <Fact definition={D.syncTime}>{duration(statistics.sync_blocked_us)}</Fact>
       )}
       {partsOf(phases).map(([phase, us]) => (
@@ -75,7 +77,7 @@ function Sums({
             <Fact
               key={cause}
               definition={{ ...D.cause, title: `· ${causeText(cause)}` }}
-              look={cause === "sync"}
+              look={cause === "sync" && isHighlighted(us, length)}
             >
               {duration(us)}
             </Fact>
@@ -84,6 +86,11 @@ function Sums({
       ))}
     </dl>
   );
+}
+
+/** Idle time of all devices because the host waited, microseconds. */
+function idleBySyncs({ devices }: WireStatistics): number {
+  return devices.reduce((sum, device) => sum + (device.idle_by_cause.sync ?? 0), 0);
 }
 
 interface FactProps {

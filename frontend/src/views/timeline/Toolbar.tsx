@@ -70,7 +70,7 @@ export function Toolbar({ hits, actions, input, error }: ToolbarProps): ReactEle
         {status}
       </span>
       {error !== null && (
-        <span className="look" role="alert">
+        <span className="missing-parts" role="alert">
           Parts are missing: {error.message}
         </span>
       )}

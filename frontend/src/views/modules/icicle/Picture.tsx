@@ -5,6 +5,7 @@ import { Name } from "../../../components/Name";
 import { usePlace } from "../../../parts/services";
 import { divisor, stepsLength } from "../../../report/measures";
 import { isHighlighted } from "../../../report/syncs";
+import { duration } from "../../../text/formats";
 import { colourOf } from "../../../theme/colours";
 import { over } from "../../../text/numbers";
 import { indexOfPath, lineage } from "../moduleTree";
@@ -44,6 +45,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
         modules={modules}
         zoom={zoom}
         withForward={withForward}
+        communication={communicationIn(modules)}
         waits={modules.numbers.some(({ ownLost }) => isHighlighted(ownLost, step))}
         onZoom={(index) => {
           go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
@@ -62,8 +64,15 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
   );
 }
 
+/** Collectives in the backward of all modules, which the blocks hold in addition to work. */
+function communicationIn({ tree, numbers }: Modules): number {
+  return tree.roots.reduce((sum, root) => sum + (numbers[root]?.communication ?? 0), 0);
+}
+
 interface BreadcrumbProps {
   modules: Modules;
+  /** Time of collectives that the blocks hold too, microseconds. */
+  communication: number;
   zoom: number | null;
   /** Whether the blocks show the forward too. */
   withForward: boolean;
@@ -73,7 +82,8 @@ interface BreadcrumbProps {
 }
 
 /** The way from everything down to the subtree that the icicle shows. */
-function Breadcrumb({ modules, zoom, withForward, waits, onZoom }: BreadcrumbProps): ReactElement {
+function Breadcrumb(props: BreadcrumbProps): ReactElement {
+  const { modules, communication, zoom, withForward, waits, onZoom } = props;
   const chain = zoom === null ? [] : lineage(modules.tree, zoom);
   return (
     <nav className="breadcrumb" aria-label="Subtree shown">
@@ -93,6 +103,11 @@ function Breadcrumb({ modules, zoom, withForward, waits, onZoom }: BreadcrumbPro
         >
           all modules
         </button>
+      )}
+      {chain.length === 0 && communication > 0 && (
+        <span className="muted">
+          {duration(communication)} are collectives that ran in modules&apos; hooks: see comm.
+        </span>
       )}
       {waits && (
         <span className="wait-key">

@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
-import type { WireModule, WireModuleDetail, WireReport } from "../../../api/types";
-import { compiledRemedy } from "../../../report/compiled";
+import type { WireLump, WireModule, WireModuleDetail, WireReport } from "../../../api/types";
+import { COMPILED_REMEDY, compiledRemedy } from "../../../report/compiled";
 import { evidenceParts } from "../../../report/headline";
-import { duration } from "../../../text/formats";
+import { counted, duration } from "../../../text/formats";
 
 interface ModuleEvidenceProps {
   report: WireReport;
@@ -20,7 +20,9 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
   const backward = detail === null ? [] : evidenceParts(detail.backward_by_evidence);
   const unknown = module.compiled && module.forward.host_us === null;
   const remedy = unknown ? compiledRemedy(report) : null;
-  if (forward.length === 0 && backward.length === 0 && !unknown) return null;
+  const { compiled_lump: lump } = module;
+  const parts = forward.length > 0 || backward.length > 0;
+  if (!parts && !unknown && lump === null) return null;
   return (
     <section aria-label="Evidence">
       {unknown && (
@@ -28,10 +30,21 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
           Compiled: its times are in those of the module around the compiled region. {remedy ?? ""}
         </p>
       )}
+      {lump !== null && (
+        <p>
+          Compiled: {counted(lump.calls / by, "call")} of compiled code, {lumpTimes(lump, by)}, not
+          broken down by modules. {COMPILED_REMEDY}
+        </p>
+      )}
       <Parts title="Forward of its own in compiled code, by" parts={forward} by={by} />
       <Parts title="Backward of its own, by" parts={backward} by={by} />
     </section>
   );
+}
+
+function lumpTimes({ host_us: host, device_us: device }: WireLump, by: number): string {
+  const onHost = `${duration(host / by)} of host time`;
+  return device === null ? onHost : `${duration(device / by)} of device time, ${onHost}`;
 }
 
 interface PartsProps {

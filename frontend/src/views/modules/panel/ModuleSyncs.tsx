@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import { inTimeline } from "../../../address/links";
+import { syncInTimeline } from "../../../address/links";
 import type { Target } from "../../../api/request";
 import type { WireModule, WireReport } from "../../../api/types";
 import { Name } from "../../../components/Name";
@@ -39,11 +39,9 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
       {longest !== undefined && (
         <>
           <Chain report={report} row={longest} />
-          <SyncTimeline target={target} row={longest} />
+          <SyncTimeline report={report} target={target} row={longest} />
           <p>
-            <PlaceLink to={inTimeline(report, longest.sync.start_us, longest.sync.duration_us)}>
-              Show in timeline
-            </PlaceLink>
+            <PlaceLink to={syncInTimeline(report, longest.sync)}>Show in timeline</PlaceLink>
           </p>
         </>
       )}

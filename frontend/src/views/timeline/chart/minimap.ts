@@ -61,7 +61,7 @@ function drawWhole(context: CanvasRenderingContext2D, timeline: WireTimeline, sc
   });
   context.globalAlpha = 1;
   context.fillStyle = palette.wait;
-  for (const x of syncMarks(scene.syncs, scene.span, width)) {
+  for (const x of syncMarks(scene.syncs, scene.span, width, true)) {
     context.fillRect(x, 4, 1, MINIMAP_HEIGHT - 8);
   }
 }

@@ -45,10 +45,12 @@ function drawArrows(context: CanvasRenderingContext2D, scene: Scene): void {
 }
 
 function drawSyncMarks(context: CanvasRenderingContext2D, scene: Scene): void {
-  context.fillStyle = scene.palette.wait;
   context.globalAlpha = 0.5;
-  for (const x of syncMarks(scene.syncs, scene.span, scene.width)) {
-    context.fillRect(x, 0, 1, scene.height);
+  for (const look of [false, true]) {
+    context.fillStyle = look ? scene.palette.wait : scene.palette.idle;
+    for (const x of syncMarks(scene.syncs, scene.span, scene.width, look)) {
+      context.fillRect(x, 0, 1, scene.height);
+    }
   }
   context.globalAlpha = 1;
 }

@@ -9,7 +9,7 @@ export interface Sync extends Span {
   readonly look: boolean;
 }
 
-/** Syncs that take at least this many pixels are marked, whatever they are worth. */
+/** Syncs that cost little are marked where they take at least this many pixels. */
 const CLOSE = 24;
 
 /** The syncs of a report that somebody could do without, by start. */
@@ -24,11 +24,19 @@ export function syncMarksOf(report: WireReport): Sync[] {
     .sort((a, b) => a.from - b.from);
 }
 
-/** Where syncs end, in pixels, no two closer than one: from there the host goes on. */
-export function syncMarks(syncs: readonly Sync[], span: Span, width: number): number[] {
+/**
+ * Where syncs end that one should look at, or the others, in pixels, no two closer than one: from
+ * there the host goes on.
+ */
+export function syncMarks(
+  syncs: readonly Sync[],
+  span: Span,
+  width: number,
+  look: boolean,
+): number[] {
   const scale = width / lengthOf(span);
   const places = syncs
-    .filter((sync) => sync.look || lengthOf(sync) * scale >= CLOSE)
+    .filter((sync) => sync.look === look && (look || lengthOf(sync) * scale >= CLOSE))
     .map((sync) => Math.round((sync.to - span.from) * scale))
     .filter((x) => x >= 0 && x < width);
   return [...new Set(places)].sort((a, b) => a - b);

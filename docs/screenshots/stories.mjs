@@ -1,0 +1,67 @@
+// The pictures of the pages to learn from, light and dark, of what those pages record:
+//
+//     node docs/screenshots/stories.mjs FOLDER_OF_TRACES RUNS [NAME...]
+//
+// RUNS holds `first`, as docs/start.md records it; the others are of sample_traces/cpu. The page is
+// that of `make frontend`.
+
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+
+import { launch, serve } from "../../benchmarks/browser.mjs";
+import { shrink, take } from "./picture.mjs";
+
+const GALLERY = join(import.meta.dirname, "../../sample_traces/cpu");
+const PATCH_DROPOUT = "patch_dropout.before";
+const SD35 = "tracelens_mi300_sd35_with_stacks.json.gz";
+const [traces, recorded, ...names] = process.argv.slice(2);
+if (recorded === undefined) {
+  console.error(
+    "usage: node docs/screenshots/stories.mjs FOLDER_OF_TRACES RUNS [NAME...]",
+  );
+  process.exit(2);
+}
+
+const nonzero = (page) =>
+  page
+    .locator(".table-body [role=row]", { hasText: "aten::nonzero" })
+    .first()
+    .click();
+const PICTURES = [
+  ["start-memory", "#/memory?run=first"],
+  [
+    "story-backward",
+    "#/modules?run=patch_dropout.before&module=patch_drop",
+  ],
+  ["story-shapes", "#/syncs?run=sd35", nonzero],
+];
+
+const folder = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
+for (const run of [join(recorded, "first"), join(GALLERY, PATCH_DROPOUT)]) {
+  cpSync(run, join(folder, "runs", basename(run)), { recursive: true });
+}
+mkdirSync(join(folder, "runs", "sd35"));
+copyFileSync(
+  join(traces, SD35),
+  join(folder, "runs/sd35/worker0.1.pt.trace.json.gz"),
+);
+const server = await serve("runs", folder);
+const browser = await launch();
+try {
+  const files = [];
+  for (const picture of PICTURES) {
+    if (names.length > 0 && !names.includes(picture[0])) continue;
+    for (const mode of ["light", "dark"]) {
+      files.push(
+        await take(browser, server.url, picture, mode, import.meta.dirname),
+      );
+    }
+  }
+  shrink(files);
+  console.log(files.join("\n"));
+} finally {
+  await browser.close();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,72 @@
+"""Samples that a slow storage delivers, read by the training process or by four workers."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from sample_traces import models
+from sample_traces.scenario import Expected, Scenario, Setting, Training, Variant, endless
+
+_READ_S = 0.003
+"""Seconds until the storage answers."""
+
+
+class StoredImages(Dataset[tuple[torch.Tensor, int]]):
+    """Images of a storage that answers late; waiting for it takes no processor."""
+
+    def __init__(self, count: int, side: int) -> None:
+        self.pixels = torch.randn(3, side, side, generator=torch.Generator().manual_seed(0))
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        time.sleep(_READ_S)
+        return self.pixels * (1 + index / self.count), index % 16
+
+
+def _build(setting: Setting, *, workers: int) -> Training:
+    count, side = setting.pick(16, 4), setting.pick(224, 96)
+    loader = DataLoader(
+        StoredImages(500 * count, side),
+        batch_size=count,
+        num_workers=workers,
+        pin_memory=workers > 0 and setting.cuda,
+        persistent_workers=workers > 0,
+        # The first batches of a pass are not in the recording.
+        prefetch_factor=4 if workers else None,
+    )
+    batches = endless(loader)
+    model = models.ConvNet(setting.pick(128, 48)).to(setting.device)
+
+    def batch() -> tuple[torch.Tensor, torch.Tensor]:
+        pixels, labels = next(batches)
+        return (
+            pixels.to(setting.device, non_blocking=True),
+            labels.to(setting.device, non_blocking=True),
+        )
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    step = models.training_step(model, optimizer, batch, autocast=models.bf16(setting))
+    return Training(step, model, close=batches.close)  # type: ignore[attr-defined]
+
+
+SLOW_STORAGE = Scenario(
+    "slow_storage",
+    "samples read from a slow storage by the training process, against four workers",
+    (
+        Variant(
+            "0_workers",
+            lambda setting: _build(setting, workers=0),
+            (Expected(("loader-single-process",), needs_device=False),),
+        ),
+        Variant("4_workers", lambda setting: _build(setting, workers=4)),
+    ),
+    on_cpu="Each step begins with some 13 ms in `_SingleProcessDataLoaderIter.__next__`; a what-if "
+    "without loading (`--scale data=0`) predicts the step with workers. With four of them "
+    "batches are there when they are asked for.",
+)

@@ -1,0 +1,37 @@
+"""Our own recordings, which every checkout has, and with them those of others where they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import shared_traces
+
+FOLDER = Path(__file__).resolve().parents[1] / "sample_traces" / "cpu"
+"""A folder for each run; see its README.md."""
+
+
+def recordings() -> list[Path]:
+    """One trace of each run, the first rank's where there are several; smallest first."""
+    folders = [path for path in FOLDER.iterdir() if path.is_dir()]
+    found = [min(folder.glob("*.pt.trace.json.gz")) for folder in folders]
+    return sorted(found, key=lambda path: path.stat().st_size)
+
+
+def recording(run: str) -> Path:
+    """The trace of a run of one process."""
+    return FOLDER / run / "main.pt.trace.json.gz"
+
+
+def all_traces() -> list[Path]:
+    """Our recordings and all shared traces."""
+    return [*recordings(), *shared_traces.all_traces()]
+
+
+def small_traces() -> list[Path]:
+    """Those that a slow, obvious reading gets through quickly."""
+    return [*recordings(), *shared_traces.small_traces()]
+
+
+def label(path: Path) -> str:
+    """Name of a trace as the id of a test."""
+    return path.parent.name if path.is_relative_to(FOLDER) else path.name

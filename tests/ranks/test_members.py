@@ -1,0 +1,93 @@
+"""Members of collectives as columns: waits and clocks against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_hookview.ranks.clocks import find_clocks
+from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.waits import WAITED_NS, find_waits
+
+RANKS, COLLECTIVES = 6, 30
+
+
+def drawn(seed: int) -> Members:
+    """Draw collectives of two or more of some ranks, whose clocks are apart."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for collective in range(COLLECTIVES):
+        ranks = np.flatnonzero(random.random(RANKS) < random.choice([0.3, 1.0]))
+        ranks = ranks if len(ranks) > 1 else np.array([0, 1])
+        end = (collective + 1) * 1_000_000 + random.integers(0, 1000, len(ranks)) + ranks * 10**8
+        rows.append((ranks, end - random.integers(1000, 2_500_000, len(ranks)), end))
+    first = np.concatenate([[0], np.cumsum([len(ranks) for ranks, *_ in rows])])
+    rank, start, end = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return Members(first, rank, np.zeros_like(rank), start, end)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_waits_are_those_of_the_definition(seed: int) -> None:
+    members = drawn(seed)
+    waits = find_waits(members)
+    passed: dict[int, list[tuple[int, int, int]]] = {rank: [] for rank in range(RANKS)}
+    for collective in range(COLLECTIVES):
+        mine = range(members.first[collective], members.first[collective + 1])
+        duration = {each: int(members.end[each] - members.start[each]) for each in mine}
+        transfer = min(duration.values())
+        assert waits.transfer[collective] == transfer
+        caused = sum(time - transfer for time in duration.values()) / (len(mine) - 1)
+        assert waits.caused[collective] == pytest.approx(caused)
+        last = min(duration, key=duration.__getitem__)
+        assert waits.last[collective] == (last if caused >= WAITED_NS else -1)
+        for each in mine:
+            span = (int(members.start[each]), duration[each] - transfer, each)
+            passed[int(members.rank[each])].append(span)
+    for spans in passed.values():
+        until = min(spans)[0]
+        for start, wait, each in sorted(spans):
+            assert waits.alone[each] == max(start + wait - max(start, until), 0)
+            until = max(until, start + wait)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_clocks_are_apart_by_the_median_of_shared_ends(seed: int) -> None:
+    members = drawn(seed)
+    clocks = find_clocks(RANKS, members)
+    ends: dict[int, dict[int, int]] = {rank: {} for rank in range(RANKS)}
+    for rank, collective, end in zip(
+        members.rank.tolist(), members.collective.tolist(), members.end.tolist(), strict=True
+    ):
+        ends[rank][collective] = end
+    for rank in range(1, RANKS):
+        if shared := ends[0].keys() & ends[rank].keys():
+            apart = [ends[rank][collective] - ends[0][collective] for collective in shared]
+            low, middle, high = np.quantile(apart, [0.05, 0.5, 0.95])
+            assert clocks.offset[rank] == pytest.approx(middle)
+            assert clocks.spread[rank] == pytest.approx((high - low) / 2)
+        assert clocks.offset[rank] == pytest.approx(rank * 10**8, abs=1000 * RANKS)
+
+
+def test_ranks_without_a_shared_collective_have_no_offset() -> None:
+    members = Members(
+        np.array([0, 2, 4]),
+        np.array([0, 1, 2, 3]),
+        np.zeros(4, np.int64),
+        np.zeros(4, np.int64),
+        np.array([5, 7, 5, 9]),
+    )
+    clocks = find_clocks(5, members)
+    assert clocks.offset[:2].tolist() == [0.0, 2.0]
+    assert np.isnan(clocks.offset[2:]).all()
+
+
+def test_ordered_collectives_keep_their_members() -> None:
+    members = drawn(3)
+    by = np.random.default_rng(1).permutation(COLLECTIVES)
+    moved = members.ordered(by)
+    for place, collective in enumerate(np.argsort(by).tolist()):
+        now, before = moved.of(place), members.of(collective)
+        for name in ("rank", "start", "end"):
+            assert getattr(moved, name)[now].tolist() == getattr(members, name)[before].tolist()
+        rank = int(moved.rank[now][-1])
+        assert moved.at(place, rank) == now.stop - 1

@@ -1,0 +1,171 @@
+"""The pages of docs/ as a site: complete, linked, and without anything from another host."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click import Context
+
+import tb_hookview
+from tb_hookview.cli import main
+from tb_hookview.rules.catalogue import RULES
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+RECORDED = ROOT / "sample_traces" / "cpu"
+"""Recordings that the stories are about."""
+BUILDER = ROOT / ".venv" / "docs" / "bin" / "mkdocs"
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+_LINK = re.compile(r"\]\(([\w.-]*)(?:#([\w-]+))?\)")
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+_FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+
+
+def module(name: str) -> Any:
+    """A module of docs/site/, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"site_{name}", DOCS / "site" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def anchors(page: str) -> set[str]:
+    """Anchors of a page's headings, as the site and code hosts make them."""
+    text = _FENCE.sub("", (DOCS / page).read_text(encoding="utf-8"))
+    plain = (re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in _HEADING.findall(text))
+    return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
+
+
+def broken(text: str, here: str) -> list[str]:
+    """Links of a page's text that lead to no file or heading of docs/."""
+    links = [(page or here, anchor) for page, anchor in _LINK.findall(_FENCE.sub("", text))]
+    return [
+        f"{page}#{anchor}" if anchor else page
+        for page, anchor in links
+        if not (DOCS / page).exists() or (anchor and anchor not in anchors(page))
+    ]
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    text = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8")
+    named = re.findall(r"^ +- (?:.+: )?([\w-]+\.md)$", text.split("\nnav:\n")[1], re.MULTILINE)
+    assert sorted(named) == PAGES
+
+
+def test_the_first_page_names_every_other() -> None:
+    first = (DOCS / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([\w-]+\.md)` \|", first, re.MULTILINE)
+    assert sorted([*named, "README.md"]) == PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_pages_and_headings(page: str) -> None:
+    assert broken((DOCS / page).read_text(encoding="utf-8"), page) == []
+
+
+def test_a_link_that_leads_nowhere_is_noticed() -> None:
+    text = "[a](gone.md) [b](sql.md#gone) [c](#gone) [d](sql.md#tables)"
+    assert broken(text, "sql.md") == ["gone.md", "sql.md#gone", "sql.md#gone"]
+
+
+def test_the_decision_tree_ends_in_every_rule() -> None:
+    text = (DOCS / "tuning.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(findings\.md#([\w-]+)\)", text)) == {rule.id for rule in RULES}
+
+
+def test_the_reference_has_every_name_of_the_package() -> None:
+    text = (DOCS / "python.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: tb_hookview\.(\w+)$", text, re.MULTILINE)
+    assert sorted(named) == sorted(tb_hookview.__all__)
+
+
+def test_the_page_of_commands_has_a_row_for_each() -> None:
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `hookview (\w+)", text, re.MULTILINE)
+    assert sorted(named) == sorted(main.list_commands(Context(main)))
+
+
+def test_pages_become_links_and_pictures_get_a_dark_one() -> None:
+    titled = SimpleNamespace(title="Rules")
+    files = [SimpleNamespace(src_uri="rules.md", page=titled)]
+    files += [SimpleNamespace(src_uri="screenshots/a-dark.png", page=None)]
+    here = SimpleNamespace(file=SimpleNamespace(src_uri="sql.md"))
+    text = (
+        "[rules.md](rules.md) `docs/rules.md` `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
+        "![x](screenshots/a.png)"
+    )
+    changed = module("links").on_page_markdown(text, page=here, files=files)
+    assert changed == (
+        "[Rules](rules.md) [Rules](rules.md) `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
+        "![x](screenshots/a.png#only-light)![x](screenshots/a-dark.png#only-dark)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix"),
+    [
+        ('<script src="https://cdn.example/a.js"></script>', ".html"),
+        ('<link rel="stylesheet" href="//fonts.example/css">', ".html"),
+        ('<img srcset="https://a.example/1.png 1x">', ".html"),
+        ('<svg><image href="https://a.example/1.png"/></svg>', ".svg"),
+        ('<pre class="mermaid"><code>graph LR</code></pre>', ".html"),
+        ("@import 'https://fonts.example/css';", ".css"),
+        ("a { background: url(https://a.example/1.png) }", ".css"),
+    ],
+)
+def test_what_another_host_would_serve_is_noticed(text: str, suffix: str) -> None:
+    assert len(module("own").loads_elsewhere(text, suffix)) == 1
+
+
+def test_what_is_ours_or_only_linked_is_not() -> None:
+    text = '<link rel="canonical" href="https://a.example/"><a href="https://b.example">b</a>'
+    own = '<img src="screenshots/a.png"><script src="assets/a.js"></script>'
+    assert module("own").loads_elsewhere(text + own, ".html") == []
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="no recordings in sample_traces/cpu")
+@pytest.mark.parametrize("variant", ["before", "after"])
+def test_the_story_of_the_backward_says_what_its_recordings_do(variant: str) -> None:
+    page = (DOCS / "story_backward.md").read_text(encoding="utf-8")
+    (query,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    (row,) = re.findall(rf"^\| {variant} \| (.*) \|$", page, re.MULTILINE)
+    report = tb_hookview.analyze(RECORDED / f"patch_dropout.{variant}")
+    (answer,) = json.loads(report.sql(query).to_json())
+    assert [str(value) for value in answer.values()] == row.split(" | ")
+    coverage = report.data.coverage
+    assert coverage.unattributed_host_us < 0.03 * coverage.backward_host_us
+    assert len(report.syncs) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BUILDER.exists(), reason="MkDocs is not installed; `make docs` does it")
+def test_the_site_builds_and_loads_nothing_from_another_host(tmp_path: Path) -> None:
+    build = [BUILDER, "build", "--config-file", DOCS / "site" / "mkdocs.yml"]
+    build += ["--strict", "--quiet", "--site-dir", tmp_path]
+    subprocess.run(build, cwd=ROOT, check=True)
+    check = [sys.executable, DOCS / "site" / "own.py", tmp_path]
+    subprocess.run(check, check=True)
+
+
+@pytest.mark.slow
+def test_the_code_of_the_first_steps_has_the_finding_and_its_fix_has_none(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    page = (DOCS / "start.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (fixed,) = re.findall(r"```\n(validation\.append\(.*\))\n```", page)
+    (mistake,) = re.findall(r"validation\.append\(.*\)", code)
+    repaired = code.replace(mistake, fixed).replace("runs/first", "runs/second")
+    for text in (code, repaired):
+        subprocess.run([sys.executable, "-c", text], cwd=tmp_path, check=True, capture_output=True)
+    found = [tb_hookview.analyze(tmp_path / "runs" / run).findings for run in ("first", "second")]
+    assert [[finding.rule for finding in findings] for findings in found] == [["memory-growth"], []]
