@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from functools import lru_cache
-from typing import Self
 
 from isal import isal_zlib
 
@@ -34,7 +33,7 @@ class Spool:
         self._end = 0
         self.times = lru_cache(IN_MEMORY)(self._read)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Spool:
         return self
 
     def __exit__(self, *_: object) -> None:

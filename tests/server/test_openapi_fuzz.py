@@ -9,6 +9,7 @@ import mimetypes
 import os
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ mimetypes.init()  # it reads files of the system on its first use
 OURS = Path(__file__).parents[2] / "tb_hookview"
 MACHINE = {Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max"), Path("/dev/null")}
 """Read for the memory that processes may take, and what they are started with."""
+UNNAMED = Path(tempfile.gettempdir())
+"""Opened itself for a temporary file without a name."""
 PROGRAM = [sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), str(OURS)]
 
 
@@ -109,7 +112,7 @@ def answer(case: Any, logdir: Path) -> None:
 def served(file: str, logdir: Path) -> bool:
     """Whether a file is a trace of the log directory, of the program, or describes the machine."""
     path = Path(file)
-    if path in MACHINE:
+    if path in MACHINE or path == UNNAMED:
         return True
     if path.is_relative_to(logdir):
         return path.resolve().is_relative_to(logdir.resolve())
