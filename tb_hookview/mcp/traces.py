@@ -1,4 +1,4 @@
-"""Traces below a root; what was analyzed last is kept."""
+"""Traces below a root; the last ones analyzed are cached."""
 
 from __future__ import annotations
 

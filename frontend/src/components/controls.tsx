@@ -86,7 +86,7 @@ const ANY = "\u0000";
 export function FilterSelect(props: FilterSelectProps): ReactElement {
   const { label, value, options, text = same, onChange } = props;
   return (
-    <label className="picker">
+    <label className="picker filter">
       <span className="picker-label">{label}</span>
       <select
         value={value ?? ANY}

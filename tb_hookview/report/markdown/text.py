@@ -31,7 +31,7 @@ def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
 
     Args:
         text: as it stands in the trace.
-        most: characters shown, escapes too; how many are left out is said behind the quote.
+        most: characters shown, escapes too; how many are left out is said after the quote.
     """
     whole = printable(text).replace("`", "\\x60")
     left = len(whole) - most

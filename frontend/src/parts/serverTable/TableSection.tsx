@@ -73,13 +73,15 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
   return (
     <>
       <TableToolbar {...props} found={loaded.value?.total ?? null} />
-      <TopBars
-        title={cost.title}
-        rows={rowsOf(top.value)}
-        column={cost.column}
-        definition={cost.definition}
-        onSelect={onSelect}
-      />
+      {!(top.status === "ready" && top.value.total === 0) && (
+        <TopBars
+          title={cost.title}
+          rows={rowsOf(top.value)}
+          column={cost.column}
+          definition={cost.definition}
+          onSelect={onSelect}
+        />
+      )}
       <ServerTable
         label={label}
         columns={props.columns}

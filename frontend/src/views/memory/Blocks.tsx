@@ -30,7 +30,7 @@ export function Blocks({ target, device, place }: BlocksProps): ReactElement {
   return (
     <>
       <div className="toolbar">
-        <label className="picker">
+        <label className="picker filter">
           <span className="picker-label">class</span>
           <select
             value={place.kind ?? ""}

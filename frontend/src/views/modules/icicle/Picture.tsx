@@ -86,7 +86,10 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
   const { modules, communication, zoom, withForward, waits, onZoom } = props;
   const chain = zoom === null ? [] : lineage(modules.tree, zoom);
   return (
-    <nav className="breadcrumb" aria-label="Subtree shown">
+    <nav
+      className={chain.length === 0 ? "breadcrumb hint" : "breadcrumb"}
+      aria-label="Subtree shown"
+    >
       {chain.length === 0 ? (
         <span className="muted">
           {modules.grouping === "instance"
