@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from sample_traces.scenario import Setting
+from sample_traces.scenario import Setting, Training, endless
 
 Step = Callable[[], torch.Tensor]
 
@@ -125,6 +125,23 @@ def training_step(
         return loss.detach()
 
     return step
+
+
+def training_on_loader(setting: Setting, loader: Iterable[Any], width: int) -> Training:
+    """Train a ConvNet on a loader's images and labels, copied without waiting."""
+    batches = endless(loader)
+    model = ConvNet(width).to(setting.device)
+
+    def batch() -> tuple[torch.Tensor, torch.Tensor]:
+        pixels, labels = next(batches)
+        return (
+            pixels.to(setting.device, non_blocking=True),
+            labels.to(setting.device, non_blocking=True),
+        )
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    step = training_step(model, optimizer, batch, autocast=bf16(setting))
+    return Training(step, model, close=batches.close)  # type: ignore[attr-defined]
 
 
 def bf16(setting: Setting) -> Callable[[], AbstractContextManager[Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
 
 import torch
 from torch import nn
@@ -109,20 +108,8 @@ def _loader_bound(setting: Setting, *, workers: int) -> Training:
         pin_memory=workers > 0 and setting.cuda,
         persistent_workers=workers > 0,
     )
-    batches: Iterator[tuple[torch.Tensor, torch.Tensor]] = endless(loader)
     # Enough work on the device that a dozen workers keep up with it.
-    model = models.ConvNet(setting.pick(128, 8)).to(setting.device)
-
-    def batch() -> tuple[torch.Tensor, torch.Tensor]:
-        pixels, labels = next(batches)
-        return (
-            pixels.to(setting.device, non_blocking=True),
-            labels.to(setting.device, non_blocking=True),
-        )
-
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    step = models.training_step(model, optimizer, batch, autocast=models.bf16(setting))
-    return Training(step, model, close=batches.close)  # type: ignore[attr-defined]
+    return models.training_on_loader(setting, loader, setting.pick(128, 8))
 
 
 def _workers(setting: Setting) -> int:

@@ -8,7 +8,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from sample_traces import models
-from sample_traces.scenario import Expected, Scenario, Setting, Training, Variant, endless
+from sample_traces.scenario import Expected, Scenario, Setting, Training, Variant
 
 _READ_S = 0.003
 """Seconds until the storage answers."""
@@ -40,19 +40,7 @@ def _build(setting: Setting, *, workers: int) -> Training:
         # The first batches of a pass are not in the recording.
         prefetch_factor=4 if workers else None,
     )
-    batches = endless(loader)
-    model = models.ConvNet(setting.pick(128, 48)).to(setting.device)
-
-    def batch() -> tuple[torch.Tensor, torch.Tensor]:
-        pixels, labels = next(batches)
-        return (
-            pixels.to(setting.device, non_blocking=True),
-            labels.to(setting.device, non_blocking=True),
-        )
-
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    step = models.training_step(model, optimizer, batch, autocast=models.bf16(setting))
-    return Training(step, model, close=batches.close)  # type: ignore[attr-defined]
+    return models.training_on_loader(setting, loader, setting.pick(128, 48))
 
 
 SLOW_STORAGE = Scenario(

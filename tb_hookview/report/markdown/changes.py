@@ -34,7 +34,7 @@ def comparison(found: Comparison, page: Page) -> str:
         f"Other {name(found.other.path)}, means: {quoted(found.other.text)}.",
         f"Times a step; of modules, forward and backward: {found.measure} time.",
         *(f"- {label}: {_pair(pair)}" for label, pair in pairs.items() if _known(pair)),
-        f"- syncs: {_number(found.syncs.base)} to {_number(found.syncs.other)}",
+        f"- syncs: {format_number(found.syncs.base)} to {format_number(found.syncs.other)}",
         *_findings(found),
         "",
         "Modules by change of their own time:",
@@ -51,10 +51,6 @@ def _known(pair: Pair) -> bool:
 def _pair(pair: Pair) -> str:
     change = format_share(pair.change, pair.base)
     return f"{format_us(pair.base)} to {format_us(pair.other)} ({change})"
-
-
-def _number(value: float | None) -> str:
-    return format_number(value)
 
 
 def _findings(found: Comparison) -> Iterator[str]:
