@@ -175,12 +175,12 @@ def test_a_worker_that_dies_takes_no_other_trace_along(
 )
 def test_who_stops_listening_leaves_no_process(cache: Cache, runs: Path) -> None:
     files = [LocalFile(path) for path in sorted(runs.iterdir())] * 20
+    others = _children()  # what other tests of this process left running
     outcomes = filling.fill(files, cache.folder, 2)
     next(outcomes)
-    before = _children()
+    assert _children() - others
     outcomes.close()  # type: ignore[attr-defined]
-    assert before
-    assert not before & _children()
+    assert not _children() - others
 
 
 def _children() -> set[int]:
