@@ -12,6 +12,8 @@ export const PYTHON = process.env.HOOKVIEW_PYTHON ?? join(ROOT, ".venv/bin/pytho
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"];
 const QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
+/** Flags of a browser whose frames take as long as they take. */
+export const UNLIMITED_FRAMES = ["--disable-frame-rate-limit", "--disable-gpu-vsync"];
 const PATIENCE_MS = 60_000;
 /** What Linux counts processor time in, on every machine that Chromium runs on. */
 const TICKS_PER_SECOND = 100;

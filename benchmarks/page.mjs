@@ -6,18 +6,17 @@
 // server and browser once more. "Usable": the rows of the table of modules are drawn. The page lands
 // on its summary: the way from there to the view Modules, without the pause of a hand, is in the times.
 
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir, totalmem } from "node:os";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir, totalmem } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { launch, serve, tensorboard } from "./browser.mjs";
+import { machine, publish, today } from "./table.mjs";
 
 const GOALS_MS = { cold: 2000, warm: 1000 };
 const GOAL_SCRIPT = 300_000;
 const TAB = "HOOKVIEW";
-const BEGIN = "<!-- page:begin -->";
-const END = "<!-- page:end -->";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -125,14 +124,12 @@ function row(where, state, times) {
   return `| ${[`${where}, ${state}`, ...[...whole, ...parts].map((ms) => ms.toFixed(0))].join(" | ")} |`;
 }
 
-function text(version, results, runs, load) {
-  const date = new Date().toISOString().slice(0, 10);
+function text(browser, results, runs, load) {
   const memory = Math.round(totalmem() / 2 ** 30);
   const { scriptBytes, reportBytes } = results[0][1].cold[0];
   const command = `node benchmarks/page.mjs ${basename(trace)} --runs ${runs}`;
   return [
-    `${date}. ${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB of memory, ` +
-      `Chromium ${version}, headless. \`${command}\``,
+    `${today()}. ${machine(browser)}; ${memory} GiB of memory. \`${command}\``,
     "",
     `Milliseconds, ${runs} runs of each; load average before them ${load}. Script of the page: ${scriptBytes} bytes ` +
       `compressed (aim: below ${GOAL_SCRIPT}). Report: ${reportBytes} bytes compressed.`,
@@ -158,13 +155,8 @@ try {
     ["`hookview serve`", await measure(browser, () => serve(logdir), alone, runs)],
     ["TensorBoard", await measure(browser, () => tensorboard(logdir), asTab, runs)],
   ];
-  const table = text(browser.version(), results, runs, load);
-  console.log(table);
-  if (values.write !== undefined) {
-    const before = readFileSync(values.write, "utf8");
-    const [head, tail] = [before.split(BEGIN)[0], before.split(END)[1]];
-    writeFileSync(values.write, `${head}${BEGIN}\n\n${table}\n\n${END}${tail}`);
-  }
+  const table = text(browser, results, runs, load);
+  publish(table, "page", values.write);
 } finally {
   await browser.close();
   rmSync(logdir, { recursive: true, force: true });

@@ -6,12 +6,11 @@
  * LOGDIR holds a run of many ranks. The frame rate is not limited, so a frame takes as long as it
  * takes: the event, what is said of the cell, drawing, and what the browser does to show it.
  */
-import { cpus } from "node:os";
 import { resolve } from "node:path";
 
-import { launch, serve } from "./browser.mjs";
+import { launch, serve, UNLIMITED_FRAMES } from "./browser.mjs";
+import { frameRow, FRAMES_HEADER, machine } from "./table.mjs";
 
-const UNLIMITED = ["--disable-frame-rate-limit", "--disable-gpu-vsync"];
 const VIEWPORT = { width: 1440, height: 900 };
 const FRAMES = 240;
 const READ_MS = 300_000;
@@ -35,12 +34,8 @@ function move(frames) {
       const part = 0.01 + (0.98 * times.length) / frames;
       const clientX = box.left + box.width * part;
       const clientY = box.top + box.height * part;
-      target.dispatchEvent(
-        new PointerEvent("pointermove", { clientX, clientY, bubbles: true }),
-      );
-      target.dispatchEvent(
-        new MouseEvent("mousemove", { clientX, clientY, bubbles: true }),
-      );
+      target.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY, bubbles: true }));
+      target.dispatchEvent(new MouseEvent("mousemove", { clientX, clientY, bubbles: true }));
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
@@ -53,33 +48,20 @@ if (path === undefined) {
   process.exit(2);
 }
 const { url, stop } = await serve(resolve(path));
-const browser = await launch(UNLIMITED);
+const browser = await launch(UNLIMITED_FRAMES);
 try {
   const page = await browser.newPage({ viewport: VIEWPORT });
   await page.goto(`${url}#/ranks`);
   await page.locator(".rank-heat canvas").waitFor({ timeout: READ_MS });
   await page.waitForTimeout(3000);
-  const title = await page
-    .getByRole("application")
-    .first()
-    .getAttribute("aria-label");
+  const title = await page.getByRole("application").first().getAttribute("aria-label");
   const readout = () => page.locator(".rank-heat-readout").textContent();
   const before = await readout();
-  const times = (await page.evaluate(move, FRAMES)).sort((a, b) => a - b);
-  if ((await readout()) === before)
-    throw new Error("the map did not follow the pointer");
+  const times = await page.evaluate(move, FRAMES);
+  if ((await readout()) === before) throw new Error("the map did not follow the pointer");
   if (screenshot) await page.screenshot({ path: screenshot });
-  const at = (share) =>
-    times[Math.min(times.length - 1, Math.floor(share * times.length))];
-  const figures = [0.5, 0.95, 0.99, 1].map((share) => at(share).toFixed(1));
-  console.log(
-    `${title}; Chromium ${browser.version()}; ${cpus()[0].model}, ${cpus().length} cores`,
-  );
-  console.log(
-    "| frames | median, ms | 95th percentile, ms | 99th, ms | longest, ms |",
-  );
-  console.log("| ---: | ---: | ---: | ---: | ---: |");
-  console.log(`| ${times.length} | ${figures.join(" | ")} |`);
+  console.log(`${title}; ${machine(browser)}\n\n${FRAMES_HEADER}`);
+  console.log(frameRow("over the map", times));
 } finally {
   await browser.close();
   await stop();

@@ -6,16 +6,14 @@
 // not seen the page; once with our tab alone, once beside torch-tb-profiler, which reads every run.
 
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { launch, tensorboardWith } from "./browser.mjs";
+import { machine, publish, today } from "./table.mjs";
 
 const GOAL_MS = 2000;
-const BEGIN = "<!-- page runs:begin -->";
-const END = "<!-- page runs:end -->";
 const WAYS = [
   ["our tab alone", "with"],
   ["beside torch-tb-profiler", "beside"],
@@ -31,7 +29,9 @@ const { values, positionals } = parseArgs({
 });
 const [folder] = positionals;
 if (folder === undefined) {
-  console.error("usage: node benchmarks/page_runs.mjs FOLDER [--runs N] [--times N] [--write FILE]");
+  console.error(
+    "usage: node benchmarks/page_runs.mjs FOLDER [--runs N] [--times N] [--write FILE]",
+  );
   process.exit(2);
 }
 
@@ -92,21 +92,15 @@ try {
   const load = loadavg()[0].toFixed(1);
   const rows = [];
   for (const [where, which] of WAYS) rows.push(row(where, await measure(browser, which, logdir)));
-  const date = new Date().toISOString().slice(0, 10);
   const table = [
-    `${date}. ${cpus()[0].model}, ${cpus().length} cores, Chromium ${browser.version()}, headless; load average before ` +
-      `${load}. \`node benchmarks/page_runs.mjs ../shared/traces --runs ${values.runs} --times ${values.times}\``,
+    `${today()}. ${machine(browser)}; load average before ${load}. ` +
+      `\`node benchmarks/page_runs.mjs ../shared/traces --runs ${values.runs} --times ${values.times}\``,
     "",
     "| first content, ms | fastest | median | slowest | aim | of the median: TensorBoard opens our frame | from there on | processor time of the server |",
     "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ...rows,
   ].join("\n");
-  console.log(table);
-  if (values.write !== undefined) {
-    const before = readFileSync(values.write, "utf8");
-    const [head, tail] = [before.split(BEGIN)[0], before.split(END)[1]];
-    writeFileSync(values.write, `${head}${BEGIN}\n\n${table}\n\n${END}${tail}`);
-  }
+  publish(table, "page runs", values.write);
 } finally {
   await browser.close();
   rmSync(logdir, { recursive: true, force: true });

@@ -7,12 +7,11 @@
  * is not limited, so a frame takes as long as it takes: input, drawing, and what the browser does
  * to show it. Every frame moves the view, as fast as frames come, while tiles are loaded.
  */
-import { cpus } from "node:os";
 import { resolve } from "node:path";
 
-import { launch, serve } from "./browser.mjs";
+import { launch, serve, UNLIMITED_FRAMES } from "./browser.mjs";
+import { frameRow, FRAMES_HEADER, machine } from "./table.mjs";
 
-const UNLIMITED = ["--disable-frame-rate-limit", "--disable-gpu-vsync"];
 const VIEWPORT = { width: 1440, height: 900 };
 const FRAMES = 240;
 
@@ -51,19 +50,8 @@ const SCENES = [
   ["pan back", { deltaY: 0, deltaX: -20, ctrlKey: false, at: 0.5 }],
 ];
 
-function quantile(times, share) {
-  const sorted = [...times].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-}
-
-function row(title, times) {
-  const ms = (value) => value.toFixed(1);
-  const figures = [0.5, 0.95, 0.99, 1].map((share) => ms(quantile(times, share)));
-  return `| ${title} | ${times.length} | ${figures.join(" | ")} |`;
-}
-
 async function measure(url) {
-  const browser = await launch(UNLIMITED);
+  const browser = await launch(UNLIMITED_FRAMES);
   try {
     const page = await browser.newPage({ viewport: VIEWPORT });
     await page.goto(`${url}#/timeline`);
@@ -75,7 +63,7 @@ async function measure(url) {
     for (const [title, options] of SCENES) {
       measured.push([title, await page.evaluate(turn, { frames: FRAMES, ...options })]);
     }
-    return { events, lanes, measured, version: browser.version() };
+    return { events, lanes, measured, on: machine(browser) };
   } finally {
     await browser.close();
   }
@@ -88,20 +76,12 @@ if (path === undefined) {
 }
 const { url, stop } = await serve(resolve(path));
 try {
-  const { events, lanes, measured, version } = await measure(url);
-  const machine = `${cpus()[0].model}, ${cpus().length} cores`;
-  console.log(
-    `${events}, ${lanes} lanes; Chromium ${version}, ${VIEWPORT.width}x${VIEWPORT.height}; ${machine}\n`,
-  );
-  console.log("| movement | frames | median, ms | 95th percentile, ms | 99th, ms | longest, ms |");
-  console.log("| --- | ---: | ---: | ---: | ---: | ---: |");
-  for (const [title, times] of measured) console.log(row(title, times));
-  console.log(
-    row(
-      "**all**",
-      measured.flatMap(([, times]) => times),
-    ),
-  );
+  const { events, lanes, measured, on } = await measure(url);
+  console.log(`${events}, ${lanes} lanes; ${on}, ${VIEWPORT.width}x${VIEWPORT.height}\n`);
+  console.log(FRAMES_HEADER);
+  for (const [title, times] of measured) console.log(frameRow(title, times));
+  const all = measured.flatMap(([, times]) => times);
+  console.log(frameRow("**all**", all));
 } finally {
   await stop();
 }

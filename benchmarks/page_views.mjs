@@ -4,22 +4,22 @@
 //     node benchmarks/page_views.mjs TRACE [--runs N] [--write docs/performance.md]
 //
 // From the click in the navigation to the frame in which the view's own content is drawn and nothing
-// of it is awaited. Processor time of the server is counted too, whatever else runs on the machine.
+// of it is awaited: TRACE has modules, kernels and syncs. Processor time of the server is counted
+// too, whatever else runs on the machine.
 
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { launch, serve } from "./browser.mjs";
+import { machine, publish, today } from "./table.mjs";
 
 const GOAL_MS = 1000;
 const GOAL_BYTES = 1_000_000;
-const BEGIN = "<!-- page views:begin -->";
-const END = "<!-- page views:end -->";
 const ROWS = ".table-body [role=row]";
 
-/** What is there when a view can be used. */
+/** What is there when a view can be used, or a sentence in its place. */
 const VIEWS = {
   Summary: ".figures",
   Modules: ROWS,
@@ -27,10 +27,10 @@ const VIEWS = {
   Operators: ROWS,
   Kernels: ROWS,
   Timeline: ".lane-labels li",
-  Memory: ".memory-chart, .state h1",
+  Memory: ".memory-chart",
   Findings: ".finding-list li",
   "What-if": ".figures",
-  Compare: ".figures, .state h1",
+  Compare: ".figures",
 };
 
 const { values, positionals } = parseArgs({
@@ -53,7 +53,7 @@ function open([title, ready]) {
     const look = () => {
       const main = document.querySelector("main");
       const waits = main.querySelector("[aria-busy=true]") !== null;
-      if (waits || main.querySelector(ready) === null) return requestAnimationFrame(look);
+      if (waits || main.querySelector(`${ready}, .state h1`) === null) return requestAnimationFrame(look);
       const answers = performance.getEntriesByType("resource");
       resolve({
         ms: performance.now() - begun,
@@ -113,9 +113,8 @@ try {
     return (await (await fetch(`api/timeline?${query}`)).json()).events;
   });
   await server.stop();
-  const date = new Date().toISOString().slice(0, 10);
   const table = [
-    `${date}. ${cpus()[0].model}, ${cpus().length} cores, Chromium ${browser.version()}, headless; ` +
+    `${today()}. ${machine(browser)}; ` +
       `${events.toLocaleString("en")} events; load average before ${load}. ` +
       `\`node benchmarks/page_views.mjs ${basename(trace)} --runs ${values.runs}\``,
     "",
@@ -123,12 +122,7 @@ try {
     "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ...Object.entries(found).map(([view, times]) => row(view, times)),
   ].join("\n");
-  console.log(table);
-  if (values.write !== undefined) {
-    const before = readFileSync(values.write, "utf8");
-    const [head, tail] = [before.split(BEGIN)[0], before.split(END)[1]];
-    writeFileSync(values.write, `${head}${BEGIN}\n\n${table}\n\n${END}${tail}`);
-  }
+  publish(table, "page views", values.write);
 } finally {
   await browser.close();
   rmSync(logdir, { recursive: true, force: true });
