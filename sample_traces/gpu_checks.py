@@ -371,10 +371,16 @@ def _profiled(_: nn.Module) -> torch.profiler.profile:
     return torch.profiler.profile()
 
 
+def _profiled_with_sync_events(_: nn.Module) -> torch.profiler.profile:
+    config = torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)
+    return torch.profiler.profile(experimental_config=config)
+
+
 WAYS: dict[str, Callable[[nn.Module], Any]] = {
     "plain": lambda _: nullcontext(),
     "wrapped, not recording": partial(_wrapped, recorded=False),
     "torch.profiler alone": _profiled,
+    "torch.profiler, enable_cuda_sync_events": _profiled_with_sync_events,
     'markers="forward"': partial(_wrapped, markers="forward", recorded=True),
     'markers="auto"': partial(_wrapped, markers="auto", recorded=True),
     'markers="module"': partial(_wrapped, markers="module", recorded=True),

@@ -33,18 +33,20 @@ class Augment(nn.Module):
         return images + 0.01 * torch.randn_like(images)
 
 
-def main(folder: str, meeting: str, steps: str, late: str) -> None:
-    """Train and record; the ranks meet in a file."""
+def main(folder: str, meeting: str, steps: str, late: str, device: str) -> None:
+    """Train and record; the ranks meet in a file, and share the device."""
     torch.set_num_threads(1)
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=size)
     torch.manual_seed(0)
     slow = bool(int(late)) and rank == _LATE
+    setting = Setting(torch.device(device), small=True)
     model = nn.Sequential(Augment(_SLOWED_S if slow else 0.0), models.ConvNet(8))
+    model.to(setting.device)
     hookview.wrap(model)
     parallel = DistributedDataParallel(model, bucket_cap_mb=0.02)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    batch = models.images(Setting(torch.device("cpu"), small=True), 4, 32, 16)
+    batch = models.images(setting, 4, 32, 16)
     step = models.training_step(parallel, optimizer, lambda: batch)
     recording = Recording(int(steps), stacks=False)
     with hookview.profile(folder, schedule=recording.schedule(), **recording.options()) as profiler:

@@ -6,18 +6,19 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import torch.distributed as dist
 
-from sample_traces.scenario import Recording, Scenario, UnavailableError, Variant
+from sample_traces.scenario import Recording, Scenario, Setting, UnavailableError, Variant
 
 _RANKS = 4
 _SECONDS = 120
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def _record(folder: Path, recording: Recording, *, late: bool) -> None:
+def _record(setting: Setting, folder: Path, recording: Recording, *, late: bool) -> None:
     """Start the processes, which record into the folder."""
     if not dist.is_available() or not dist.is_gloo_available():
         raise UnavailableError("this torch has no gloo")
@@ -33,7 +34,7 @@ def _record(folder: Path, recording: Recording, *, late: bool) -> None:
         shared |= {"WORLD_SIZE": str(_RANKS), "GLOO_SOCKET_IFNAME": "lo"}
         processes = [
             subprocess.Popen(
-                [*command, str(recording.steps), str(int(late))],
+                [*command, str(recording.steps), str(int(late)), setting.device.type],
                 env={**shared, "RANK": str(rank)},
             )
             for rank in range(_RANKS)
@@ -53,12 +54,12 @@ LATE_RANK = Scenario(
     (
         Variant(
             "late",
-            record=lambda _, folder, recording: _record(folder, recording, late=True),
+            record=partial(_record, late=True),
             late="0",
         ),
         Variant(
             "even",
-            record=lambda _, folder, recording: _record(folder, recording, late=False),
+            record=partial(_record, late=False),
         ),
     ),
     ranks=_RANKS,

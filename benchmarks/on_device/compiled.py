@@ -1,0 +1,126 @@
+"""Modules inside torch.compile, with generated kernels and with replayed CUDA graphs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+import torch
+from torch import nn
+
+import tb_hookview as hookview
+from sample_traces import gpu_checks, libraries, models
+from sample_traces.measuring import Clock, summary, time_calls
+from sample_traces.recording import record
+from sample_traces.scenario import Recording, Setting, Training
+
+from .results import MOST_BYTES, Results
+
+MODES = ("eager", "default", "reduce-overhead", "max-autotune")
+Build = Callable[[Setting], tuple[nn.Module, Callable[[nn.Module], torch.Tensor]]]
+
+
+def _vision(setting: Setting) -> tuple[nn.Module, Callable[[nn.Module], torch.Tensor]]:
+    if setting.small:
+        return gpu_checks.GRADIENT_MODELS["timm vision transformer, patch dropout"](setting)
+    transformer = libraries.load("timm.models.vision_transformer").VisionTransformer
+    pixels, labels = models.images(setting, 64, 224, 16)
+    model = transformer(num_classes=16, patch_drop_rate=0.5)
+    return model, lambda model: nn.functional.cross_entropy(model(pixels), labels)
+
+
+def _language(setting: Setting) -> tuple[nn.Module, Callable[[nn.Module], torch.Tensor]]:
+    transformers = libraries.load("transformers")
+    sizes = {"n_embd": setting.pick(768, 64), "n_layer": setting.pick(12, 2)}
+    config = transformers.GPT2Config(n_head=sizes["n_embd"] // 64, **sizes, use_cache=False)
+    length, batch = setting.pick(512, 32), setting.pick(8, 2)
+    inputs, targets = models.tokens(setting, batch, length, config.vocab_size)
+    model = transformers.GPT2LMHeadModel(config)
+    return model, lambda model: models.token_loss(model(inputs).logits, targets)
+
+
+MODELS: dict[str, Build] = {"vit_patch_dropout": _vision, "gpt2": _language}
+
+
+def measure(results: Results, name: str, mode: str, eager: dict[str, float]) -> dict[str, Any]:
+    """Step, placed shares, and matrix products next to the eager ones, which are filled in."""
+    torch.compiler.reset()
+    report, times = _recorded(results, name, mode)
+    products = _products(report)
+    if mode == "eager":
+        eager |= products
+    print(name, mode, report, flush=True)
+    data = report.data
+    return {
+        "times": times,
+        "compiled": msgspec.to_builtins(data.compiled),
+        "coverage": msgspec.to_builtins(data.coverage),
+        "backward_modules": {each.path: each.backward.self_device_us for each in data.modules},
+        "products_as_eager": _agreement(eager, products),
+        "warnings": [each.code for each in data.trace.warnings],
+        "findings": [(each.rule, each.module) for each in data.findings],
+    }
+
+
+def _recorded(results: Results, name: str, mode: str) -> tuple[hookview.Report, dict[str, Any]]:
+    setting = results.setting
+    torch.manual_seed(0)
+    model, loss_of = MODELS[name](setting)
+    model.to(setting.device).train()
+    hookview.wrap(model)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=setting.cuda)
+    called = model if mode == "eager" else torch.compile(model, mode=mode)
+
+    def step() -> torch.Tensor:
+        optimizer.zero_grad()
+        with models.bf16(setting)():
+            loss = loss_of(called)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    times = time_calls(step, Clock(setting.device), seconds=1.0, at_least=3)
+    folder = results.traces / f"compiled.{name}.{mode}"
+    record(Training(step, model), folder, Recording(2, stacks=False), MOST_BYTES)
+    return hookview.analyze(folder), summary([times])
+
+
+def _products(report: hookview.Report) -> dict[str, float]:
+    """Device time of matrix products and convolutions of each leaf module, both directions."""
+    parents = {module.parent for module in report.data.modules}
+    return {
+        module.path: sum(
+            (work.by_kind or {}).get(kind, 0.0)
+            for work in (module.forward, module.backward)
+            for kind in ("matrix", "convolution")
+        )
+        for module in report.data.modules
+        if module.path not in parents
+    }
+
+
+def _agreement(eager: dict[str, float], other: dict[str, float]) -> float | None:
+    """Part of both that is the same module's, when each adds up to 1; None without products."""
+    sums = sum(eager.values()), sum(other.values())
+    if not all(sums):
+        return None
+    paths = eager.keys() | other.keys()
+    return sum(min(eager.get(p, 0.0) / sums[0], other.get(p, 0.0) / sums[1]) for p in paths)
+
+
+def main() -> int:
+    """Measure each model in each mode, eager first."""
+    results = Results("compiled", __doc__)
+    measurements: dict[str, Callable[[], Any]] = {}
+    for name in MODELS:
+        eager: dict[str, float] = {}
+        for mode in MODES:
+            measurements[f"{name}, {mode}"] = partial(measure, results, name, mode, eager)
+    return results.measure(measurements)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
