@@ -58,10 +58,10 @@ class Hook:
         )
 
 
-MAY_PREPEND = torch.__version__ >= "2.11"
+MAY_PREPEND = torch.__version__ >= "2.12"
 """Whether hooks may be put in front of others.
 
-The compilers of torch 2.8 to 2.10 raise on a module one of whose hooks is not where it was added.
+The compilers of torch 2.8 to 2.11 raise on a module one of whose hooks is not where it was added.
 """
 
 

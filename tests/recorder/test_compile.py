@@ -325,7 +325,7 @@ def test_an_exported_model_is_not_taken_for_a_compiled_one(strict):
 
 @pytest.mark.parametrize("first", ["hook", "wrap"])
 def test_a_pre_hook_of_the_users_on_a_compiled_root(first):
-    """torch 2.10 raised where one of ours was put in front of it."""
+    """torch 2.8 to 2.11 raised where one of ours was put in front of it."""
     model, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.randn(2, 4)
 
     def doubled(_, args):

@@ -89,7 +89,9 @@ def language_model(family: str, checkpointing: dict[str, bool] | None) -> nn.Mod
     config = configure(vocab_size=50, use_cache=False, **SIZES[family])
     model = getattr(transformers, LANGUAGE_MODELS[family])(config).train()
     if checkpointing:
-        model.activation_checkpointing_enable(checkpointing)
+        # transformers 5.17 has it by the older name alone.
+        old = getattr(model, "gradient_checkpointing_enable", None)
+        (getattr(model, "activation_checkpointing_enable", None) or old)(checkpointing)
     return model
 
 
