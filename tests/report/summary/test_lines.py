@@ -26,8 +26,9 @@ def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path
         """
     path = grid.write(tmp_path / "t.json", grid.events(picture, NAMES))
     assert lines_about_compiled_code(path) == [
-        "compiled: each region is one lump, most of it aten::mm 15.0 us, aten::add 10.0 us; call "
-        "hookview.wrap() before the first compiled step (torch 2.10 or later) to get modules' times"
+        "compiled: each region is one lump, most of it aten::mm 15.0 us, aten::add 10.0 us; to get "
+        "modules' times, call hookview.wrap() before the first compiled step (torch 2.10 or later) "
+        "and record with hookview.profile()"
     ]
 
 
