@@ -187,8 +187,8 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
     largest = f", most of it {', '.join(most[:LUMPS])}" if most else ""
     said += [f"each region is one lump{largest}"] if rows else []
     return [
-        f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the first "
-        "compiled step (torch 2.10 or later) and record with hookview.profile()"
+        f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "
+        "first compiled step (torch 2.10 or later) and record with hookview.profile()"
     ]
 
 

@@ -40,4 +40,4 @@ def test_eager_code_has_no_such_line(tmp_path: Path) -> None:
 def test_a_recorded_trace() -> None:
     (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_compile_triton.json.gz"))
     assert "one lump, most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
-    assert "_unsafe_view_mul_silu 527 us; call hookview.wrap() before" in line
+    assert "_unsafe_view_mul_silu 527 us; to get modules' times, call" in line
