@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, request
 
-from tb_hookview.errors import NotFoundError
+from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.progress import Count, Progress
+from tb_hookview.ranks.around import find_activities, rank_around
 from tb_hookview.ranks.files import RunFiles
 from tb_hookview.ranks.overview import overview, step_matrix
 from tb_hookview.ranks.result import TABLES, RunReport
 from tb_hookview.ranks.run import analyze_traces
+from tb_hookview.ranks.together import ranks_together
+from tb_hookview.schema import Rank
 from tb_hookview.server import answers, tables
 from tb_hookview.server.requests import RunList, whole_number
-from tb_hookview.server.store import ReadingStore, State
+from tb_hookview.server.store import AnalysisStore, ReadingStore, State
 from tb_hookview.server.waiting import client_waits
 from tb_hookview.tables.table import Table
-from tb_hookview.trace import Run, TraceEntry
+from tb_hookview.trace import Run, TraceEntry, TraceFile
 
 CACHED_RUNS = 4
 """Runs in memory; of others the summaries of ranks are cached on disk."""
 STEPS = 1_000_000
 """Largest number of a step."""
+COLLECTIVES = RANKS = 10**9
+"""Largest id of a collective, largest number of a rank."""
 
 
 class RunTraces(NamedTuple):
@@ -67,8 +72,14 @@ class Runs:
         return RunTraces(answers.as_text(run.name), tuple(_newest(self._listed, run)))
 
 
-def install(app: Flask, runs: Runs) -> None:
-    """Add the routes to an application."""
+def install(app: Flask, runs: Runs, analyses: AnalysisStore) -> None:
+    """Add the routes to an application.
+
+    Args:
+        app: the application.
+        runs: what is read of runs.
+        analyses: what is read of single traces.
+    """
     store, asked = runs.store, runs.asked
 
     @app.get("/api/ranks")
@@ -83,6 +94,19 @@ def install(app: Flask, runs: Runs) -> None:
         offset = whole_number(request.args, "offset", 0, STEPS)
         return answers.json(step_matrix(store.get(asked()).data, quantities, offset))
 
+    @app.get("/api/ranks/collective")
+    def ranks_collective() -> Response:
+        offset = whole_number(request.args, "offset", 0, RANKS)
+        return answers.json(ranks_together(store.get(asked()), _collective(), offset))
+
+    @app.get("/api/ranks/collective/rank")
+    def ranks_collective_rank() -> Response:
+        traces = asked()
+        report = store.get(traces)
+        rank = _rank(report.data.ranks)
+        found = analyses.derived(_file_of(traces, rank), find_activities)
+        return answers.json(rank_around(report, _collective(), rank, found))
+
     @app.get("/api/ranks/table/<table>")
     def rows_of_run(table: str) -> Response:
         traces = asked()
@@ -93,6 +117,39 @@ def install(app: Flask, runs: Runs) -> None:
     @app.get("/api/ranks/progress")
     def ranks_progress() -> Response:
         return answers.json(store.progress(asked()))
+
+
+def _collective() -> int:
+    """Id of the collective that the request names.
+
+    Raises:
+        UsageError: it names none.
+    """
+    return _required("id", COLLECTIVES)
+
+
+def _rank(ranks: Sequence[Rank]) -> Rank:
+    """The rank that the request names.
+
+    Raises:
+        UsageError: it names none.
+        NotFoundError: the run has no such rank.
+    """
+    number = _required("rank", RANKS)
+    found = next((rank for rank in ranks if rank.rank == number), None)
+    if found is None:
+        raise NotFoundError(f"no rank {number} in the run")
+    return found
+
+
+def _required(key: str, most: int) -> int:
+    if key not in request.args:
+        raise UsageError(f"the query needs {key}=NUMBER")
+    return whole_number(request.args, key, 0, most)
+
+
+def _file_of(traces: RunTraces, rank: Rank) -> TraceFile:
+    return next(entry.file for _, entry in traces.workers if entry.file.address == rank.path)
 
 
 def _load(traces: RunTraces, progress: Progress, _count: Count) -> RunReport:
