@@ -83,9 +83,27 @@ def test_collectives_are_pages_of_a_table(client: FlaskClient) -> None:
         assert 1_700_000 < row["late_start_us"] < 1_760_000
 
 
+def test_a_collective_on_all_ranks_and_what_each_ran_before_it(client: FlaskClient) -> None:
+    shown = ask(client, "/collective", id=2)
+    assert shown["refused"] is None
+    assert [part["late"] for part in shown["ranks"]] == [False, True, False]
+    around = ask(client, "/collective/rank", id=2, rank=1)
+    assert around["rank"] == 1
+    host = around["lanes"][0]["spans"]
+    assert {span["module"] for span in host if span["kind"] == "module"} == {"a", "b"}
+    ends = [span["start_us"] + span["duration_us"] for span in host]
+    assert max(ends) <= shown["length_us"] + 0.01
+
+
 @pytest.mark.parametrize(
     ("path", "query", "status", "says"),
     [
+        ("/collective", {}, 400, "the query needs id=NUMBER"),
+        ("/collective", {"id": "99"}, 404, "no collective 99"),
+        ("/collective", {"id": "2", "offset": "x"}, 400, "not a whole number"),
+        ("/collective/rank", {"id": "2"}, 400, "the query needs rank=NUMBER"),
+        ("/collective/rank", {"id": "2", "rank": "7"}, 404, "no rank 7"),
+        ("/collective/rank", {"id": "99", "rank": "1"}, 404, "no collective 99"),
         ("", {"run": "gone"}, 404, "no run is called 'gone'"),
         ("", {"run": ""}, 400, "run=NAME"),
         ("/steps", {"quantity": "joy"}, 400, "no quantity 'joy'"),
