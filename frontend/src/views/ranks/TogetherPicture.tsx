@@ -14,6 +14,7 @@ import {
   lanesOf,
   rowsTogether,
   ticksTogether,
+  usedLanes,
   type Lane,
   type Part,
   type Row,
@@ -40,7 +41,9 @@ export function Picture({ runKey, run, id, row, shown }: PictureProps): ReactEle
     lateFirst.map(({ rank }) => rank),
   );
   const module = row.late_module === null ? null : textOf(row, "late_module");
-  const lanes = rows.map(({ rank }) => activityLanes(activities, rank, shown.length_us, module));
+  const lanes = usedLanes(
+    rows.map(({ rank }) => activityLanes(activities, rank, shown.length_us, module)),
+  );
   const failed = rows.filter(({ rank }) => activities.get(rank) === null);
   return (
     <figure className="together-picture" aria-busy={activities.size < rows.length}>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { doubtOf, kindsOf, lanesOf, rowsTogether, ticksTogether } from "./together";
+import { doubtOf, kindsOf, lanesOf, rowsTogether, ticksTogether, usedLanes } from "./together";
 
 const SHOWN = {
   length_us: 256,
@@ -70,4 +70,13 @@ test("ticks are round times after the first arrival", () => {
   expect(ticks.map(({ us }) => us)).toEqual([-50, 0, 50, 100, 150]);
   expect(ticks.map(({ at }) => Math.round(at * 256))).toEqual([14, 64, 114, 164, 214]);
   expect(ticksTogether({ ...SHOWN, length_us: 3_000_000 }).length).toBeLessThan(9);
+});
+
+test("a lane in which no rank ran anything is left out", () => {
+  const block = { from: 0, width: 1, kind: "module" as const, text: "a" };
+  const host = { name: "host", blocks: [block] };
+  const idle = { name: "device", blocks: [] };
+  expect(usedLanes([[host, idle], []])).toEqual([[host], []]);
+  const device = { name: "device", blocks: [block] };
+  expect(usedLanes([[host, idle], [device]])).toEqual([[host, idle], [device]]);
 });

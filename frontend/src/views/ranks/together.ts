@@ -68,6 +68,16 @@ export function lanesOf(
   }));
 }
 
+/** The lanes of all ranks, but for those (of the device) in which none of them ran anything. */
+export function usedLanes(ranks: readonly (readonly Lane[])[]): Lane[][] {
+  const used = new Set(
+    ranks
+      .flatMap((lanes) => lanes.filter(({ blocks }) => blocks.length > 0))
+      .map(({ name }) => name),
+  );
+  return ranks.map((lanes) => lanes.filter(({ name }) => used.has(name)));
+}
+
 /** What each colour stands for. */
 export const BLOCK_TEXTS: Readonly<Record<BlockKind, string>> = {
   late: "the late module",
