@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+
 import { expect, test } from "vitest";
 
 import { parameter } from "./canvas";
@@ -59,6 +62,17 @@ test("the address keeps the picture; a rank in it leads to its timeline; it clos
   await picture().getByRole("link", { name: "rank 2" }).click();
   await expect.poll(() => page.url()).toContain("#/timeline");
   expect(parameter(page.url(), "worker")).toBe("rank2");
+});
+
+test("the same is a file for Perfetto", async () => {
+  await openLongest();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    picture().getByRole("link", { name: "Download for Perfetto" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("collective-2.json.gz");
+  const trace = gunzipSync(readFileSync(await download.path())).toString();
+  expect(trace).toContain('"clock_spread_us"');
 });
 
 test("where the clocks are not known well enough one sentence says so, without a picture", async () => {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +58,30 @@ def write_merged(
         UsageError: the clocks are too uncertain, or `out` cannot be written or is there already.
     """
     check(out, folder=False, force=force)
+    merged, content = merge(report, collective, lambda path: load(trace_file(path)).trace, progress)
+    with new_file(out) as partial:
+        partial.write_bytes(igzip.compress(content) if out.suffix == ".gz" else content)
+    return merged
+
+
+def merge(
+    report: RunReport,
+    collective: int | None,
+    trace_of: Callable[[str], Trace],
+    progress: Progress | None = None,
+) -> tuple[Merged, bytes]:
+    """Return a window around a collective over the ranks of a run as JSON.
+
+    Args:
+        report: the run.
+        collective: id of the collective; by default the one for which the ranks waited longest.
+        trace_of: reads the trace of a path in `report`.
+        progress: called with the stage and the fraction of it done.
+
+    Raises:
+        NotFoundError: the run has no such collective, or none with a late rank.
+        UsageError: the clocks are too uncertain.
+    """
     run, say = report.data, progress or silent
     chosen = _chosen(run, collective)
     ranks = _ranks_of(report, chosen)
@@ -67,16 +91,14 @@ def write_merged(
     events: list[dict[str, Any]] = []
     for place, rank in enumerate(ranks):
         say("merging", place / len(ranks))
-        events += _events(load(trace_file(rank.path)).trace, rank, shown)
+        events += _events(trace_of(rank.path), rank, shown)
     said = {
         "collective": f"{chosen.name} {chosen.id}",
         "clock_offset_us": {str(rank.rank): rank.clock_offset_us for rank in ranks},
         "clock_spread_us": known_to,
     }
     content = msgspec.json.encode({"hookview_merged": said, "traceEvents": events})
-    with new_file(out) as partial:
-        partial.write_bytes(igzip.compress(content) if out.suffix == ".gz" else content)
-    return Merged(chosen, [rank.rank for rank in ranks], known_to)
+    return Merged(chosen, [rank.rank for rank in ranks], known_to), content
 
 
 def _chosen(run: Run, number: int | None) -> Collective:

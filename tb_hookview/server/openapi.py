@@ -44,7 +44,7 @@ from tb_hookview.schema.units import Us
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS
-from tb_hookview.server.ranks import COLLECTIVES, RANKS, STEPS
+from tb_hookview.server.ranks import COLLECTIVES, MERGED, RANKS, STEPS
 from tb_hookview.server.requests import FURTHEST
 from tb_hookview.server.sql import LONGEST
 from tb_hookview.server.tables import ARROW
@@ -207,6 +207,12 @@ ROUTES = (
         RankActivity,
         _COLLECTIVE,
         Parameter("rank", "a rank's number", _up_to(RANKS), required=True),
+    ),
+    _about_run(
+        "/api/ranks/collective/file",
+        "A trace of one collective on several ranks, on the clock of the first, compressed.",
+        MERGED,
+        _COLLECTIVE,
     ),
     _about_run(
         "/api/ranks/table/{table}",

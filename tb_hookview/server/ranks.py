@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, request
+from isal import igzip
 
 from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.export.merged import merge
 from tb_hookview.progress import Count, Progress
 from tb_hookview.ranks.around import find_activities, rank_around
 from tb_hookview.ranks.files import RunFiles
@@ -17,6 +19,7 @@ from tb_hookview.ranks.run import analyze_traces
 from tb_hookview.ranks.together import ranks_together
 from tb_hookview.schema import Rank
 from tb_hookview.server import answers, tables
+from tb_hookview.server.bounds import MOST_BYTES
 from tb_hookview.server.requests import RunList, whole_number
 from tb_hookview.server.store import AnalysisStore, ReadingStore, State
 from tb_hookview.server.waiting import client_waits
@@ -27,6 +30,8 @@ CACHED_RUNS = 4
 """Runs in memory; of others the summaries of ranks are cached on disk."""
 STEPS = 1_000_000
 """Largest number of a step."""
+MERGED = "application/gzip"
+"""Type of a trace of several ranks."""
 COLLECTIVES = RANKS = 10**9
 """Largest id of a collective, largest number of a rank."""
 
@@ -107,6 +112,15 @@ def install(app: Flask, runs: Runs, analyses: AnalysisStore) -> None:
         found = analyses.derived(_file_of(traces, rank), find_activities)
         return answers.json(rank_around(report, _collective(), rank, found))
 
+    @app.get("/api/ranks/collective/file")
+    def ranks_collective_file() -> Response:
+        traces, number = asked(), _collective()
+        files = {trace.file.address: trace.file for _, trace in traces.workers}
+        merged, content = merge(
+            store.get(traces), number, lambda path: analyses.get(files[path]).trace
+        )
+        return _attached(f"collective-{merged.collective.id}.json.gz", igzip.compress(content))
+
     @app.get("/api/ranks/table/<table>")
     def rows_of_run(table: str) -> Response:
         traces = asked()
@@ -150,6 +164,21 @@ def _required(key: str, most: int) -> int:
 
 def _file_of(traces: RunTraces, rank: Rank) -> TraceFile:
     return next(entry.file for _, entry in traces.workers if entry.file.address == rank.path)
+
+
+def _attached(name: str, content: bytes) -> Response:
+    """A file to save.
+
+    Raises:
+        UsageError: it is larger than an answer may be.
+    """
+    if len(content) > MOST_BYTES:
+        raise UsageError(
+            f"the file would have {len(content) / 1e6:.1f} MB, more than an answer may have; "
+            "write it with hookview ranks --timeline"
+        )
+    headers = {"Content-Disposition": f"attachment; filename={name}"}
+    return Response(content, mimetype=MERGED, headers=headers)
 
 
 def _load(traces: RunTraces, progress: Progress, _count: Count) -> RunReport:

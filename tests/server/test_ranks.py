@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from flask.testing import FlaskClient
 from ranks.traces import Spell, write_run
 
+import tb_hookview as hookview
+from tb_hookview.export.merged import write_merged
 from tb_hookview.ranks import overview as overviews
 from tb_hookview.server import create_app
 from tb_hookview.server import ranks as routes
@@ -95,9 +98,21 @@ def test_a_collective_on_all_ranks_and_what_each_ran_before_it(client: FlaskClie
     assert max(ends) <= shown["length_us"] + 0.01
 
 
+def test_the_trace_of_a_collective_is_that_of_the_command(
+    client: FlaskClient, logdir: Path, tmp_path: Path
+) -> None:
+    answer = client.get("/api/ranks/collective/file", query_string={"run": "late", "id": 2})
+    assert answer.headers["Content-Disposition"] == "attachment; filename=collective-2.json.gz"
+    out = tmp_path / "merged.json"
+    with ThreadPoolExecutor(1) as executor:
+        write_merged(hookview.analyze_run(logdir / "late", executor), out, collective=2)
+    assert gzip.decompress(answer.data) == out.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("path", "query", "status", "says"),
     [
+        ("/collective/file", {"id": "99"}, 404, "no collective 99"),
         ("/collective", {}, 400, "the query needs id=NUMBER"),
         ("/collective", {"id": "99"}, 404, "no collective 99"),
         ("/collective", {"id": "2", "offset": "x"}, 400, "not a whole number"),

@@ -41,6 +41,8 @@ export interface RanksApi {
     question: { id: number; rank: number },
     signal: AbortSignal,
   ) => Promise<WireRankActivity>;
+  /** Where a trace of a collective on several ranks is, for Perfetto. */
+  readonly collectiveFile: (run: string, id: number) => string;
   readonly progress: (run: string, signal: AbortSignal) => Promise<WireProgress>;
 }
 
@@ -63,6 +65,7 @@ export function createRanksApi(root: URL): RanksApi {
       getJson(withRows(at(`/table/${question.table}`, run), question), signal),
     collective: (run, question, signal) => getJson(at("/collective", run, question), signal),
     around: (run, question, signal) => getJson(at("/collective/rank", run, question), signal),
+    collectiveFile: (run, id) => at("/collective/file", run, { id }).href,
     progress: (run, signal) => getJson(at("/progress", run), signal),
   };
 }

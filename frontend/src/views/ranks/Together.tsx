@@ -2,7 +2,7 @@ import { useEffect, useRef, type ReactElement } from "react";
 
 import type { WireCollectiveRanks, WireRunOverview } from "../../api/types";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
-import { usePlace } from "../../parts/services";
+import { usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { count, counted } from "../../text/formats";
 import { stepLabel } from "../../text/names";
@@ -21,6 +21,7 @@ interface TogetherProps {
 export function Together({ runKey, run, id }: TogetherProps): ReactElement {
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
+  const { api } = useServices();
   const box = useRef<HTMLElement>(null);
   const loaded = useCollectiveRanks(runKey, id, place.others);
   const filter = [`id:eq:${id}`];
@@ -42,6 +43,11 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
       <div className="toolbar">
         <h2>{row === undefined ? "Collective on all ranks" : <Title row={row} />}</h2>
         <span className="spring" />
+        {shown?.refused === null && (
+          <a className="button" href={api.ranks.collectiveFile(runKey.run, id)} download>
+            Download for Perfetto
+          </a>
+        )}
         <button
           type="button"
           className="quiet"
