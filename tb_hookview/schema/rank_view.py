@@ -180,6 +180,7 @@ class ActivitySpan(Struct, frozen=True, kw_only=True):
     start_us: Us
     """Since the begin of the window."""
     duration_us: Us
+    """How long these columns are together."""
     kind: ActivityKind
     module: str | None
     """Its path, the innermost that ran; null for what is no module."""

@@ -86,6 +86,7 @@ def install(app: Flask, runs: Runs, analyses: AnalysisStore) -> None:
         analyses: what is read of single traces.
     """
     store, asked = runs.store, runs.asked
+    _install_collectives(app, runs, analyses)
 
     @app.get("/api/ranks")
     def ranks() -> Response:
@@ -98,6 +99,22 @@ def install(app: Flask, runs: Runs, analyses: AnalysisStore) -> None:
         quantities = request.args.getlist("quantity")
         offset = whole_number(request.args, "offset", 0, STEPS)
         return answers.json(step_matrix(store.get(asked()).data, quantities, offset))
+
+    @app.get("/api/ranks/table/<table>")
+    def rows_of_run(table: str) -> Response:
+        traces = asked()
+        if table not in TABLES:
+            raise NotFoundError(f"no table {table[:100]!r} of a run; there are {', '.join(TABLES)}")
+        return tables.answer(_table(store.get(traces), table), request.args)
+
+    @app.get("/api/ranks/progress")
+    def ranks_progress() -> Response:
+        return answers.json(store.progress(asked()))
+
+
+def _install_collectives(app: Flask, runs: Runs, analyses: AnalysisStore) -> None:
+    """Add the routes about one collective."""
+    store, asked = runs.store, runs.asked
 
     @app.get("/api/ranks/collective")
     def ranks_collective() -> Response:
@@ -120,17 +137,6 @@ def install(app: Flask, runs: Runs, analyses: AnalysisStore) -> None:
             store.get(traces), number, lambda path: analyses.get(files[path]).trace
         )
         return _attached(f"collective-{merged.collective.id}.json.gz", igzip.compress(content))
-
-    @app.get("/api/ranks/table/<table>")
-    def rows_of_run(table: str) -> Response:
-        traces = asked()
-        if table not in TABLES:
-            raise NotFoundError(f"no table {table[:100]!r} of a run; there are {', '.join(TABLES)}")
-        return tables.answer(_table(store.get(traces), table), request.args)
-
-    @app.get("/api/ranks/progress")
-    def ranks_progress() -> Response:
-        return answers.json(store.progress(asked()))
 
 
 def _collective() -> int:

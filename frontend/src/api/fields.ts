@@ -7,7 +7,7 @@ export const ActivityLane = {
 
 export const ActivitySpan = {
   start_us: { unit: "us", text: "Since the begin of the window." },
-  duration_us: { unit: "us" },
+  duration_us: { unit: "us", text: "How long these columns are together." },
   module: { text: "Its path, the innermost that ran; null for what is no module." },
 } as const;
 

@@ -12,6 +12,7 @@ export interface ActivityLane {
 export interface ActivitySpan {
   /** Since the begin of the window. */
   start_us: number;
+  /** How long these columns are together. */
   duration_us: number;
   kind: "data" | "module" | "optimizer" | "other" | "ranks" | "sync";
   /** Its path, the innermost that ran; null for what is no module. */
