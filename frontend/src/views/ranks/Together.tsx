@@ -127,5 +127,5 @@ function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | nu
   );
 }
 
-/** Ranks in an answer besides the late one. */
+/** Ranks in an answer, the late one not counted. */
 const PAGE = 15;
