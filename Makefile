@@ -37,7 +37,7 @@ TOOLS := $(VENV)/tools.stamp
 INSTALLED := $(VENV)/installed.stamp
 NODE_MODULES := frontend/node_modules/.package-lock.json
 
-# Servers of the protocols of S3 and Azure, and their clients; only `make addresses` wants them.
+# Servers of the protocols of S3, Google and Azure, and their clients; only `make addresses` wants them.
 ADDRESSES := $(VENV)/addresses
 AZURITE := azurite@3.35.0
 

@@ -20,6 +20,7 @@ from common.traces import FOLDER
 from comparison import hta, runs, tb_profiler
 
 _PROGRAM = "agreement"
+_RECORDED = Path(__file__).resolve().parents[1] / "sample_traces" / "cpu"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -55,13 +56,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _runs(python: Path, traces: Sequence[Path]) -> str:
-    """Two of HolisticTraceAnalysis' test traces are ranks of one run; another is recorded here."""
+    """Two of HolisticTraceAnalysis' test traces are ranks of one run; the others are our own."""
     sampled = [path for path in traces if path.name.startswith("hta_sampled_rank")]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found = {
             "hta_sampled_rank-0, -1": runs.gathered(sampled, folder / "sampled"),
-            f"own, {runs.RANKS} ranks, gloo": runs.record(folder),
+            **{path.name: path for path in sorted(_RECORDED.glob("late_rank.*"))},
+            f"fresh, {runs.RANKS} ranks, gloo": runs.record(folder),
         }
         return runs.compare(python, found)
 

@@ -43,6 +43,7 @@ from common.traces import label
 from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.loading import load
 from tb_hookview.ranks.answer import answer
+from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.run import analyze_run, map_file, summarize_file
 from tb_hookview.ranks.spool import Spool, packed
 from tb_hookview.ranks.summary import RankSummary, summarize
@@ -169,7 +170,7 @@ def measure_reduce(trace: Path, ranks: int, mesh: int) -> None:
             spool.put(times)
         copies = (pickle.loads(content) for _ in range(ranks))
         drawn = [_drawn(copy, rank, mesh, random) for rank, copy in enumerate(copies)]
-        run = answer(str(trace), drawn, spool.times, {})
+        run = answer(str(trace), drawn, match(drawn), spool.times, {})
     late = sum(row.late_rank is not None for row in run.collectives)
     print(
         f"| {ranks} | {mesh or ranks} | {len(run.collectives):,} | {late:,} | "

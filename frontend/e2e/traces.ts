@@ -1,9 +1,10 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 /** Log directories for the tests: real ones from data/, and small traces with a device made here. */
 
+const RECORDED = join(import.meta.dirname, "../../sample_traces/cpu");
 const REAL = join(import.meta.dirname, "data", "worker0.1.pt.trace.json.gz");
 
 export interface LogDir {
@@ -17,6 +18,8 @@ export interface LogDir {
   addDevice: (run: string, modules: ModuleSpec[], worker?: string, stopUs?: number) => void;
   /** Write the traces of some ranks, one of which is slower in the module `b`. */
   addRanks: (run: string, ranks: number, late: number) => void;
+  /** Copy a run that was recorded on the CPU, `late_rank.late` and others. */
+  addRecorded: (run: string, recorded: string) => void;
   addFile: (name: string, content: string) => void;
   remove: () => void;
 }
@@ -55,6 +58,9 @@ export function makeLogDir(): LogDir {
         const trace = rankTrace(rank, ranks, rank === late);
         addFile(join(run, `rank${rank}.1.pt.trace.json`), JSON.stringify(trace));
       }
+    },
+    addRecorded: (run, recorded) => {
+      cpSync(join(RECORDED, recorded), join(path, run), { recursive: true });
     },
     remove: () => {
       rmSync(path, { recursive: true, force: true });

@@ -12,6 +12,7 @@ from tb_hookview.cli.terminal import output, progress
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from tb_hookview.ranks.result import RunReport
     from tb_hookview.schema import Run
 
 
@@ -57,7 +58,7 @@ def ranks(
     with progress() as show:
         run = analyze_run(path, executor, progress=show)
     if out is not None:
-        _write_timeline(run.data, out, collective, force=force)
+        _write_timeline(run, out, collective, force=force)
         return
     if as_json:
         click.echo(run.to_json())
@@ -65,7 +66,7 @@ def ranks(
     output().print(_render(run.data, top))
 
 
-def _write_timeline(run: Run, out: Path, collective: int | None, *, force: bool) -> None:
+def _write_timeline(run: RunReport, out: Path, collective: int | None, *, force: bool) -> None:
     from tb_hookview.export.merged import write_merged
     from tb_hookview.formats import format_us, printable
 
@@ -74,7 +75,7 @@ def _write_timeline(run: Run, out: Path, collective: int | None, *, force: bool)
     row = found.collective
     click.echo(
         printable(
-            f"{row.name} {row.id} on {len(found.ranks)} of {len(run.ranks)} ranks -> {out}: "
+            f"{row.name} {row.id} on {len(found.ranks)} of {row.ranks} ranks -> {out}: "
             f"they waited {format_us(row.wait_us)} for rank {row.late_rank}; "
             f"clocks known to {format_us(found.spread_us)}"
         )

@@ -1,12 +1,8 @@
-"""One collective on several ranks as a trace in Chrome's format, on the first rank's clock.
-
-Clocks are those that the ends of collectives estimate. Where the estimate is worse than the wait
-that the timeline is to show, there is none.
-"""
+"""One collective on several ranks as a trace in Chrome's format, on the first rank's clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,18 +13,15 @@ from isal import igzip
 from tb_hookview.arrays.units import to_us
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.export.destination import check, new_file
-from tb_hookview.formats import format_us
 from tb_hookview.loading import load
 from tb_hookview.progress import Progress, silent
+from tb_hookview.ranks.result import RunReport
+from tb_hookview.ranks.together import MOST_RANKS, offset_of, parted, refusal, spread, window
 from tb_hookview.schema import Collective, Rank, Run
 from tb_hookview.trace import Trace
 from tb_hookview.trace.format.vocabulary import EventCategory
 from tb_hookview.trace.source.file import trace_file
 
-MOST_RANKS = 16
-"""Ranks that are shown: the late one and others at even distances."""
-_AROUND = 0.5
-"""Part of the collective's length that is shown before it, and after it."""
 _PROCESSES = 1000
 """Numbers of processes for each rank."""
 
@@ -43,7 +36,7 @@ class Merged(NamedTuple):
 
 
 def write_merged(
-    run: Run,
+    report: RunReport,
     out: Path,
     *,
     collective: int | None = None,
@@ -53,7 +46,7 @@ def write_merged(
     """Write a window around a collective over the ranks of a run, as JSON (`.gz`: compressed).
 
     Args:
-        run: the run.
+        report: the run.
         out: what to make.
         collective: id of the collective; by default the one for which the ranks waited longest.
         force: replace what is there.
@@ -65,23 +58,47 @@ def write_merged(
         UsageError: the clocks are too uncertain, or `out` cannot be written or is there already.
     """
     check(out, folder=False, force=force)
+    merged, content = merge(report, collective, lambda path: load(trace_file(path)).trace, progress)
+    with new_file(out) as partial:
+        partial.write_bytes(igzip.compress(content) if out.suffix == ".gz" else content)
+    return merged
+
+
+def merge(
+    report: RunReport,
+    collective: int | None,
+    trace_of: Callable[[str], Trace],
+    progress: Progress | None = None,
+) -> tuple[Merged, bytes]:
+    """Return a window around a collective over the ranks of a run as JSON.
+
+    Args:
+        report: the run.
+        collective: id of the collective; by default the one for which the ranks waited longest.
+        trace_of: reads the trace of a path in `report`.
+        progress: called with the stage and the fraction of it done.
+
+    Raises:
+        NotFoundError: the run has no such collective, or none with a late rank.
+        UsageError: the clocks are too uncertain.
+    """
+    run, say = report.data, progress or silent
     chosen = _chosen(run, collective)
-    ranks = _ranks_of(run, chosen)
-    spread = _spread(ranks, chosen)
-    window, say = _window(run, chosen), progress or silent
+    ranks = _ranks_of(report, chosen)
+    if refused := refusal(ranks, chosen):
+        raise UsageError(f"no timeline shows collective {chosen.id}: {refused}")
+    shown, known_to = window(report, chosen), spread(ranks) or 0.0
     events: list[dict[str, Any]] = []
     for place, rank in enumerate(ranks):
         say("merging", place / len(ranks))
-        events += _events(load(trace_file(rank.path)).trace, rank, window)
+        events += _events(trace_of(rank.path), rank, shown)
     said = {
         "collective": f"{chosen.name} {chosen.id}",
         "clock_offset_us": {str(rank.rank): rank.clock_offset_us for rank in ranks},
-        "clock_spread_us": spread,
+        "clock_spread_us": known_to,
     }
     content = msgspec.json.encode({"hookview_merged": said, "traceEvents": events})
-    with new_file(out) as partial:
-        partial.write_bytes(igzip.compress(content) if out.suffix == ".gz" else content)
-    return Merged(chosen, [rank.rank for rank in ranks], spread)
+    return Merged(chosen, [rank.rank for rank in ranks], known_to), content
 
 
 def _chosen(run: Run, number: int | None) -> Collective:
@@ -94,46 +111,17 @@ def _chosen(run: Run, number: int | None) -> Collective:
     return max(late, key=lambda row: row.wait_us)
 
 
-def _ranks_of(run: Run, collective: Collective) -> list[Rank]:
-    """The late rank, and others at even distances."""
-    late = [rank for rank in run.ranks if rank.rank == collective.late_rank]
-    others = [rank for rank in run.ranks if rank.rank != collective.late_rank]
+def _ranks_of(report: RunReport, collective: Collective) -> list[Rank]:
+    """The late rank, and others that took part at even distances."""
+    late, others = parted(report, collective)
     places = np.linspace(0, len(others) - 1, min(len(others), MOST_RANKS - 1)).astype(np.int64)
     return sorted([*late, *(others[place] for place in places)], key=lambda rank: rank.rank)
 
 
-def _spread(ranks: Sequence[Rank], collective: Collective) -> float:
-    """Largest spread of some ranks' clocks.
-
-    Raises:
-        UsageError: it is unknown, or longer than the wait that is to be shown.
-    """
-    known = [row.clock_spread_us for row in ranks if row.clock_spread_us is not None]
-    unknown = [row.rank for row in ranks if row.clock_spread_us is None]
-    if unknown:
-        raise UsageError(f"the clock of rank {unknown[0]} is unknown: it shares no collective")
-    if max(known) > collective.wait_us:
-        raise UsageError(
-            f"no timeline shows collective {collective.id}: the ranks waited "
-            f"{format_us(collective.wait_us)} for it, their clocks are known to "
-            f"{format_us(max(known))} only"
-        )
-    return max(known)
-
-
-def _window(run: Run, collective: Collective) -> tuple[float, float]:
-    """Begin and end on the first rank's clock, microseconds."""
-    late = next(rank for rank in run.ranks if rank.rank == collective.late_rank)
-    came = (collective.late_start_us or 0.0) - (late.clock_offset_us or 0.0)
-    start, end = collective.start_us, came + collective.transfer_us
-    around = _AROUND * (end - start)
-    return start - around, end + around
-
-
-def _events(trace: Trace, rank: Rank, window: tuple[float, float]) -> Iterator[dict[str, Any]]:
-    """Events of a rank in the window, cut at its bounds; names of its processes and threads."""
-    events, offset = trace.events, round((rank.clock_offset_us or 0.0) * 1000)
-    first, last = (round(time * 1000) + offset for time in window)
+def _events(trace: Trace, rank: Rank, shown: tuple[int, int]) -> Iterator[dict[str, Any]]:
+    """Events of a rank in a window, cut at its bounds; names of its processes and threads."""
+    events = trace.events
+    first, last = (time + offset_of(rank) for time in shown)
     start, end = np.maximum(events.start, first), np.minimum(events.end, last)
     rows = np.flatnonzero((end > start) & (events.kind != EventCategory.SPAN))
     threads = np.unique(events.thread[rows]).tolist()

@@ -15,7 +15,7 @@ from tb_hookview.ranks.clocks import Clocks
 from tb_hookview.ranks.gains import Gains
 from tb_hookview.ranks.groups import find_groups
 from tb_hookview.ranks.late import Episode, find_episodes
-from tb_hookview.ranks.matching import Matched, match
+from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.stages import find_stage_episodes, message_waits, unpaired
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers
@@ -33,6 +33,7 @@ FindingOf = Callable[[RankSummary, str | None], str | None]
 def answer(
     path: str,
     ranks: Sequence[RankSummary],
+    matched: Matched,
     times: TimesOf,
     unreadable: Mapping[str, str],
     finding_of: FindingOf = lambda _rank, _module: None,
@@ -42,11 +43,11 @@ def answer(
     Args:
         path: the run.
         ranks: summaries in order of their ranks.
+        matched: their collectives, matched.
         times: what each spent its time on.
         unreadable: reasons by path.
         finding_of: asks for a straggler's finding.
     """
-    matched = match(ranks)
     members, clocks = matched.members, matched.clocks
     waits = find_waits(members)
     episodes = [

@@ -13,6 +13,7 @@ from tb_hookview.tables.notebook import heading_html
 from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
+    from tb_hookview.ranks.members import Members
     from tb_hookview.sql import Limits, Result
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {
@@ -27,8 +28,10 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
 class RunReport:
     """What a run says: tables that convert to data frames, and the whole as JSON."""
 
-    def __init__(self, data: schema.Run) -> None:
+    def __init__(self, data: schema.Run, members: Members) -> None:
         self.data = data
+        self.members = members
+        """Which ranks took part in each collective, and when; in the order of `collectives`."""
 
     @property
     def ranks(self) -> Table[schema.Rank]:

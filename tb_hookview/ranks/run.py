@@ -20,6 +20,7 @@ from tb_hookview.ranks import stored
 from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.executors import executor_of
 from tb_hookview.ranks.files import RunFiles, run_files
+from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.ranks.spool import Spool, packed
 from tb_hookview.ranks.summary import Mapped, RankSummary, summarize
@@ -88,16 +89,19 @@ def _analyzed(
         )
     chosen = _newest_of_each({f: read.summary for f, read in found.items()}, modified)
     repeated = len(found) - len(chosen)
+    summaries = [found[file].summary for file in chosen]
+    matched = match(summaries)
     run = answer(
         name,
-        [found[file].summary for file in chosen],
+        summaries,
+        matched,
         lambda place: spool.times(found[chosen[place]].times),
         unreadable,
         partial(_finding, {file.address: file for file in chosen}),
     )
     extra = [f"{repeated} further traces of the same ranks, not used"] if repeated else []
     said = [*warnings, *extra, *run.warnings]
-    return RunReport(msgspec.structs.replace(run, warnings=said))
+    return RunReport(msgspec.structs.replace(run, warnings=said), matched.members)
 
 
 class _Read(NamedTuple):

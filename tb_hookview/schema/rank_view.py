@@ -12,6 +12,10 @@ from tb_hookview.schema.units import Bytes, Count, GbPerS, Us
 Quantity = Literal["duration", "compute", "communication", "exposed", "idle", "wait"]
 """`NAME_us` of a step; `exposed` is `exposed_communication_us`."""
 
+ActivityKind = Literal["module", "data", "optimizer", "sync", "ranks", "other"]
+"""What a rank was doing: a module, its data loader, its optimizer, waiting for its device, waiting
+for other ranks, anything else."""
+
 
 class Balance(Struct, frozen=True, kw_only=True):
     """Process groups of one name: means over the ranks that have the same place in theirs."""
@@ -134,3 +138,65 @@ class StepMatrix(Struct, frozen=True, kw_only=True):
     values: dict[str, list[list[Us | None]]]
     """By quantity: for each step one value for each rank, in the order of `ranks` of the run; null
     where the rank's trace has no such step."""
+
+
+class RankPart(Struct, frozen=True, kw_only=True):
+    """One rank in a collective."""
+
+    rank: int
+    own_start_us: Us
+    """When it came, on the clock of its own trace."""
+    start_us: Us
+    """When it came, on the clock of the run's first rank, since the begin of what is shown."""
+    wait_us: Us
+    """How long it waited for the late rank: its duration beyond the transfer, which follows."""
+    late: bool
+    """Whether it came last."""
+
+
+class CollectiveRanks(Struct, frozen=True, kw_only=True):
+    """One collective on some of the ranks that took part, on the clock of the run's first rank."""
+
+    refused: str | None
+    """Why they cannot be shown on one clock, in one line; null where they can."""
+    length_us: Us
+    """Time that is shown: the collective, and half of its length before it and after it."""
+    transfer_us: Us
+    """As in `collectives`."""
+    clock_spread_us: Us | None
+    """Largest `clock_spread_us` of these ranks: how far moments of different ranks are comparable.
+    Null where one is unknown."""
+    offset: Count
+    """Ranks before the first one here, the late rank not counted: it is always here."""
+    left_out: Count
+    """Ranks after the last one here."""
+    ranks: list[RankPart]
+    """Empty where it is refused."""
+
+
+class ActivitySpan(Struct, frozen=True, kw_only=True):
+    """Columns of a window in which a rank was doing one thing for most of the time."""
+
+    start_us: Us
+    """Since the begin of the window."""
+    duration_us: Us
+    """How long these columns are together."""
+    kind: ActivityKind
+    module: str | None
+    """Its path, the innermost that ran; null for what is no module."""
+
+
+class ActivityLane(Struct, frozen=True, kw_only=True):
+    """What the host or the devices of a rank did; where there is no span, nothing ran."""
+
+    name: str
+    """host or device; collectives are not in the latter."""
+    spans: list[ActivitySpan]
+
+
+class RankActivity(Struct, frozen=True, kw_only=True):
+    """What one rank ran around a collective, in the window of `CollectiveRanks`."""
+
+    rank: int
+    lanes: list[ActivityLane]
+    """Of the host and, where the trace has a device, of its devices."""

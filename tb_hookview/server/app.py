@@ -61,7 +61,7 @@ def create_app(
     memory.install(app, store, listed)
     replayed.install(app, store, listed)
     of_runs = ranks.Runs(listed)
-    ranks.install(app, of_runs)
+    ranks.install(app, of_runs, store)
 
     known = reports.Reports(loader, store)
     reports.install(app, known, listed)

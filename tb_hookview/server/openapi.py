@@ -16,7 +16,15 @@ from tb_hookview.ranks.result import TABLES as RUN_TABLES
 from tb_hookview.report.module.calls import MEASURES
 from tb_hookview.report.module.detail import MOST_PATHS
 from tb_hookview.report.module.search import MOST_TEXT
-from tb_hookview.schema import MemoryAnswer, ReportData, Run, RunOverview, StepMatrix
+from tb_hookview.schema import (
+    CollectiveRanks,
+    MemoryAnswer,
+    RankActivity,
+    ReportData,
+    Run,
+    RunOverview,
+    StepMatrix,
+)
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.describe.json_schema import described
 from tb_hookview.schema.errors import ErrorAnswer
@@ -36,7 +44,7 @@ from tb_hookview.schema.units import Us
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS
-from tb_hookview.server.ranks import STEPS
+from tb_hookview.server.ranks import COLLECTIVES, MERGED, RANKS, STEPS
 from tb_hookview.server.requests import FURTHEST
 from tb_hookview.server.sql import LONGEST
 from tb_hookview.server.tables import ARROW
@@ -131,6 +139,9 @@ _ROWS = (
     Parameter("limit", f"rows of the answer, {DEFAULT} without it", _up_to(MOST)),
     Parameter("columns", "columns, with commas between; all of them without it", _TEXT),
 )
+_COLLECTIVE = Parameter(
+    "id", "a collective's id in the table collectives", _up_to(COLLECTIVES), required=True
+)
 _PAGE = Route("/index.html", "The page.", "text/html")
 
 ROUTES = (
@@ -182,6 +193,26 @@ ROUTES = (
             required=True,
         ),
         Parameter("offset", "steps to leave out first", _up_to(STEPS)),
+    ),
+    _about_run(
+        "/api/ranks/collective",
+        "One collective on some of its ranks, on the clock of the first.",
+        CollectiveRanks,
+        _COLLECTIVE,
+        Parameter("offset", "ranks to leave out first", _up_to(RANKS)),
+    ),
+    _about_run(
+        "/api/ranks/collective/rank",
+        "What one rank ran around a collective.",
+        RankActivity,
+        _COLLECTIVE,
+        Parameter("rank", "a rank's number", _up_to(RANKS), required=True),
+    ),
+    _about_run(
+        "/api/ranks/collective/file",
+        "A trace of one collective on several ranks, on the clock of the first, compressed.",
+        MERGED,
+        _COLLECTIVE,
     ),
     _about_run(
         "/api/ranks/table/{table}",

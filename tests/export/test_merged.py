@@ -16,20 +16,21 @@ from ranks.traces import Spell, write_run
 import tb_hookview as hookview
 from tb_hookview.cli.ranks import ranks
 from tb_hookview.errors import NotFoundError, UsageError
-from tb_hookview.export.merged import MOST_RANKS, write_merged
-from tb_hookview.schema import Run
+from tb_hookview.export.merged import write_merged
+from tb_hookview.ranks.result import RunReport
+from tb_hookview.ranks.together import MOST_RANKS
 
 CLOCKS = [0.0, 700.0, -300.0]
 
 
-def run_of(folder: Path, spells: list[Spell], clocks: list[float] | None = None) -> Run:
+def run_of(folder: Path, spells: list[Spell], clocks: list[float] | None = None) -> RunReport:
     write_run(folder, spells, clocks=clocks or [0.0] * len(spells))
     with ThreadPoolExecutor(1) as executor:
-        return hookview.analyze_run(folder, executor).data
+        return hookview.analyze_run(folder, executor)
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path) -> RunReport:
     return run_of(tmp_path / "run", [Spell(), Spell(b=9.0), Spell()], CLOCKS)
 
 
@@ -41,7 +42,7 @@ def kernels(out: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_ranks_leave_the_collective_together_and_the_late_one_came_last(
-    tmp_path: Path, run: Run
+    tmp_path: Path, run: RunReport
 ) -> None:
     out = tmp_path / "merged.json"
     merged = write_merged(run, out, collective=2)
@@ -56,27 +57,29 @@ def test_ranks_leave_the_collective_together_and_the_late_one_came_last(
     assert starts[1] - starts[2] == pytest.approx(wait, abs=0.01)
 
 
-def test_a_merged_trace_is_a_trace(tmp_path: Path, run: Run) -> None:
+def test_a_merged_trace_is_a_trace(tmp_path: Path, run: RunReport) -> None:
     out = tmp_path / "merged.json.gz"
     merged = write_merged(run, out)
-    assert merged.collective.wait_us == max(row.wait_us for row in run.collectives)
+    assert merged.collective.wait_us == max(row.wait_us for row in run.data.collectives)
     assert json.loads(gzip.decompress(out.read_bytes()))["traceEvents"]
     assert len(hookview.analyze(out).table("device_events")) >= 3
 
 
 def test_clocks_that_are_known_worse_than_the_wait_make_no_timeline(
-    tmp_path: Path, run: Run
+    tmp_path: Path, run: RunReport
 ) -> None:
     out = tmp_path / "merged.json"
-    longer = max(row.wait_us for row in run.collectives) + 1
+    longer = max(row.wait_us for row in run.data.collectives) + 1
     for spread, reason in ((longer, "their clocks are known to"), (None, "clock of rank 2 is un")):
-        last = msgspec.structs.replace(run.ranks[2], clock_spread_us=spread)
+        *others, last = run.data.ranks
+        doubted = [*others, msgspec.structs.replace(last, clock_spread_us=spread)]
+        data = msgspec.structs.replace(run.data, ranks=doubted)
         with pytest.raises(UsageError, match=reason):
-            write_merged(msgspec.structs.replace(run, ranks=[*run.ranks[:2], last]), out)
+            write_merged(RunReport(data, run.members), out)
     assert not out.exists()
 
 
-def test_no_late_rank_is_one_line(tmp_path: Path, run: Run) -> None:
+def test_no_late_rank_is_one_line(tmp_path: Path, run: RunReport) -> None:
     with pytest.raises(NotFoundError, match="no collective 99 for which"):
         write_merged(run, tmp_path / "a.json", collective=99)
     even = run_of(tmp_path / "even", [Spell(), Spell()])
@@ -91,13 +94,13 @@ def test_of_many_ranks_the_late_one_and_some_others_are_shown(tmp_path: Path) ->
     assert 13 in merged.ranks
 
 
-def test_the_command_writes_it(tmp_path: Path, run: Run) -> None:
+def test_the_command_writes_it(tmp_path: Path, run: RunReport) -> None:
     out = tmp_path / "merged.json"
-    done = CliRunner().invoke(ranks, [run.path, "--executor=processes:1", f"--timeline={out}"])
+    done = CliRunner().invoke(ranks, [run.data.path, "--executor=processes:1", f"--timeline={out}"])
     assert done.exit_code == 0, done.output
     assert "on 3 of 3 ranks" in done.output
     assert "clocks known to" in done.output
     assert len(kernels(out)) == 3
-    alone = CliRunner().invoke(ranks, [run.path, "--collective", "1"])
+    alone = CliRunner().invoke(ranks, [run.data.path, "--collective", "1"])
     assert alone.exit_code == 2
     assert "of --timeline" in alone.output

@@ -104,6 +104,8 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
         yield "/api/sql", {"query": f"from {table}"}
     yield from (("/api/sql/tables", {}), ("/api/ranks", {}), ("/api/ranks/progress", {}))
     yield "/api/ranks/steps", {"quantity": list(QUANTITIES)}
+    for route in ("", "/rank", "/file"):
+        yield f"/api/ranks/collective{route}", {"id": 0, "rank": 0}
     for table in TABLES:
         yield "/api/ranks/table/{table}", {"table": table, "limit": 10_000}
         yield "/api/ranks/sql", {"query": f"from {table}"}

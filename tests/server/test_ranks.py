@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from flask.testing import FlaskClient
 from ranks.traces import Spell, write_run
 
+import tb_hookview as hookview
+from tb_hookview.export.merged import write_merged
 from tb_hookview.ranks import overview as overviews
 from tb_hookview.server import create_app
 from tb_hookview.server import ranks as routes
@@ -83,9 +86,39 @@ def test_collectives_are_pages_of_a_table(client: FlaskClient) -> None:
         assert 1_700_000 < row["late_start_us"] < 1_760_000
 
 
+def test_a_collective_on_all_ranks_and_what_each_ran_before_it(client: FlaskClient) -> None:
+    shown = ask(client, "/collective", id=2)
+    assert shown["refused"] is None
+    assert [part["late"] for part in shown["ranks"]] == [False, True, False]
+    around = ask(client, "/collective/rank", id=2, rank=1)
+    assert around["rank"] == 1
+    host = around["lanes"][0]["spans"]
+    assert {span["module"] for span in host if span["kind"] == "module"} == {"a", "b"}
+    ends = [span["start_us"] + span["duration_us"] for span in host]
+    assert max(ends) <= shown["length_us"] + 0.01
+
+
+def test_the_trace_of_a_collective_is_that_of_the_command(
+    client: FlaskClient, logdir: Path, tmp_path: Path
+) -> None:
+    answer = client.get("/api/ranks/collective/file", query_string={"run": "late", "id": 2})
+    assert answer.headers["Content-Disposition"] == "attachment; filename=collective-2.json.gz"
+    out = tmp_path / "merged.json"
+    with ThreadPoolExecutor(1) as executor:
+        write_merged(hookview.analyze_run(logdir / "late", executor), out, collective=2)
+    assert gzip.decompress(answer.data) == out.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("path", "query", "status", "says"),
     [
+        ("/collective/file", {"id": "99"}, 404, "no collective 99"),
+        ("/collective", {}, 400, "the query needs id=NUMBER"),
+        ("/collective", {"id": "99"}, 404, "no collective 99"),
+        ("/collective", {"id": "2", "offset": "x"}, 400, "not a whole number"),
+        ("/collective/rank", {"id": "2"}, 400, "the query needs rank=NUMBER"),
+        ("/collective/rank", {"id": "2", "rank": "7"}, 404, "no rank 7"),
+        ("/collective/rank", {"id": "99", "rank": "1"}, 404, "no collective 99"),
         ("", {"run": "gone"}, 404, "no run is called 'gone'"),
         ("", {"run": ""}, 400, "run=NAME"),
         ("/steps", {"quantity": "joy"}, 400, "no quantity 'joy'"),

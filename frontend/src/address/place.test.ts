@@ -68,6 +68,8 @@ test("every part of a place survives its address", () => {
       kind: "all_reduce",
       page: 2,
       collective: 812,
+      together: true,
+      others: 30,
     },
     memory: { device: "cuda:1", table: "blocks", kind: "activation", offset: 50 },
   };

@@ -1,6 +1,16 @@
 /** Units and definitions of the answers' fields, by type. Made from docs/openapi.json by `make schema`; do not edit. */
 /* eslint-disable max-lines */
 
+export const ActivityLane = {
+  name: { text: "host or device; collectives are not in the latter." },
+} as const;
+
+export const ActivitySpan = {
+  start_us: { unit: "us", text: "Since the begin of the window." },
+  duration_us: { unit: "us", text: "How long these columns are together." },
+  module: { text: "Its path, the innermost that ran; null for what is no module." },
+} as const;
+
 export const Advice = { id: { text: "Id of the rule." } } as const;
 
 export const Allocation = {
@@ -139,6 +149,25 @@ export const CollectiveKind = {
     text: "Number of them by transfer time, between the `edges_us` of the run.",
   },
   waits: { unit: "count", text: "The same by wait; those below the first edge are in the first." },
+} as const;
+
+export const CollectiveRanks = {
+  refused: { text: "Why they cannot be shown on one clock, in one line; null where they can." },
+  length_us: {
+    unit: "us",
+    text: "Time that is shown: the collective, and half of its length before it and after it.",
+  },
+  transfer_us: { unit: "us", text: "As in `collectives`." },
+  clock_spread_us: {
+    unit: "us",
+    text: "Largest `clock_spread_us` of these ranks: how far moments of different ranks are comparable. Null where one is unknown.",
+  },
+  offset: {
+    unit: "count",
+    text: "Ranks before the first one here, the late rank not counted: it is always here.",
+  },
+  left_out: { unit: "count", text: "Ranks after the last one here." },
+  ranks: { text: "Empty where it is refused." },
 } as const;
 
 export const CollectiveSize = {
@@ -933,10 +962,27 @@ export const Rank = {
   },
 } as const;
 
+export const RankActivity = {
+  lanes: { text: "Of the host and, where the trace has a device, of its devices." },
+} as const;
+
 export const RankGroup = {
   name: { text: "As the program described it, such as `mesh_tp`." },
   dimension: { text: "pipeline, tensor, data, context or expert." },
   ranks: { text: "Its ranks in this run, ascending." },
+} as const;
+
+export const RankPart = {
+  own_start_us: { unit: "us", text: "When it came, on the clock of its own trace." },
+  start_us: {
+    unit: "us",
+    text: "When it came, on the clock of the run's first rank, since the begin of what is shown.",
+  },
+  wait_us: {
+    unit: "us",
+    text: "How long it waited for the late rank: its duration beyond the transfer, which follows.",
+  },
+  late: { text: "Whether it came last." },
 } as const;
 
 export const RankStep = {

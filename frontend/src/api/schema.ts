@@ -1,6 +1,24 @@
 /** The answers of the server: microseconds, bytes. Made from docs/openapi.json by `make schema`; do not edit. */
 /* eslint-disable max-lines */
 
+/** What the host or the devices of a rank did; where there is no span, nothing ran. */
+export interface ActivityLane {
+  /** host or device; collectives are not in the latter. */
+  name: string;
+  spans: ActivitySpan[];
+}
+
+/** Columns of a window in which a rank was doing one thing for most of the time. */
+export interface ActivitySpan {
+  /** Since the begin of the window. */
+  start_us: number;
+  /** How long these columns are together. */
+  duration_us: number;
+  kind: "data" | "module" | "optimizer" | "other" | "ranks" | "sync";
+  /** Its path, the innermost that ran; null for what is no module. */
+  module: string | null;
+}
+
 /** Something to look at that no trace shows. */
 export interface Advice {
   /** Id of the rule. */
@@ -178,6 +196,24 @@ export interface CollectiveKind {
   transfers: number[];
   /** The same by wait; those below the first edge are in the first. */
   waits: number[];
+}
+
+/** One collective on some of the ranks that took part, on the clock of the run's first rank. */
+export interface CollectiveRanks {
+  /** Why they cannot be shown on one clock, in one line; null where they can. */
+  refused: string | null;
+  /** Time that is shown: the collective, and half of its length before it and after it. */
+  length_us: number;
+  /** As in `collectives`. */
+  transfer_us: number;
+  /** Largest `clock_spread_us` of these ranks: how far moments of different ranks are comparable. Null where one is unknown. */
+  clock_spread_us: number | null;
+  /** Ranks before the first one here, the late rank not counted: it is always here. */
+  offset: number;
+  /** Ranks after the last one here. */
+  left_out: number;
+  /** Empty where it is refused. */
+  ranks: RankPart[];
 }
 
 /** Matched collectives of one kind, size and number of ranks, with known bandwidth. */
@@ -1217,6 +1253,13 @@ export interface Rank {
   clock_spread_us: number | null;
 }
 
+/** What one rank ran around a collective, in the window of `CollectiveRanks`. */
+export interface RankActivity {
+  rank: number;
+  /** Of the host and, where the trace has a device, of its devices. */
+  lanes: ActivityLane[];
+}
+
 /** A process group whose description names a dimension of the run. */
 export interface RankGroup {
   id: number;
@@ -1226,6 +1269,19 @@ export interface RankGroup {
   dimension: string;
   /** Its ranks in this run, ascending. */
   ranks: number[];
+}
+
+/** One rank in a collective. */
+export interface RankPart {
+  rank: number;
+  /** When it came, on the clock of its own trace. */
+  own_start_us: number;
+  /** When it came, on the clock of the run's first rank, since the begin of what is shown. */
+  start_us: number;
+  /** How long it waited for the late rank: its duration beyond the transfer, which follows. */
+  wait_us: number;
+  /** Whether it came last. */
+  late: boolean;
 }
 
 /** One step of one rank. */

@@ -20,6 +20,7 @@ import { ModulesView } from "../views/modules/ModulesView";
 import operators from "../views/operators/operators.css?inline";
 import { OperatorsView } from "../views/operators/OperatorsView";
 import ranks from "../views/ranks/ranks.css?inline";
+import together from "../views/ranks/together.css?inline";
 import { RanksView } from "../views/ranks/RanksView";
 import summary from "../views/summary/summary.css?inline";
 import { SummaryView } from "../views/summary/SummaryView";
@@ -74,7 +75,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
   ranks: {
     title: () => "Ranks",
     component: RanksView,
-    style: ranks,
+    style: `${ranks}${together}`,
     applies: (workers) => workers > 1,
   },
   findings: {

@@ -45,7 +45,7 @@ export function CollectiveList({ runKey, run }: CollectiveListProps): ReactEleme
         filter={place.kind === null ? [] : [`name:eq:${place.kind}`]}
         isSelected={(row) => row.id === place.collective}
         onSelect={(row) => {
-          change({ collective: row === null ? null : Number(row.id) });
+          change({ collective: row === null ? null : Number(row.id), others: 0 });
         }}
         empty="No collectives of several ranks were matched."
       />

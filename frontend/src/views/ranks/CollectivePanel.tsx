@@ -6,6 +6,7 @@ import { SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
+import { usePlace } from "../../parts/services";
 import { kindText } from "./collectives";
 import { COLLECTIVE_FACTS } from "./columns";
 import { moduleOf, timelineOf } from "./links";
@@ -37,8 +38,18 @@ export function CollectivePanel(props: CollectivePanelProps): ReactElement | nul
         </button>
       </header>
       <RowFacts row={row} columns={COLLECTIVE_FACTS.filter(({ id: of }) => of !== "name")} />
+      <OnAllRanks />
       <Links run={run} row={row} />
     </SidePanel>
+  );
+}
+
+function OnAllRanks(): ReactElement {
+  const [{ ranks }] = usePlace();
+  return (
+    <PlaceLink className="button" to={{ ranks: { ...ranks, together: true, others: 0 } }}>
+      Show on all ranks, on one clock
+    </PlaceLink>
   );
 }
 

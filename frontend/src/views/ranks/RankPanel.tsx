@@ -1,11 +1,13 @@
 import type { ReactElement } from "react";
 
+import type { Place } from "../../address/place";
 import type { WireRunOverview } from "../../api/types";
 import { Name } from "../../components/Name";
 import { SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
+import { usePlace } from "../../parts/services";
 import { count, duration } from "../../text/formats";
 import { pathText, stepLabel } from "../../text/names";
 import { kindText } from "./collectives";
@@ -88,6 +90,10 @@ function CameLast({
   const question = { table: "collectives", sort: ["-wait_us"], filter, offset: 0, limit: MOST };
   const found = useRunRows(runKey, question);
   const rows = rowsOf(found.value);
+  const [{ ranks: shown }] = usePlace();
+  const onAll = (row: TableRow): Partial<Place> => ({
+    ranks: { ...shown, collective: Number(row.id), together: true, others: 0 },
+  });
   return (
     <section aria-busy={found.status === "loading"}>
       <h3>Came last to {count(found.value?.total ?? null)} collectives</h3>
@@ -97,7 +103,8 @@ function CameLast({
             <PlaceLink to={timelineOf(run, place, ...lateTimes(row))}>
               {kindText(textOf(row, "name"))}
             </PlaceLink>{" "}
-            others wait {duration(numberOf(row, "wait_us"))}
+            others wait {duration(numberOf(row, "wait_us"))}{" "}
+            <PlaceLink to={onAll(row)}>on all ranks</PlaceLink>
             {row.late_module !== null && (
               <span className="muted">
                 {" "}

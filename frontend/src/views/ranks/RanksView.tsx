@@ -17,6 +17,7 @@ import { HeatSection } from "./HeatSection";
 import { RankList as RankTable } from "./RankList";
 import { RankPanel } from "./RankPanel";
 import { Stragglers } from "./Stragglers";
+import { Together } from "./Together";
 import { useChangeRanks, useOverview, useRunKey, useRunProgress, type RunKey } from "./useRun";
 
 interface RanksViewProps {
@@ -38,6 +39,7 @@ export function RanksView({ target, listed }: RanksViewProps): ReactElement {
         <Omitted run={loaded.value} />
         <Stragglers run={loaded.value} />
         <HeatSection runKey={key} run={loaded.value} />
+        <OnAllRanks runKey={key} run={loaded.value} />
         <Lists runKey={key} run={loaded.value} />
       </div>
       <Selected runKey={key} run={loaded.value} />
@@ -161,6 +163,13 @@ function Lists({ runKey, run }: PartProps): ReactElement {
       {place.list === "balance" && <BalanceList balance={run.balance} />}
     </>
   );
+}
+
+/** The collective that the address names, where it asks for its picture. */
+function OnAllRanks({ runKey, run }: PartProps): ReactElement | null {
+  const [{ ranks: place }] = usePlace();
+  if (place.collective === null || !place.together) return null;
+  return <Together runKey={runKey} run={run} id={place.collective} />;
 }
 
 /** The panel of the collective or the rank that the address names. */

@@ -21,6 +21,10 @@ export interface RanksPlace {
   page: number;
   /** Id of the selected collective. */
   collective: number | null;
+  /** Whether it is shown on all ranks. */
+  together: boolean;
+  /** Ranks before the first one shown there. */
+  others: number;
 }
 
 export const NO_RANKS: RanksPlace = {
@@ -32,6 +36,8 @@ export const NO_RANKS: RanksPlace = {
   kind: null,
   page: 0,
   collective: null,
+  together: false,
+  others: 0,
 };
 
 export function ranksToQuery(place: RanksPlace, query: URLSearchParams): void {
@@ -43,6 +49,8 @@ export function ranksToQuery(place: RanksPlace, query: URLSearchParams): void {
   if (place.kind !== null) query.set("kind", place.kind);
   if (place.page > 0) query.set("rankpage", String(place.page));
   if (place.collective !== null) query.set("collective", String(place.collective));
+  if (place.together) query.set("together", "1");
+  if (place.others > 0) query.set("firstrank", String(place.others));
 }
 
 export function ranksFromQuery(query: URLSearchParams): RanksPlace {
@@ -55,6 +63,8 @@ export function ranksFromQuery(query: URLSearchParams): RanksPlace {
     kind: query.get("kind"),
     page: whole(query.get("rankpage")) ?? 0,
     collective: whole(query.get("collective")),
+    together: query.get("together") === "1",
+    others: whole(query.get("firstrank")) ?? 0,
   };
 }
 

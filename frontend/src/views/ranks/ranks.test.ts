@@ -135,6 +135,8 @@ test.each<RanksPlace>([
     kind: "",
     page: 3,
     collective: 0,
+    together: true,
+    others: 15,
   },
 ])("an address says the whole place %o", (place) => {
   const query = new URLSearchParams();

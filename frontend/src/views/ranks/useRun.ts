@@ -2,7 +2,9 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { TableQuestion } from "../../api/tables";
 import type {
+  WireCollectiveRanks,
   WireProgress,
+  WireRankActivity,
   WireRunOverview,
   WireRuns,
   WireStepMatrix,
@@ -54,6 +56,52 @@ export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<
     [api, key, asked],
   );
   return useLoad(asked === null ? null : load);
+}
+
+/** A collective on some of its ranks. */
+export function useCollectiveRanks(
+  key: RunKey,
+  id: number,
+  offset: number,
+): Loaded<WireCollectiveRanks> {
+  const { api } = useServices();
+  return useLoad(
+    useCallback(
+      (signal: AbortSignal) => api.ranks.collective(key.run, { id, offset }, signal),
+      [api, key, id, offset],
+    ),
+  );
+}
+
+/** What ranks ran around a collective by rank, as far as it came; null where that failed. */
+export type Activities = ReadonlyMap<number, WireRankActivity | null>;
+
+const NOTHING_YET: Activities = new Map();
+
+/** One rank after the other, since the server may have to read the trace of each. */
+export function useActivities(key: RunKey, id: number, ranks: readonly number[]): Activities {
+  const { api } = useServices();
+  const asked = JSON.stringify([key.run, key.state, id, ranks]);
+  const [found, setFound] = useState({ asked, activities: NOTHING_YET });
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const [run, , collective, each] = JSON.parse(asked) as [string, string, number, number[]];
+    const load = async (): Promise<void> => {
+      const activities = new Map<number, WireRankActivity | null>();
+      for (const rank of each) {
+        const question = { id: collective, rank };
+        activities.set(rank, await api.ranks.around(run, question, signal).catch(() => null));
+        if (signal.aborted) return;
+        setFound({ asked, activities: new Map(activities) });
+      }
+    };
+    void load();
+    return () => {
+      controller.abort();
+    };
+  }, [api, asked]);
+  return found.asked === asked ? found.activities : NOTHING_YET;
 }
 
 const EVERY_MS = 500;

@@ -1,0 +1,131 @@
+import { useEffect, useRef, type ReactElement } from "react";
+
+import type { WireCollectiveRanks, WireRunOverview } from "../../api/types";
+import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
+import { usePlace, useServices } from "../../parts/services";
+import { ErrorCard } from "../../parts/states";
+import { count, counted } from "../../text/formats";
+import { stepLabel } from "../../text/names";
+import { kindText } from "./collectives";
+import { Picture, type PictureProps } from "./TogetherPicture";
+import { useChangeRanks, useCollectiveRanks, useRunRows, type RunKey } from "./useRun";
+
+interface TogetherProps {
+  runKey: RunKey;
+  run: WireRunOverview;
+  /** Id of the collective. */
+  id: number;
+}
+
+/** One collective on its ranks, on one clock: what each ran before it, who came last. */
+export function Together({ runKey, run, id }: TogetherProps): ReactElement {
+  const [{ ranks: place }] = usePlace();
+  const change = useChangeRanks();
+  const { api } = useServices();
+  const box = useRef<HTMLElement>(null);
+  const loaded = useCollectiveRanks(runKey, id, place.others);
+  const filter = [`id:eq:${id}`];
+  const question = { table: "collectives", sort: [], filter, offset: 0, limit: 1 };
+  const [row] = rowsOf(useRunRows(runKey, question).value);
+  const shown = loaded.value;
+  const ready = shown !== null && row !== undefined;
+  useEffect(() => {
+    if (ready) box.current?.scrollIntoView({ block: "nearest" });
+  }, [ready, id]);
+  if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
+  return (
+    <section
+      ref={box}
+      className="facet together"
+      aria-label="Collective on all ranks"
+      aria-busy={loaded.status === "loading"}
+    >
+      <div className="toolbar">
+        <h2>{row === undefined ? "Collective on all ranks" : <Title row={row} />}</h2>
+        <span className="spring" />
+        {shown?.refused === null && (
+          <a className="button" href={api.ranks.collectiveFile(runKey.run, id)} download>
+            Download for Perfetto
+          </a>
+        )}
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => {
+            change({ together: false, others: 0 });
+          }}
+        >
+          Close the picture
+        </button>
+      </div>
+      {ready && <Shown runKey={runKey} run={run} id={id} row={row} shown={shown} />}
+    </section>
+  );
+}
+
+function Title({ row }: { row: TableRow }): ReactElement {
+  const step = row.step === null ? null : stepLabel(textOf(row, "step"));
+  return (
+    <>
+      <bdi>{kindText(textOf(row, "name"))}</bdi>
+      {step !== null && (
+        <>
+          {" "}
+          of step <bdi>{step.slice(0, 80)}</bdi>
+        </>
+      )}{" "}
+      on {counted(numberOf(row, "ranks") ?? 0, "rank")}, on one clock
+    </>
+  );
+}
+
+function Shown(props: PictureProps): ReactElement {
+  const { shown } = props;
+  return (
+    <>
+      {shown.refused === null ? (
+        <Picture {...props} />
+      ) : (
+        <p className="together-refused">
+          These ranks cannot be shown on one clock: {shown.refused}.
+        </p>
+      )}
+      <RankPages shown={shown} />
+    </>
+  );
+}
+
+/** Which ranks these are, where the collective has more than one answer holds. */
+function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | null {
+  const change = useChangeRanks();
+  const { offset, left_out: left } = shown;
+  if (offset === 0 && left === 0) return null;
+  return (
+    <nav className="toolbar" aria-label="Further ranks">
+      <button
+        type="button"
+        disabled={offset === 0}
+        onClick={() => {
+          change({ others: Math.max(offset - PAGE, 0) });
+        }}
+      >
+        Earlier ranks
+      </button>
+      <span role="status">
+        {count(offset)} ranks before these, {count(left)} after; the late rank is always shown
+      </span>
+      <button
+        type="button"
+        disabled={left === 0}
+        onClick={() => {
+          change({ others: offset + PAGE });
+        }}
+      >
+        Later ranks
+      </button>
+    </nav>
+  );
+}
+
+/** Ranks in an answer, the late one not counted. */
+const PAGE = 15;
