@@ -23,13 +23,14 @@ from msgspec import Struct, field
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
 from tb_hookview.trace.format.decode import (
-    Event,
     Head,
     decode_details,
-    decode_events,
     decode_head,
     decode_time_texts,
 )
+from tb_hookview.trace.format.events import Event, events_decoder
+from tb_hookview.trace.format.wanted import EVERYTHING as EVERY_COLUMN
+from tb_hookview.trace.format.wanted import Wanted
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.inflate import blocks
@@ -122,6 +123,7 @@ def cut(
     size: int = BLOCK,
     share: Share = EVERYTHING,
     limits: Limits = DEFAULT,
+    wanted: Wanted = EVERY_COLUMN,
 ) -> Iterator[Piece | Root]:
     """Yield the events of a share piece by piece, and the root at the end.
 
@@ -129,7 +131,7 @@ def cut(
         TraceError: the file cannot be read, is no trace, or is larger than `limits` allow.
     """
     count = 0
-    for part in _Reading(file, progress, size, decode_events, limits).parts(share):
+    for part in _Reading(file, progress, size, events_decoder(wanted), limits).parts(share):
         piece = part if isinstance(part, Root) else _piece(*part)
         count += 0 if isinstance(piece, Root) else len(piece.events)
         limits.events.check(file.address, count)
