@@ -393,16 +393,16 @@ _MESSAGES = {
 
 def _without_functions(complete: list[Event], prefix: str) -> list[Event]:
     """Leave out rows of Python functions, but those of a prefix and those at the ends of time."""
-    out = [e for e in complete if e.cat == PYTHON_CATEGORY and not e.name.startswith(prefix)]
-    start = np.fromiter([event.ts for event in out], np.float64, len(out))
-    duration = np.fromiter([event.dur for event in out], np.float64, len(out))
+    functions = [event for event in complete if event.cat == PYTHON_CATEGORY]
+    start = np.fromiter([event.ts for event in functions], np.float64, len(functions))
+    duration = np.fromiter([event.dur for event in functions], np.float64, len(functions))
     plain = are_starts(start) & (start != 0) & (duration >= 0) & (duration < LONGEST_NS / 1000)
     if not plain.any():
         return complete
     end = start + duration
     # Doubles round by less than a microsecond; the rows themselves are compared exactly.
     left = ~plain | (start < start[plain].min() + 1) | (end > end[plain].max() - 1)
-    ends = {id(event) for event in compress(out, left.tolist())}
+    ends = {id(event) for event in compress(functions, left.tolist())}
     return [
         event
         for event in complete

@@ -82,17 +82,18 @@ class Piece(Struct, frozen=True):
     def details(self, chosen: list[Event]) -> list[Any]:
         """Return rare arguments (see `decode_details`) of some of the events.
 
-        Empty where any event of the piece was dropped, or has arguments that are not an object.
+        Empty where any event of the piece was dropped, or a chosen one has arguments that are not
+        an object.
         """
-        try:
-            arguments = decode_details(self.text)
-        except msgspec.ValidationError:
-            return []
-        if len(arguments) != len(self.events):
+        texts = _raw.decode(self.text)
+        if len(texts) != len(self.events):
             return []
         identities = set(map(id, chosen))
-        pairs = zip(arguments, self.events, strict=True)
-        return [args for args, event in pairs if id(event) in identities]
+        wanted = [id(event) in identities for event in self.events]
+        try:
+            return decode_details(b"[%b]" % b",".join(compress(texts, wanted)))
+        except msgspec.ValidationError:
+            return []
 
 
 class Root(Struct, frozen=True):
