@@ -41,7 +41,9 @@ NEEDED = Wanted(
     functions=MODULE_PREFIX,
     details=False,
 )
-"""What a summary needs of a trace's events: it is the same with more."""
+"""What a summary needs of a trace's events: it is the same with more.
+
+What needs more of them, as the checks of numbers, is not asked of such an analysis."""
 
 
 class StepTimes(Struct, frozen=True):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
+from tb_hookview.trace.columns.functions import without_functions
 from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
 from tb_hookview.trace.columns.memory_rows import TABLES, MemoryRows
 from tb_hookview.trace.columns.rare_rows import RareRows
@@ -34,7 +35,6 @@ from tb_hookview.trace.format.vocabulary import (
     CUDA_SYNC_CATEGORY,
     FORWARD_BACKWARD_FLOWS,
     LAUNCH_FLOWS,
-    PYTHON_CATEGORY,
     EventCategory,
     is_annotation_of_old,
 )
@@ -88,7 +88,7 @@ class Builder:
         events = piece.events
         complete = [event for event in events if event.ph == "X"]
         prefix = self._wanted.functions
-        read = _without_functions(complete, prefix) if prefix else complete
+        read = without_functions(complete, prefix) if prefix else complete
         self._complete.append(self._columns(read, piece))
         # Arrows of launches are most of the rest, and of no use here.
         others = [e for e in events if e.ph != "X" and not (e.ph and e.cat in LAUNCH_FLOWS)]
@@ -389,25 +389,6 @@ _MESSAGES = {
     "no-name": "events without a name",
     "no-thread": "events without a process (`pid`) or a thread (`tid`), put on a row of their own",
 }
-
-
-def _without_functions(complete: list[Event], prefix: str) -> list[Event]:
-    """Leave out rows of Python functions, but those of a prefix and those at the ends of time."""
-    functions = [event for event in complete if event.cat == PYTHON_CATEGORY]
-    start = np.fromiter([event.ts for event in functions], np.float64, len(functions))
-    duration = np.fromiter([event.dur for event in functions], np.float64, len(functions))
-    plain = are_starts(start) & (start != 0) & (duration >= 0) & (duration < LONGEST_NS / 1000)
-    if not plain.any():
-        return complete
-    end = start + duration
-    # Doubles round by less than a microsecond; the rows themselves are compared exactly.
-    left = ~plain | (start < start[plain].min() + 1) | (end > end[plain].max() - 1)
-    ends = {id(event) for event in compress(functions, left.tolist())}
-    return [
-        event
-        for event in complete
-        if event.cat != PYTHON_CATEGORY or event.name.startswith(prefix) or id(event) in ends
-    ]
 
 
 def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:

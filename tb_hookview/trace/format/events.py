@@ -3,7 +3,8 @@
 Events are decoded by their category: each known one has a type with what its rows need, and msgspec
 skips the rest, which is a third of the work. A text with any event that fits none of these types
 is decoded again to events of one type. Where one of them has a value of an unexpected type, each is
-decoded without types, what does not fit is dropped, and the events that lost a value are counted.
+decoded without types, what does not fit is dropped, and the events that lost a value are counted. A
+value that no row of its category needs is not looked at, and so lost by none.
 """
 
 from __future__ import annotations
