@@ -30,13 +30,10 @@ from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Index, Int, Intervals, Nanoseconds, StepIndex, TimeSet
 from tb_hookview.trace import EventCategory, Wanted
 
+_NUMBERS = ("external", "sequence", "forward_thread", "device", "correlation", "graph_node")
+_TEXTS = {"shapes", "types"}
 NEEDED = Wanted(
-    columns=frozenset(
-        (
-            *("external", "sequence", "forward_thread", "device", "correlation", "graph_node"),
-            *("shapes", "types"),
-        )
-    ),
+    columns=frozenset(_NUMBERS) | _TEXTS,
     texts_of=may_be_collective,
     functions=MODULE_PREFIX,
     details=False,
