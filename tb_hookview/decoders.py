@@ -14,15 +14,20 @@ _building = Lock()
 
 
 def decoder(
-    kind: type[T], dec_hook: Callable[[type, Any], Any] | None = None
+    kind: type[T],
+    dec_hook: Callable[[type, Any], Any] | None = None,
+    *,
+    strict: bool = True,
 ) -> msgspec.json.Decoder[T]:
     """Return a decoder of a type; `dec_hook` makes what JSON has no word for.
+
+    Where it is not strict, texts of numbers pass for numbers.
 
     msgspec 0.22 describes a struct on its first use and lets another thread see the half of it,
     which ends the process. Once described, building a decoder is quick.
     """
     with _building:
-        return msgspec.json.Decoder(kind, dec_hook=dec_hook)
+        return msgspec.json.Decoder(kind, dec_hook=dec_hook, strict=strict)
 
 
 def described(kind: type[T]) -> type[T]:

@@ -98,19 +98,11 @@ class Analysis(Struct, frozen=True, dict=True):
     syncs: Syncs
     timing: LaunchTiming
     """Times of device events and of the calls that launched them."""
-    gaps: Gaps
-    """Idle time of the devices, attributed to its causes."""
-    kernel_loads: KernelLoads
-    """Calls in which the host loaded the code of kernels."""
-    blocked_launches: TreeRow
-    """The launches that waited for room in a device's full queue."""
     launches_known: bool
     """Whether device events can be attributed by their launches.
 
     They can if the trace has launches, and operators, annotations or calls of modules around them.
     """
-    faults: tuple[Fault, ...]
-    """What speaks against the trace."""
 
     @property
     def trace(self) -> Trace:
@@ -126,6 +118,28 @@ class Analysis(Struct, frozen=True, dict=True):
     def calls(self) -> Int:
         """`Call` of each row of the call tree: what it may do to the host."""
         return self.timing.call
+
+    @cached_property
+    def blocked_launches(self) -> TreeRow:
+        """The launches that waited for room in a device's full queue."""
+        return launches_onto_full_queue(self.timing)
+
+    @cached_property
+    def kernel_loads(self) -> KernelLoads:
+        """Calls in which the host loaded the code of kernels."""
+        return find_kernel_loads(self.timing, self.blocked_launches)
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """Idle time of the devices, attributed to its causes."""
+        return find_gaps(self.timing, self.kernel_loads, self.bounds)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """What speaks against the trace."""
+        return find_faults(
+            self.host, self.nodes, self.modules, self.device_events, self.calls, self.bounds
+        )
 
     @cached_property
     def node_parts(self) -> Parts:
@@ -291,8 +305,6 @@ def analyze_trace(trace: Trace) -> Analysis:
     syncs = find_syncs(host, device_events, calls)
     kinds = device_event_kinds(host, device_events)
     timing = LaunchTiming(host, device_events, syncs, calls, kinds.kind == COMMUNICATION)
-    blocked_launches = launches_onto_full_queue(timing)
-    loads = find_kernel_loads(timing, blocked_launches)
     bounds = _bounds(trace)
     launches_known = _launches_known(host, module_calls, device_events)
     activity = _activity(call_tree, device_events, known=launches_known)
@@ -313,11 +325,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         steps=find_steps(trace, event_role, bounds, activity),
         syncs=syncs,
         timing=timing,
-        gaps=find_gaps(timing, loads, bounds),
-        kernel_loads=loads,
-        blocked_launches=blocked_launches,
         launches_known=launches_known,
-        faults=find_faults(host, nodes, modules, device_events, calls, bounds),
     )
 
 

@@ -14,7 +14,8 @@ from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 from tb_hookview.schema import COUNTED
-from tb_hookview.trace import Trace, reader
+from tb_hookview.trace import Trace, Wanted, reader
+from tb_hookview.trace.format.wanted import EVERYTHING
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits
 
@@ -39,14 +40,20 @@ class Analyzer:
     ) -> None:
         self._limits, self._cache, self._workers = limits, cache, workers
 
-    def analysis(self, file: TraceFile, progress: Progress | None, count: Count) -> Analysis:
+    def analysis(
+        self,
+        file: TraceFile,
+        progress: Progress | None,
+        count: Count,
+        wanted: Wanted | None = None,
+    ) -> Analysis:
         """As `Loader.analysis`."""
         say = progress or silent
         source = self._source_of_columns(file)
         trace = columns.load(source, file) if source else None
         if trace is None:
-            trace = self._read(file, say, count)
-            if source:
+            trace = self._read(file, say, count, wanted or EVERYTHING)
+            if source and wanted is None:
                 read, missing = trace, source
                 later(lambda: columns.store(missing, read))
         else:
@@ -87,11 +94,15 @@ class Analyzer:
             raise UsageError(f"{file.address}: cannot be cached; {reason}")
         return True
 
-    def _read(self, file: TraceFile, say: Progress, count: Count) -> Trace:
+    def _read(
+        self, file: TraceFile, say: Progress, count: Count, wanted: Wanted = EVERYTHING
+    ) -> Trace:
         workers = self._workers(file)
         if workers and not file.bring(say):
             workers = None
-        return reader.read_trace(file, say, count, limits=self._limits, workers=workers)
+        return reader.read_trace(
+            file, say, count, limits=self._limits, workers=workers, wanted=wanted
+        )
 
     def _source_of_columns(self, file: TraceFile) -> Source | None:
         """What is cached of a file; None where that is as quickly read itself."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tb_hookview.analysis.selection import Selection
     from tb_hookview.loading.analyzer import Analyzer
     from tb_hookview.report.result import Report
+    from tb_hookview.trace import Wanted
     from tb_hookview.workers.pool import Workers
 
 _ANALYZER = "tb_hookview.loading.analyzer"
@@ -55,16 +56,21 @@ class Loader:
         return cls(limits_from_environment(), opened(), processes())
 
     def analysis(
-        self, file: TraceFile, progress: Progress | None = None, count: Count = uncounted
+        self,
+        file: TraceFile,
+        progress: Progress | None = None,
+        count: Count = uncounted,
+        wanted: Wanted | None = None,
     ) -> Analysis:
         """Analyze a trace file, from its columns where these are cached.
 
-        What `progress` or `count` raises ends the work.
+        What `progress` or `count` raises ends the work. An analysis of what is `wanted` of the
+        events, by default everything, answers only what needs no more of them.
 
         Raises:
             TraceError: the file cannot be read, or is no trace.
         """
-        return self._analyzer.analysis(file, progress, count)
+        return self._analyzer.analysis(file, progress, count, wanted)
 
     def report(
         self,

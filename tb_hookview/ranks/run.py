@@ -23,7 +23,7 @@ from tb_hookview.ranks.files import RunFiles, run_files
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.ranks.spool import Spool, packed
-from tb_hookview.ranks.summary import Mapped, RankSummary, summarize
+from tb_hookview.ranks.summary import NEEDED, Mapped, RankSummary, summarize
 from tb_hookview.trace import TraceFile
 
 
@@ -123,7 +123,7 @@ def summarize_file(file: TraceFile) -> Mapped | str:
         source = source_of(file, opened())
         if source and (cached := stored.load(source, file.address)):
             return cached
-        summary = summarize(Loader.from_environment().analysis(file))
+        summary = summarize(Loader.from_environment().analysis(file, wanted=NEEDED))
         if source:
             with suppress(OSError):  # a full disk is no reason to fail
                 stored.store(source, summary)

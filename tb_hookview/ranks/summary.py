@@ -17,13 +17,30 @@ from tb_hookview.analysis.activity import (
     in_windows,
 )
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.collectives.calls import CALLS, CollectiveCalls, find_collectives
+from tb_hookview.analysis.collectives.calls import (
+    CALLS,
+    CollectiveCalls,
+    find_collectives,
+    may_be_collective,
+)
 from tb_hookview.analysis.device.kinds import COMMUNICATION
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.roles import MODULE_PREFIX, Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Index, Int, Intervals, Nanoseconds, StepIndex, TimeSet
-from tb_hookview.trace import EventCategory
+from tb_hookview.trace import EventCategory, Wanted
+
+_NUMBERS = ("external", "sequence", "forward_thread", "device", "correlation", "graph_node")
+_TEXTS = {"shapes", "types"}
+NEEDED = Wanted(
+    columns=frozenset(_NUMBERS) | _TEXTS,
+    texts_of=may_be_collective,
+    functions=MODULE_PREFIX,
+    details=False,
+)
+"""What a summary needs of a trace's events: it is the same with more.
+
+What needs more of them, as the checks of numbers, is not asked of such an analysis."""
 
 
 class StepTimes(Struct, frozen=True):

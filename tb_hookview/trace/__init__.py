@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread, Trace
     from tb_hookview.trace.format.vocabulary import EventCategory
+    from tb_hookview.trace.format.wanted import Wanted
     from tb_hookview.trace.reader import read_trace
     from tb_hookview.trace.source.discovery import find_runs
     from tb_hookview.trace.source.file import LocalFile, TraceFile, trace_file
@@ -27,6 +28,7 @@ __all__ = [
     "Trace",
     "TraceEntry",
     "TraceFile",
+    "Wanted",
     "Worker",
     "find_runs",
     "read_trace",
@@ -38,6 +40,7 @@ _HOMES = {
     **dict.fromkeys(("Run", "TraceEntry", "Worker"), "source.runs"),
     **dict.fromkeys(("LocalFile", "TraceFile", "trace_file"), "source.file"),
     "EventCategory": "format.vocabulary",
+    "Wanted": "format.wanted",
     "find_runs": "source.discovery",
     "read_trace": "reader",
 }

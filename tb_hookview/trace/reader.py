@@ -14,6 +14,7 @@ from tb_hookview.trace.columns.trace import DeviceProperties, StringTable, Trace
 from tb_hookview.trace.format.compiled_graphs import read_compiled_graphs
 from tb_hookview.trace.format.decode import Head
 from tb_hookview.trace.format.manifest import read_manifest
+from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
 from tb_hookview.trace.shares import Decoded, Plan, share_out
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
@@ -39,6 +40,7 @@ def read_trace(
     *,
     limits: Limits | None = None,
     workers: Workers | None = None,
+    wanted: Wanted = EVERYTHING,
 ) -> Trace:
     """Read a chrome trace of torch.profiler, plain or gzip, of any era.
 
@@ -50,6 +52,7 @@ def read_trace(
         count: called with the number of events read so far.
         limits: how much is read at most; as the environment says by default.
         workers: other processes that decode shares of a large file.
+        wanted: what of the events is read.
 
     Raises:
         TraceError: the file cannot be read, or is no trace.
@@ -57,7 +60,7 @@ def read_trace(
     file, report = trace_file(path), progress or silent
     limits = limits or limits_from_environment()
     report("decoding", 0.0)
-    builder, root, damages = _read(file, report, count, limits, workers)
+    builder, root, damages = _read(file, report, count, limits, workers, wanted)
     if damages and not builder.event_count:
         reason = f"damaged or cut off before any event: {damages.problem()}"
         raise TraceError(file.address, reason, _AGAIN)
@@ -69,33 +72,41 @@ def read_trace(
 
 
 def _read(
-    file: TraceFile, report: Progress, count: Count, limits: Limits, workers: Workers | None
+    file: TraceFile,
+    report: Progress,
+    count: Count,
+    limits: Limits,
+    workers: Workers | None,
+    wanted: Wanted,
 ) -> tuple[Builder, Root, Damages]:
     if workers:
-        plan = share_out(file, workers, limits)
+        plan = share_out(file, workers, limits, wanted)
         try:
-            if plan.others and (read := _read_together(file, plan, report, count, limits)):
+            if plan.others and (read := _read_together(file, plan, report, count, limits, wanted)):
                 return *read, Damages()
         finally:
             for other in plan.others:
                 workers.stop(other)
-    return _built(cut(file, report, limits=limits), count)
+    builder, damages = Builder(wanted), Damages()
+    root = _add(cut(file, report, limits=limits, wanted=wanted), builder, damages, count)
+    assert root, "a root comes last"
+    return builder, root, damages
 
 
 def _read_together(
-    file: TraceFile, plan: Plan, report: Progress, count: Count, limits: Limits
+    file: TraceFile, plan: Plan, report: Progress, count: Count, limits: Limits, wanted: Wanted
 ) -> tuple[Builder, Root] | None:
     """Decode our share, then take what other processes made of theirs.
 
     None where any of the file is damaged, or a process failed.
     """
-    builder, damages = Builder(), Damages()
+    builder, damages = Builder(wanted), Damages()
 
     def report_own(stage: str, done: float | None) -> None:
         # All shares end together, so ours stands for all.
         report(stage, min(1.0, (done or 0.0) / plan.fraction))
 
-    pieces = cut(file, report_own, share=plan.own, limits=limits)
+    pieces = cut(file, report_own, share=plan.own, limits=limits, wanted=wanted)
     root = _add(pieces, builder, damages, count)
     others = iter(plan.others)
     while root is None and not damages:
@@ -125,13 +136,6 @@ def _awaited(other: Future[Decoded | None], report: Progress) -> Decoded | None:
             continue
         except (WorkerError, CancelledError):
             return None
-
-
-def _built(parts: Iterable[Piece | Root], count: Count) -> tuple[Builder, Root, Damages]:
-    builder, damages = Builder(), Damages()
-    root = _add(parts, builder, damages, count)
-    assert root, "a root comes last"
-    return builder, root, damages
 
 
 def _add(

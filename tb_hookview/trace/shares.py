@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tb_hookview.cache import FileState
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.columns.builder import Builder
+from tb_hookview.trace.format.wanted import Wanted
 from tb_hookview.trace.plan import shares
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits
@@ -41,7 +42,7 @@ class Plan(NamedTuple):
 ALONE = Plan(EVERYTHING, 1.0, [])
 
 
-def share_out(file: TraceFile, workers: Workers, limits: Limits) -> Plan:
+def share_out(file: TraceFile, workers: Workers, limits: Limits, wanted: Wanted) -> Plan:
     """Begin the shares of other processes, if the file is large enough for any."""
     try:
         size, state = estimated_size(file), file.state()
@@ -52,13 +53,15 @@ def share_out(file: TraceFile, workers: Workers, limits: Limits) -> Plan:
         return ALONE
     begins = [round(end / BLOCK) for end in (first, *ends[:-1])]
     others = [
-        workers.submit(decode_share, file, state, Share(begin, end), limits)
+        workers.submit(decode_share, file, state, Share(begin, end), limits, wanted)
         for begin, end in zip(begins, [*begins[1:], None], strict=True)
     ]
     return Plan(Share(0, begins[0]), first / size, others)
 
 
-def decode_share(file: TraceFile, state: FileState, share: Share, limits: Limits) -> Decoded | None:
+def decode_share(
+    file: TraceFile, state: FileState, share: Share, limits: Limits, wanted: Wanted
+) -> Decoded | None:
     """Decode some blocks of a file in the state that it had.
 
     Returns:
@@ -70,8 +73,8 @@ def decode_share(file: TraceFile, state: FileState, share: Share, limits: Limits
     """
     if file.state() != state:
         return None
-    builder, root = Builder(), None
-    for piece in cut(file, share=share, limits=limits):
+    builder, root = Builder(wanted), None
+    for piece in cut(file, share=share, limits=limits, wanted=wanted):
         if piece.damages:
             return None
         if isinstance(piece, Root):

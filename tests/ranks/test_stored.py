@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ranks.traces import Spell, write_run
@@ -13,7 +14,7 @@ from tb_hookview.loading.loader import Loader
 from tb_hookview.ranks import run, stored
 from tb_hookview.ranks.run import summarize_file
 from tb_hookview.ranks.summary import Mapped
-from tb_hookview.trace.source.file import trace_file
+from tb_hookview.trace.source.file import TraceFile, trace_file
 
 __all__ = ["cache", "folder"]
 
@@ -39,9 +40,12 @@ def readings(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The files whose events are read."""
     read: list[object] = []
     real = Loader.analysis
-    monkeypatch.setattr(
-        run.Loader, "analysis", lambda self, file: (read.append(file), real(self, file))[1]
-    )
+
+    def analysis(self: Loader, file: TraceFile, **more: Any) -> object:
+        read.append(file)
+        return real(self, file, **more)
+
+    monkeypatch.setattr(run.Loader, "analysis", analysis)
     return read
 
 

@@ -1,4 +1,4 @@
-"""Whether two traces hold the same."""
+"""Whether two traces, or what was made of them, hold the same."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_hookview.trace import Trace
-
 
 def assert_same(one: Any, other: Any, place: str = "trace") -> None:
     """Hold two values, and all that they are made of, to be of equal types and values."""
@@ -16,8 +14,8 @@ def assert_same(one: Any, other: Any, place: str = "trace") -> None:
     if isinstance(one, np.ndarray):
         assert one.dtype == other.dtype, place
         np.testing.assert_array_equal(one, other, place, strict=True)
-    elif type(one).__module__ == Trace.__module__:
-        for name in getattr(type(one), "__struct_fields__", type(one).__annotations__):
+    elif names := getattr(type(one), "__struct_fields__", getattr(type(one), "_fields", ())):
+        for name in names:
             assert_same(getattr(one, name), getattr(other, name), f"{place}.{name}")
     elif isinstance(one, tuple | list):
         assert len(one) == len(other), place

@@ -17,7 +17,7 @@ from support.children import children
 from support.same_trace import assert_same
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace import LocalFile, Trace, plan, read_trace
+from tb_hookview.trace import LocalFile, Trace, Wanted, plan, read_trace
 from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.workers import pool
 from tb_hookview.workers.pool import Workers
@@ -113,6 +113,18 @@ def test_several_processes_read_what_one_reads(
     assert len(trace.memory.time) > 100
     assert len(trace.collectives.event) > 100
     assert_same(trace, alone(large))
+
+
+def with_texts(name: str) -> bool:
+    return name.startswith("aten::op1")
+
+
+def test_what_is_wanted_alone_is_read_alike(large: Path, absorbed: list[Builder]) -> None:
+    wanted = Wanted(frozenset({"shapes", "device"}), with_texts, "nn.Module: ", details=False)
+    read = together(large, wanted=wanted)
+    assert absorbed
+    assert len(read.events.grid) == 0
+    assert_same(read, read_trace(large, wanted=wanted))
 
 
 def test_a_bare_list(tmp_path: Path, absorbed: list[Builder]) -> None:

@@ -67,6 +67,11 @@ class CollectiveCalls(Struct, frozen=True):
         return np.asarray(self.first >= 0)
 
 
+def may_be_collective(name: str) -> bool:
+    """Whether a host row of this name may describe a collective, by its arguments."""
+    return name == _PARAMETERS or name.startswith(ON_HOST) or ANNOTATED.match(name) is not None
+
+
 def find_collectives(
     host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
 ) -> CollectiveCalls:

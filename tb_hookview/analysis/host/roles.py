@@ -19,6 +19,8 @@ EVALUATE = "autograd::engine::evaluate_function: "
 _GRADIENT_SINK = re.compile(r"(struct )?torch::autograd::AccumulateGrad")
 _NODE = re.compile(r"(struct )?(torch::autograd::.+|(?!aten::)[\w:]*Backward\d*)")
 """Names of autograd nodes, for traces in which nothing else tells them from operators."""
+MODULE_PREFIX = "nn.Module: "
+"""What the names of modules' rows begin with, among those of Python functions."""
 _MODULE_LABEL = re.compile(r"nn\.Module: (?P<label>(?P<module_class>.+)_\d+)")
 _LIGHTNING = re.compile(r"\[pl\]\[module\](?P<module_class>[^:]+): (?P<path>.+)")
 _STEP = re.compile(r"ProfilerStep#\d+")
@@ -130,7 +132,7 @@ def _old_node_role(name: str) -> Role:
 
 
 def _python_role(name: str) -> Role:
-    label = name.startswith("nn.Module: ") and _MODULE_LABEL.fullmatch(name)
+    label = name.startswith(MODULE_PREFIX) and _MODULE_LABEL.fullmatch(name)
     return Role.MODULE_LABEL if label else Role.NONE
 
 

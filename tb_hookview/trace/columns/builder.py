@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
+from tb_hookview.trace.columns.functions import without_functions
 from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
 from tb_hookview.trace.columns.memory_rows import TABLES, MemoryRows
 from tb_hookview.trace.columns.rare_rows import RareRows
@@ -26,15 +27,18 @@ from tb_hookview.trace.columns.times import (
 )
 from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
 from tb_hookview.trace.format.arguments import ARGUMENTS, MOVED, Argument, Form
-from tb_hookview.trace.format.decode import KEY_FIELDS, NO_TIME, Event
+from tb_hookview.trace.format.decode import NO_TIME
+from tb_hookview.trace.format.events import KEY_FIELDS, Event
 from tb_hookview.trace.format.moves import UNNAMED, move_name
 from tb_hookview.trace.format.vocabulary import (
     CATEGORIES,
     CUDA_SYNC_CATEGORY,
     FORWARD_BACKWARD_FLOWS,
+    LAUNCH_FLOWS,
     EventCategory,
     is_annotation_of_old,
 )
+from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
 from tb_hookview.trace.source.damage import Notice
 from tb_hookview.trace.text.pieces import Piece
 
@@ -56,7 +60,12 @@ A plain tuple: a class of its own would cost a call for each."""
 class Builder:
     """Takes pieces in file order; `finish` gives the columns of `Trace`."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Wanted = EVERYTHING) -> None:
+        self._wanted = wanted
+        self._by_rows = sorted(wanted.arguments, key=self._rows_of)
+        self._with_texts: list[int] = []
+        """Numbers of the names whose rows have texts, of the first `_names_tested` names."""
+        self._names_tested = 0
         self.event_count = 0
         self.any_phase = False
         self._counts: Counter[str] = Counter()
@@ -65,7 +74,7 @@ class Builder:
         self._complete_count = 0
         self._categories, self._places = Interner(), Interner()
         self._processes, self._rows = Interner(), Interner()
-        self._texts = {a.column: Interner() for a in ARGUMENTS if a.form is Form.TEXT}
+        self._texts = {a.column: Interner() for a in wanted.arguments if a.form is Form.TEXT}
         for interner in self._texts.values():
             interner.number(b"")
         self._complete: list[dict[str, Any]] = []
@@ -78,10 +87,14 @@ class Builder:
         """Take the events of a piece."""
         events = piece.events
         complete = [event for event in events if event.ph == "X"]
-        self._complete.append(self._columns(complete, piece))
-        if len(complete) < len(events):
-            self._add_others([event for event in events if event.ph != "X"], piece)
-        self.any_phase = self.any_phase or bool(complete)
+        prefix = self._wanted.functions
+        read = without_functions(complete, prefix) if prefix else complete
+        self._complete.append(self._columns(read, piece))
+        # Arrows of launches are most of the rest, and of no use here.
+        others = [e for e in events if e.ph != "X" and not (e.ph and e.cat in LAUNCH_FLOWS)]
+        self.any_phase = self.any_phase or len(others) < len(events)
+        if others:
+            self._add_others(others, piece)
         self.event_count += len(events)
         self._counts["unexpected-type"] += piece.loose
 
@@ -89,17 +102,17 @@ class Builder:
         phases = [event.ph for event in events]
         self._counts["no-phase"] += phases.count("")
         self.any_phase = self.any_phase or any(phases)
-        # Most are arrows of no use here: a few comparisons of each are cheaper than grouping them.
         linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
         for phase, arrows in self._arrows.items():
             self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
         named = [event for event in events if event.name in _READ_NAMES]
         self._add_names([event for event in named if event.ph == "M"])
-        self._add_memory([event for event in named if event.ph == "i"], piece)
+        if self._wanted.details:
+            self._add_memory([event for event in named if event.ph == "i"], piece)
 
     def finish(self) -> dict[str, Any]:
         """Freeze what was taken into columns of `Trace`."""
-        columns = _joined(self._complete)
+        columns = _joined(self._complete, self._wanted)
         self._count_missing(columns)
         strings, texts = StringTable(tuple(self._names.values())), self._text_table(columns)
         category = columns.pop("category")
@@ -122,7 +135,7 @@ class Builder:
 
     def join(self) -> None:
         """Join the columns of all pieces, as `absorb` of another one takes them."""
-        self._complete = [_joined(self._complete)]
+        self._complete = [_joined(self._complete, self._wanted)]
 
     def absorb(self, later: Builder) -> None:
         """Append the state of another builder, whose pieces come after those of this one.
@@ -190,15 +203,19 @@ class Builder:
             "start": start,
             "duration": duration,
             "thread": self._place(complete),
-            **self._arguments(complete, kind),
+            **self._arguments(complete, kind, name),
         }
 
-    def _arguments(self, complete: list[Event], kind: NDArray[np.int8]) -> dict[str, Any]:
-        """The columns of `ARGUMENTS`; only events of the kinds that have one are read."""
+    def _arguments(
+        self, complete: list[Event], kind: NDArray[np.int8], name: Index
+    ) -> dict[str, Any]:
+        """The columns of arguments; only events of the kinds that have one are read."""
         columns = {}
         everything = [event.args for event in complete]
-        for kinds, group in groupby(sorted(ARGUMENTS, key=_kinds_of), key=_kinds_of):
+        for (named, kinds), group in groupby(self._by_rows, key=self._rows_of):
             wanted = _among(kind, kinds)
+            if named:
+                wanted &= self._has_texts(name)
             if wanted.any():
                 chosen = list(compress(everything, wanted.tolist()))
                 for argument in group:
@@ -206,6 +223,20 @@ class Builder:
                     column[wanted] = self._argument(argument, chosen)
                     columns[argument.column] = column
         return columns
+
+    def _rows_of(self, argument: Argument) -> tuple[bool, tuple[int, ...]]:
+        """Whether rows are chosen by name, too, and the kinds of those that have an argument."""
+        named = self._wanted.texts_of is not None and argument.form is Form.TEXT
+        return named, tuple(sorted(argument.kinds))
+
+    def _has_texts(self, name: Index) -> Bool:
+        """Whether rows of these names have their arguments of texts read."""
+        test = self._wanted.texts_of
+        for number, text in self._names.since(self._names_tested):
+            if test is None or test(text):
+                self._with_texts.append(number)
+            self._names_tested = number + 1
+        return isin(name, self._with_texts)
 
     def _argument(self, argument: Argument, events: list[Any]) -> Any:
         """Column of an argument, by the newest spelling that each event has."""
@@ -287,6 +318,7 @@ class Builder:
         if collectives.any() and _DETAILED not in piece.text:
             collectives[:] = False  # torch wrote no details of them in 2023 and before
         syncs = category == self._categories.find(CUDA_SYNC_CATEGORY)
+        syncs &= self._wanted.details
         moves = isin(name, [self._names.find(text) for text in UNNAMED])
         rows = np.flatnonzero(collectives | syncs | moves).tolist()
         details = piece.details([complete[row] for row in rows]) if rows else []
@@ -314,7 +346,7 @@ class Builder:
     def _add_names(self, metadata: list[Event]) -> None:
         for event in metadata:
             if event.name == _THREAD_NAME:
-                label = event.args.label  # type: ignore[attr-defined]
+                label = event.args.label
                 self._thread_names[str(event.pid), str(event.tid)] = str(label)
 
     def _threads(self) -> tuple[tuple[Thread, ...], Index]:
@@ -364,7 +396,7 @@ def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
     return bool(np.any(start != np.trunc(start))) or bool(_FRACTION.search(piece.text, 0, 1 << 16))
 
 
-def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
+def _joined(pieces: list[dict[str, Any]], wanted: Wanted) -> dict[str, Any]:
     """Concatenate the columns of all pieces, each freed as it is joined."""
     joined = {}
     sizes = [len(piece["name"]) for piece in pieces]
@@ -373,6 +405,9 @@ def _joined(pieces: list[dict[str, Any]]) -> dict[str, Any]:
         joined[column] = np.concatenate([np.zeros(0, dtype), *parts])
     begins = np.cumsum([0, *sizes]).tolist()
     for argument in ARGUMENTS:
+        if argument.column not in wanted.columns:
+            joined[argument.column] = np.empty(0, _TYPE[argument.form])
+            continue
         whole = np.empty(begins[-1], _TYPE[argument.form])
         for begin, end, piece in zip(begins, begins[1:], pieces, strict=False):
             whole[begin:end] = piece.pop(argument.column, _none(argument))
@@ -405,10 +440,6 @@ def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
     table = np.zeros(len(EventCategory), bool)
     table[list(kinds)] = True
     return np.asarray(table[kind])
-
-
-def _kinds_of(argument: Argument) -> tuple[int, ...]:
-    return tuple(sorted(argument.kinds))
 
 
 def _measured(found: list[Any]) -> Float:

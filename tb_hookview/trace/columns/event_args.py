@@ -18,7 +18,7 @@ from tb_hookview.cache import FileState
 from tb_hookview.errors import TraceError
 from tb_hookview.trace.columns.times import EARLIEST_NS, LATEST_NS
 from tb_hookview.trace.format.arguments import MOVED
-from tb_hookview.trace.format.decode import decode_events
+from tb_hookview.trace.format.events import decode_events
 from tb_hookview.trace.format.moves import move_name
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.text.pieces import texts

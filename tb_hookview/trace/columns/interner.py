@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,10 @@ class Interner:
     def values(self) -> list[Any]:
         """Every distinct value, at the place of its number."""
         return list(self._numbers)
+
+    def since(self, number: int) -> list[tuple[int, Any]]:
+        """Number and value of each, from a number on."""
+        return list(enumerate(islice(self._numbers, number, None), number))
 
     def absorbed(self, other: Interner) -> Index:
         """Number here of each value of another one, by its number there."""

@@ -41,7 +41,8 @@ class StringTable(Struct, frozen=True):
 class Events(Struct, frozen=True):
     """Complete events in file order; every array has shape (n,).
 
-    Times are on the trace's own clock. -1 stands for "not in the file", except where noted.
+    Times are on the trace's own clock. -1 stands for "not in the file", except where noted. A
+    column that was not wanted (`format/wanted.py`) has shape (0,).
     """
 
     name: Index

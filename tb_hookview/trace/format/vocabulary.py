@@ -29,12 +29,14 @@ class EventCategory(IntEnum):
 DEVICE_CATEGORIES = (EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET)
 """Categories of the events that keep a device busy."""
 
+PYTHON_CATEGORY = "python_function"
+
 CATEGORIES: dict[str, EventCategory] = {
     "cpu_op": EventCategory.OPERATOR,
     "operator": EventCategory.OPERATOR,
     "hpu_op": EventCategory.OPERATOR,
     "user_annotation": EventCategory.ANNOTATION,
-    "python_function": EventCategory.PYTHON,
+    PYTHON_CATEGORY: EventCategory.PYTHON,
     "cuda_runtime": EventCategory.RUNTIME,
     "cuda_driver": EventCategory.RUNTIME,
     "runtime": EventCategory.RUNTIME,
@@ -65,9 +67,17 @@ CATEGORIES: dict[str, EventCategory] = {
 }
 """Lower-case category to kind; torch 1.8 to 1.10 wrote `Operator`, `Runtime`, `Kernel`, ..."""
 
+OLD_SPELLINGS = ("Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Trace")
+"""Categories that are written so most often, of those in another case."""
+
 CUDA_SYNC_CATEGORY = "cuda_sync"
 
+INSTANT_CATEGORY = "cpu_instant_event"
+"""Category of the allocators' events."""
+
 FORWARD_BACKWARD_FLOWS = frozenset({"fwdbwd", "forward_backward", "fwd_bwd"})
+LAUNCH_FLOWS = frozenset({"ac2g", "async_cpu_to_gpu", "async"})
+"""Arrows from launches to device events, which are joined by their numbers."""
 
 _ANNOTATION_PREFIXES = ("ProfilerStep#", "Optimizer.", "enumerate(Data")
 

@@ -23,13 +23,14 @@ from msgspec import Struct, field
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
 from tb_hookview.trace.format.decode import (
-    Event,
     Head,
     decode_details,
-    decode_events,
     decode_head,
     decode_time_texts,
 )
+from tb_hookview.trace.format.events import Event, events_decoder
+from tb_hookview.trace.format.wanted import EVERYTHING as EVERY_COLUMN
+from tb_hookview.trace.format.wanted import Wanted
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.inflate import blocks
@@ -81,17 +82,18 @@ class Piece(Struct, frozen=True):
     def details(self, chosen: list[Event]) -> list[Any]:
         """Return rare arguments (see `decode_details`) of some of the events.
 
-        Empty where any event of the piece was dropped, or has arguments that are not an object.
+        Empty where any event of the piece was dropped, or a chosen one has arguments that are not
+        an object.
         """
-        try:
-            arguments = decode_details(self.text)
-        except msgspec.ValidationError:
-            return []
-        if len(arguments) != len(self.events):
+        texts = _raw.decode(self.text)
+        if len(texts) != len(self.events):
             return []
         identities = set(map(id, chosen))
-        pairs = zip(arguments, self.events, strict=True)
-        return [args for args, event in pairs if id(event) in identities]
+        wanted = [id(event) in identities for event in self.events]
+        try:
+            return decode_details(b"[%b]" % b",".join(compress(texts, wanted)))
+        except msgspec.ValidationError:
+            return []
 
 
 class Root(Struct, frozen=True):
@@ -122,6 +124,7 @@ def cut(
     size: int = BLOCK,
     share: Share = EVERYTHING,
     limits: Limits = DEFAULT,
+    wanted: Wanted = EVERY_COLUMN,
 ) -> Iterator[Piece | Root]:
     """Yield the events of a share piece by piece, and the root at the end.
 
@@ -129,7 +132,7 @@ def cut(
         TraceError: the file cannot be read, is no trace, or is larger than `limits` allow.
     """
     count = 0
-    for part in _Reading(file, progress, size, decode_events, limits).parts(share):
+    for part in _Reading(file, progress, size, events_decoder(wanted), limits).parts(share):
         piece = part if isinstance(part, Root) else _piece(*part)
         count += 0 if isinstance(piece, Root) else len(piece.events)
         limits.events.check(file.address, count)

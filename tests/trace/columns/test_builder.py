@@ -10,7 +10,7 @@ import pytest
 
 from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.trace.columns.trace import Events, StringTable
-from tb_hookview.trace.format.decode import decode_events
+from tb_hookview.trace.format.events import decode_events
 from tb_hookview.trace.text.pieces import Piece
 
 
