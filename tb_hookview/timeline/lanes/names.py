@@ -48,7 +48,7 @@ class LaneNames:
             analysis.trace.strings.texts,
             analysis.steps.name,
             [phase.name.lower() for phase in Phase],
-            [cause.name.lower() for cause in Cause],
+            [cause.name.lower().replace("_", " ") for cause in Cause],
             paths,
             [f"{path}, recomputed" for path in paths],
             PATH_NAMES,

@@ -33,7 +33,10 @@ export function drawLanes(
   context.fillStyle = palette.muted;
   for (const { at, text } of ticks) {
     context.fillRect(Math.round(x(at)), 0, 1, AXIS_PX);
-    context.fillText(text, x(at) + 4, AXIS_PX / 2);
+    const left = x(at) + 4;
+    if (left + context.measureText(text).width <= width) {
+      context.fillText(text, left, AXIS_PX / 2);
+    }
   }
   const fills = coloursOf(colours, palette);
   lanes.forEach(({ id }, row) => {

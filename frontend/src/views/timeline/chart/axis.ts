@@ -17,7 +17,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
   for (const { at, text } of ticksOf(scene.span, width)) {
     const x = Math.round(toX(scene, at));
     context.fillRect(x, AXIS_HEIGHT - 8, 1, 8);
-    context.fillText(text, x + 4, TEXT_Y);
+    if (x + 4 + scene.measure(text) <= width) context.fillText(text, x + 4, TEXT_Y);
   }
   for (const { span } of scene.hits) {
     context.fillStyle = palette.backward;

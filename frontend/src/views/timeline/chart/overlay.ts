@@ -97,9 +97,15 @@ function drawMost(
   context.font = LABEL_FONT;
   context.textBaseline = "top";
   context.textAlign = "right";
+  const text = `max ${box.lane.kind === "memory" ? bytes(most) : count(most)}`;
+  const [right, top] = [scene.width - 6, box.top + 4 - scene.scroll];
+  const room = scene.measure(text) + 6;
+  context.globalAlpha = 0.8; // the curve goes on below it
+  context.fillStyle = scene.palette.surface;
+  context.fillRect(right - room + 3, top - 2, room, 15);
+  context.globalAlpha = 1;
   context.fillStyle = scene.palette.muted;
-  const text = box.lane.kind === "memory" ? bytes(most) : count(most);
-  context.fillText(`max ${text}`, scene.width - 6, box.top + 4 - scene.scroll);
+  context.fillText(text, right, top);
 }
 
 /** A line of steps between two places. */
