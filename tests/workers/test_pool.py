@@ -81,10 +81,8 @@ def test_to_cancel_a_call_under_way_ends_its_process() -> None:
     others = children()
     workers = Workers(1)
     sleeping, waiting = workers.submit(time.sleep, 300), workers.submit(abs, -1)
-    while not sleeping.running():
+    while not (sleeping.running() and (started := children() - others)):
         time.sleep(0.01)
-    started = children() - others
-    assert started
     workers.stop(sleeping)
     with pytest.raises(WorkerDiedError):
         sleeping.result(60)
