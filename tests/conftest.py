@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,6 +17,13 @@ settings.register_profile("tb_hookview", deadline=None)
 settings.load_profile("tb_hookview")
 # What a test reads is read there and then; tests of the cache name a folder of their own.
 os.environ["HOOKVIEW_CACHE"] = "off"
+# One thread for each operator: two wait for each other where each core has a test to run.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Inductor writes C++ without vector instructions: to find out which the compiler has takes five
+# seconds in each new cache, and the modules of its calls do not depend on it.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
+# With all libraries imported, whole collections take a tenth of a second and more each.
+gc.set_threshold(50_000, 20, 20)
 sys.path.insert(0, str(Path(__file__).parent))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.mesh_run import STEPS as STEPS_OF_MESH
-from support.ranks import run_ranks
+from support.ranks import run_forked_ranks
 from support.slowed_run import CASES, METHODS, SLEEP_S, SLOW
 from torch_tb_profiler.profiler.data import DistributedRunProfileData, RunProfileData
 from torch_tb_profiler.profiler.loader import RunLoader
@@ -22,7 +22,7 @@ PROGRAM = Path(__file__).parents[1] / "support" / "slowed_run.py"
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slowed")
-    run_ranks([PROGRAM, folder], folder, size=4, OMP_NUM_THREADS="1")
+    run_forked_ranks([PROGRAM, folder], folder, size=4, OMP_NUM_THREADS="1")
     return folder
 
 
@@ -106,7 +106,7 @@ EIGHT, LONGER_S = 8, "0.6"
 def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("eight")
     longer = {"OMP_NUM_THREADS": "1", "SLOWED_S": LONGER_S}
-    run_ranks([PROGRAM, folder, "ddp", "fsdp"], folder, size=EIGHT, **longer)
+    run_forked_ranks([PROGRAM, folder, "ddp", "fsdp"], folder, size=EIGHT, **longer)
     return folder
 
 
@@ -125,7 +125,8 @@ def test_of_eight_processes_the_slow_one_and_its_module_are_named(eight: Path, m
 
 def test_collectives_of_a_mesh_without_names_are_not_taken_for_those_of_all(tmp_path: Path) -> None:
     """Gloo's rows name no group: of two by two ranks each is in one with two different others."""
-    run_ranks([PROGRAM.with_name("mesh_run.py"), tmp_path], tmp_path, size=4, OMP_NUM_THREADS="1")
+    mesh = PROGRAM.with_name("mesh_run.py")
+    run_forked_ranks([mesh, tmp_path], tmp_path, size=4, OMP_NUM_THREADS="1")
     run = read(tmp_path / "run").data
     assert (len(run.ranks), run.collectives, run.stragglers) == (4, [], [])
     assert run.unmatched == 4 * 2 * STEPS_OF_MESH

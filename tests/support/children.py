@@ -5,9 +5,9 @@ from __future__ import annotations
 import psutil
 
 
-def children() -> list[psutil.Process]:
-    """Return the workers that run; other tests may have left processes of other kinds."""
-    return [child for child in psutil.Process().children(recursive=True) if _is_worker(child)]
+def children() -> set[psutil.Process]:
+    """Return the workers that run, those of earlier tests in this process too: compare."""
+    return {child for child in psutil.Process().children(recursive=True) if _is_worker(child)}
 
 
 def _is_worker(process: psutil.Process) -> bool:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 SIZE = 2
+FORKED_RANKS = Path(__file__).with_name("forked_ranks.py")
 LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo"}
 
 
@@ -33,8 +34,7 @@ def run_ranks(
         size: number of ranks.
         environment: more variables.
     """
-    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
-        pytest.skip("this torch has no gloo")
+    _need_gloo()
     shared = {**os.environ, **LOOPBACK, **environment}
     processes = [
         subprocess.Popen(
@@ -54,6 +54,30 @@ def run_ranks(
             process.kill()  # one waits for ever where the other has failed
     assert [process.returncode for process in processes] == [0] * size, said
     return [out for out, _ in said]
+
+
+def run_forked_ranks(
+    command: Sequence[str | Path], folder: Path, *, size: int, **environment: str
+) -> None:
+    """Run a program and its arguments once for each rank, where how it is started is no matter.
+
+    See `forked_ranks.py` for what the program has to be.
+    """
+    _need_gloo()
+    done = subprocess.run(
+        [sys.executable, FORKED_RANKS, str(size), *command],
+        cwd=folder,
+        env={**os.environ, **LOOPBACK, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _need_gloo() -> None:
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("this torch has no gloo")
 
 
 def _launcher(rank: int, size: int) -> dict[str, str]:

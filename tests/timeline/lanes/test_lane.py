@@ -237,51 +237,51 @@ def test_python_frames_have_a_lane_and_the_colour_of_the_phase_around_them(tmp_p
     }
 
 
-@pytest.mark.parametrize("path", TRACES, ids=gallery.label)
+@pytest.fixture(scope="class", params=TRACES, ids=gallery.label)
+def recorded(request: pytest.FixtureRequest) -> Timeline:
+    return Timeline(load(request.param))
+
+
 class TestOfSharedTraces:
-    def test_every_row_of_the_trace_is_on_one_lane(self, path: Path) -> None:
-        timeline = Timeline(load(path))
+    def test_every_row_of_the_trace_is_on_one_lane(self, recorded: Timeline) -> None:
         rows = [
-            timeline.lane(number).source
-            for number in timeline.lanes_of("host", "device", "annotations")
+            recorded.lane(number).source
+            for number in recorded.lanes_of("host", "device", "annotations")
         ]
         held = np.sort(np.concatenate([np.zeros(0, np.int64), *rows]))
-        assert held.tolist() == list(range(len(timeline.analysis.trace.events)))
+        assert held.tolist() == list(range(len(recorded.analysis.trace.events)))
 
-    def test_rows_of_a_lane_are_in_order(self, path: Path) -> None:
-        timeline = Timeline(load(path))
-        for number, entry in enumerate(timeline.entries):
+    def test_rows_of_a_lane_are_in_order(self, recorded: Timeline) -> None:
+        for number, entry in enumerate(recorded.entries):
             if entry.items is None:
                 continue
-            lane = timeline.lane(number)
+            lane = recorded.lane(number)
             same = lane.depth[1:] == lane.depth[:-1]
             assert (np.diff(lane.depth) >= 0).all()
             assert (np.diff(lane.start)[same] >= 0).all()
             assert (np.diff(lane.end)[same] >= 0).all()
             assert ((lane.end[:-1] - lane.start[1:])[same] <= 1000).all()
 
-    def test_an_id_leads_back_to_its_place(self, path: Path) -> None:
-        timeline = Timeline(load(path))
-        for number, entry in enumerate(timeline.entries):
+    def test_an_id_leads_back_to_its_place(self, recorded: Timeline) -> None:
+        for number, entry in enumerate(recorded.entries):
             if entry.items is None:
                 continue
-            position = np.arange(len(timeline.lane(number)))[::17]
-            ids = timeline.ids(number, position).tolist()
-            assert [timeline.position_of(event) for event in ids] == [(number, p) for p in position]
+            position = np.arange(len(recorded.lane(number)))[::17]
+            ids = recorded.ids(number, position).tolist()
+            assert [recorded.position_of(event) for event in ids] == [(number, p) for p in position]
 
-    def test_lanes_of_devices_show_what_the_analysis_found(self, path: Path) -> None:
-        timeline = Timeline(load(path))
-        analysis = timeline.analysis
-        idle = sum(len(timeline.lane(number)) for number in timeline.lanes_of("idle"))
+    def test_lanes_of_devices_show_what_the_analysis_found(self, recorded: Timeline) -> None:
+        analysis = recorded.analysis
+        idle = sum(len(recorded.lane(number)) for number in recorded.lanes_of("idle"))
         assert idle == len(analysis.gaps)
         devices = np.unique(
             analysis.device_events.device[analysis.device_events.launch >= 0]
         ).tolist()
-        for number, device in zip(timeline.lanes_of("queue"), devices, strict=True):
+        for number, device in zip(recorded.lanes_of("queue"), devices, strict=True):
             queue = queue_length(
                 analysis.call_tree, analysis.device_events, analysis.device_events.device == device
             )
-            time, value = timeline.curve(number).within(*analysis.bounds, 1)
+            time, value = recorded.curve(number).within(*analysis.bounds, 1)
             last = np.flatnonzero(np.append(np.diff(queue.time) > 0, True))
             assert time.tolist() == queue.time[last].tolist()
             assert value.tolist() == queue.length[last].tolist()

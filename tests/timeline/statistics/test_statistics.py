@@ -24,8 +24,9 @@ TRACES = gallery.small_traces()
 exactly = pytest.approx
 
 
-def analyzed(path: Path) -> tuple[Timeline, ReportData]:
-    analysis = load(path)
+@pytest.fixture(scope="class", params=TRACES, ids=gallery.label)
+def analyzed(request: pytest.FixtureRequest) -> tuple[Timeline, ReportData]:
+    analysis = load(request.param)
     return Timeline(analysis), build_report(analysis).data
 
 
@@ -34,10 +35,9 @@ def whole(timeline: Timeline) -> WindowStatistics:
     return statistics(timeline, 0, max(last - first, 1))
 
 
-@pytest.mark.parametrize("path", TRACES, ids=gallery.label)
 class TestOfSharedTraces:
-    def test_all_of_the_trace_is_the_report(self, path: Path) -> None:
-        timeline, report = analyzed(path)
+    def test_all_of_the_trace_is_the_report(self, analyzed: tuple[Timeline, ReportData]) -> None:
+        timeline, report = analyzed
         sums = whole(timeline)
         busy = {device.id: device.busy_us for device in sums.devices}
         assert busy == report.totals.device_busy_us
@@ -51,8 +51,10 @@ class TestOfSharedTraces:
             assert device.busy_us + device.idle_us == exactly(duration)
             assert sum(device.idle_by_cause.values()) == exactly(device.idle_us)
 
-    def test_the_top_names_are_those_of_the_report(self, path: Path) -> None:
-        timeline, report = analyzed(path)
+    def test_the_top_names_are_those_of_the_report(
+        self, analyzed: tuple[Timeline, ReportData]
+    ) -> None:
+        timeline, report = analyzed
         sums = whole(timeline)
         kernels: dict[str, list[float]] = {}
         for kernel in report.kernels:
@@ -74,15 +76,17 @@ class TestOfSharedTraces:
             }
             assert_ranked(sums, kind, expected, by=2)
 
-    def test_each_step_is_its_row_of_the_report(self, path: Path) -> None:
-        timeline, report = analyzed(path)
+    def test_each_step_is_its_row_of_the_report(
+        self, analyzed: tuple[Timeline, ReportData]
+    ) -> None:
+        timeline, report = analyzed
         for step, window in zip(report.steps, timeline.analysis.steps.window, strict=True):
             if window[1] > window[0]:
                 start, end = (window - timeline.origin).tolist()
                 assert_step(statistics(timeline, start, end), step)
 
-    def test_windows_that_meet_add_up(self, path: Path) -> None:
-        timeline, _ = analyzed(path)
+    def test_windows_that_meet_add_up(self, analyzed: tuple[Timeline, ReportData]) -> None:
+        timeline, _ = analyzed
         first, last = timeline.analysis.bounds
         cuts = np.linspace(0, max(last - first, 4), 5).astype(np.int64).tolist()
         parts = [statistics(timeline, *pair) for pair in pairwise(cuts)]
