@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WirePair } from "../../api/types";
-import { isHighlighted } from "../../report/syncs";
+import { isHighlighted, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { count, duration } from "../../text/formats";
 import { changeOf, countChange } from "./changes";
@@ -21,6 +21,7 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
   const { syncs, step_us: step } = comparison;
   const whole = Math.max(step.base ?? 0, step.other ?? 0);
   const { base, other } = comparison;
+  const lost = lostIn(comparison.sync_blocked_us.change, idleOfSyncs(comparison));
   return (
     <>
       <p className="muted">
@@ -34,7 +35,7 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
             from={duration(pair.base)}
             to={duration(pair.other)}
             change={changeOf(pair.change)}
-            look={pair === comparison.sync_blocked_us && isHighlighted(pair.change, whole)}
+            look={pair === comparison.sync_blocked_us && isHighlighted(lost, whole)}
           />
         ))}
         <Total
@@ -46,6 +47,15 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
         />
       </dl>
     </>
+  );
+}
+
+/** How much more the devices idled because of syncs; null where that is unknown of one of them. */
+function idleOfSyncs({ sync_sites: sites }: WireComparison): number | null {
+  return sites.reduce<number | null>(
+    (sum, { device_idle_us: { change } }) =>
+      sum === null || change === null ? null : sum + change,
+    0,
   );
 }
 
