@@ -1,10 +1,10 @@
 import type { ReactElement } from "react";
 
 import type { WireComparison, WirePair } from "../../api/types";
-import { isHighlighted, lostIn } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { count, duration } from "../../text/formats";
-import { changeOf, countChange } from "./changes";
+import { changeOf, countChange, moreLostInSyncs } from "./changes";
 import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The means of both sides. */
@@ -21,7 +21,7 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
   const { syncs, step_us: step } = comparison;
   const whole = Math.max(step.base ?? 0, step.other ?? 0);
   const { base, other } = comparison;
-  const lost = lostIn(comparison.sync_blocked_us.change, idleOfSyncs(comparison));
+  const lost = moreLostInSyncs(comparison);
   return (
     <>
       <p className="muted">
@@ -47,15 +47,6 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
         />
       </dl>
     </>
-  );
-}
-
-/** How much more the devices idled because of syncs; null where that is unknown of one of them. */
-function idleOfSyncs({ sync_sites: sites }: WireComparison): number | null {
-  return sites.reduce<number | null>(
-    (sum, { device_idle_us: { change } }) =>
-      sum === null || change === null ? null : sum + change,
-    0,
   );
 }
 
