@@ -60,6 +60,7 @@ const VIEWS = [
   ["memory", ""],
   ["findings", ""],
   ["whatif", "&scale=kernels%3D0.5"],
+  ["query", ""],
   ["compare", "&base=ddp"],
 ];
 

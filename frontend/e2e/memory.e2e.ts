@@ -96,7 +96,7 @@ test("the peak leads to its moment in the timeline", async () => {
 
 test("a trace without memory says how to record it", async () => {
   await page.goto(`${server.url}#/memory?run=without`);
-  await page.getByText("This trace has no memory").waitFor();
+  await page.getByText("This trace has no memory events").waitFor();
   await page.getByText("profile_memory=True", { exact: false }).first().waitFor();
   expect(await seriousFaults(page)).toEqual([]);
 });

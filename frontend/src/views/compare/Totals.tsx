@@ -4,7 +4,7 @@ import type { WireComparison, WirePair } from "../../api/types";
 import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { count, duration } from "../../text/formats";
-import { changeOf, countChange } from "./changes";
+import { changeOf, countChange, moreLostInSyncs } from "./changes";
 import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The means of both sides. */
@@ -21,6 +21,7 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
   const { syncs, step_us: step } = comparison;
   const whole = Math.max(step.base ?? 0, step.other ?? 0);
   const { base, other } = comparison;
+  const lost = moreLostInSyncs(comparison);
   return (
     <>
       <p className="muted">
@@ -34,7 +35,7 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
             from={duration(pair.base)}
             to={duration(pair.other)}
             change={changeOf(pair.change)}
-            look={pair === comparison.sync_blocked_us && isHighlighted(pair.change, whole)}
+            look={pair === comparison.sync_blocked_us && isHighlighted(lost, whole)}
           />
         ))}
         <Total

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { compareHeadline, cutText } from "./changes";
+import { compareHeadline, cutText, moreLostInSyncs } from "./changes";
 import { comparison, moduleChange, pair, syncChange } from "./testing";
 
 test("lists that were cut are named, with how many rows they lost", () => {
@@ -93,4 +93,17 @@ describe("the headline", () => {
     const none = comparison({ step_us: pair(null, 100), speedup: null });
     expect(compareHeadline(none)).toBe("One of the sides has no steps.");
   });
+});
+
+test("syncs lose the idle time of the devices, and the host's time where that is unknown", () => {
+  const lost = (idle: ReturnType<typeof pair>): number | null =>
+    moreLostInSyncs(
+      comparison({
+        sync_blocked_us: pair(0, 50_000),
+        sync_sites: [syncChange("gather", pair(0, 50_000), { device_idle_us: idle })],
+      }),
+    );
+  expect(lost(pair(0, 0))).toBe(0);
+  expect(lost(pair(0, 20_000))).toBe(20_000);
+  expect(lost({ base: null, other: null, change: null })).toBe(50_000);
 });

@@ -1,5 +1,6 @@
 import type { WireComparison, WireSyncChange } from "../../api/types";
 import { DEVICE_TIME_DEFINITIONS, HOST_PHASE_DEFINITIONS } from "../../report/stepBars";
+import { lostIn } from "../../report/syncs";
 import {
   clip,
   count,
@@ -23,6 +24,19 @@ export function changeText(us: number | null, scale: DurationScale): string {
 export function changeOf(us: number | null): string {
   if (us === null) return NOTHING;
   return us === 0 ? "0" : sign(us) + duration(Math.abs(us));
+}
+
+/** How much more the syncs of a step cost, in us: the host's time where some idle time is not known. */
+export function moreLostInSyncs({
+  sync_sites: sites,
+  sync_blocked_us,
+}: WireComparison): number | null {
+  const idle = sites.reduce<number | null>(
+    (sum, { device_idle_us: { change } }) =>
+      sum === null || change === null ? null : sum + change,
+    0,
+  );
+  return lostIn(sync_blocked_us.change, idle);
 }
 
 /** A difference of counts. */

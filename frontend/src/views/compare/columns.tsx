@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
-import { isHighlighted } from "../../report/syncs";
+import { isHighlighted, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationScale, scaledDuration, type DurationScale } from "../../text/formats";
 import type { CompareTable } from "./address";
@@ -46,7 +46,8 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
     ),
   );
   const most = largest((row) => row.change);
-  const looks = (us: number | null): boolean => table === "syncs" && isHighlighted(us, step);
+  const looks = ({ change, extras }: CompareRow): boolean =>
+    table === "syncs" && isHighlighted(lostIn(change, extras.idle ?? null), step);
   const code = table !== "findings";
   return [
     text("name", NAMES[table], 0, (row) => (
@@ -62,13 +63,13 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
     )),
     amount("before", D.before, 92, (row) => scaledDuration(row.before, scale)),
     amount("after", D.after, 92, (row) => scaledDuration(row.after, scale)),
-    amount("change", D.change, 100, (row) => changed(row.change, scale, looks(row.change))),
+    amount("change", D.change, 100, (row) => changed(row.change, scale, looks(row))),
     {
       id: "effect",
       accessorFn: (row) => (row.change === null ? null : Math.abs(row.change)),
       meta: { definition: D.effect, width: 130, align: "start" },
       cell: ({ row: { original } }) => (
-        <ChangeBar change={original.change} most={most} look={looks(original.change)} />
+        <ChangeBar change={original.change} most={most} look={looks(original)} />
       ),
     },
     ...EXTRAS[table].map((key) => extra(key, rows, step)),

@@ -11,8 +11,9 @@ const HEIGHT = 300;
 const LEFT = 56;
 const BOTTOM = 40;
 const TOP = 26;
-/** Room for the names of the roofs. */
+/** Least room for the names of the roofs, and what one character of theirs takes at most. */
 const RIGHT = 220;
+const CHARACTER = 6.4;
 const LABEL = 13;
 
 interface RooflineProps {
@@ -32,7 +33,9 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
   const [pointed, setPointed] = useState<number | null>(null);
   const [box, measured] = useWidth<HTMLDivElement>();
   const width = Math.max(measured, LEAST_WIDTH);
-  const placeX: PlaceX = (share) => LEFT + share * (width - LEFT - RIGHT);
+  const names = Math.max(...roofs.map((roof) => roofName(roof).length), 0);
+  const right = Math.min(Math.max(RIGHT, names * CHARACTER + 12), width / 2);
+  const placeX: PlaceX = (share) => LEFT + share * (width - LEFT - right);
   const axes = axesOf(points, roofs);
   const most = Math.max(...points.map(({ us }) => us), 1);
   const shown = points.find(({ id }) => id === (pointed ?? selected));
@@ -143,6 +146,10 @@ function Grid({ axes, placeX }: PartProps): ReactElement {
   );
 }
 
+function roofName(roof: Roof): string {
+  return `${roof.name} ${figure(roof.peak)}`;
+}
+
 /** The roofs, with their names at the right edge, none upon another. */
 function Roofs({ roofs, axes, placeX }: PartProps & { roofs: readonly Roof[] }): ReactElement {
   const ordered = [...roofs].sort((a, b) => b.peak - a.peak);
@@ -161,7 +168,7 @@ function Roofs({ roofs, axes, placeX }: PartProps & { roofs: readonly Roof[] }):
               .join(" ")}
           />
           <text x={placeX(1) + 6} y={labels[index]}>
-            {roof.name} {figure(roof.peak)}
+            {roofName(roof)}
           </text>
         </g>
       ))}

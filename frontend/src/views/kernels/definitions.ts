@@ -58,11 +58,11 @@ export const ROOFLINE_DEFINITIONS = {
   ),
   known: define(
     "device time with known FLOPs",
-    "The share of device time in calls whose FLOPs the shapes of their inputs tell.",
+    "The share of device time in calls whose FLOPs the shapes of their inputs give.",
     "fraction",
   ),
   unknown: define(
-    "without known FLOPs",
+    "products without known FLOPs",
     "Device time of products, convolutions and attention whose FLOPs are not known.",
     "us",
   ),

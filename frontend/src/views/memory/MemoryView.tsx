@@ -202,7 +202,7 @@ const RECORD = `with hookview.profile("runs/memory", profile_memory=True) as pro
 function NotRecorded(): ReactElement {
   return (
     <div className="state">
-      <h1>This trace has no memory</h1>
+      <h1>This trace has no memory events</h1>
       <p className="message">Record it with profile_memory=True, on any device, the CPU too:</p>
       <pre className="code">{RECORD}</pre>
       <button type="button" onClick={() => void navigator.clipboard.writeText(RECORD)}>
