@@ -12,10 +12,11 @@ from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.schema.describe.fields import Field, description, fields
 from tb_hookview.schema.describe.json_schema import structs_of
 from tb_hookview.server import openapi
+from tb_hookview.server.routes import ANSWERS
 from tb_hookview.tables.catalogue import CATALOGUE
 
 DOCS = Path(__file__).resolve().parent
-TYPES = structs_of([*openapi.ANSWERS, *(entry.row_type for entry in CATALOGUE.values())])
+TYPES = structs_of([*ANSWERS, *(entry.row_type for entry in CATALOGUE.values())])
 """All types that are sent or are rows of a table, by name; docs/definitions.md defines them."""
 OTHERS = "others"
 """Stands in docs/definitions.md for the types that no other part there names."""

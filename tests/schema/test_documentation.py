@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tb_hookview.schema.describe import fields as of
-from tb_hookview.server import openapi
+from tb_hookview.server import routes as api
 from tb_hookview.tables.catalogue import CATALOGUE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -55,7 +55,7 @@ def test_a_type_that_no_part_names_is_among_the_others() -> None:
 
 
 def test_every_answer_and_every_row_of_a_table_is_among_the_types() -> None:
-    routes = [route.answer for route in openapi.ROUTES if isinstance(route.answer, type)]
+    routes = [route.answer for route in api.ROUTES if isinstance(route.answer, type)]
     rows = [entry.row_type for entry in CATALOGUE.values()]
     sent = {of.__name__ for of in (*routes, *rows) if issubclass(of, msgspec.Struct)}
     assert {"TimelineOverview", "Runs", "Gap"} <= sent <= set(generate.TYPES)
