@@ -49,7 +49,7 @@ def _replayed(
     from tb_hookview.rules.engine.removal import removed
 
     change = removed(context.analysis, found)
-    gain = max(simulator.unchanged.step - simulator.step(change), 0.0) / 1000
+    gain = simulator.gain(change) / 1000
     step = context.steps.duration_us
     # What costs something but gains nothing by itself is no mere remark.
     rank = severity(gain, step) if gain or not finding.cost_us_per_step else "low"

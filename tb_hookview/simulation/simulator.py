@@ -99,7 +99,15 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def unchanged(self) -> Prediction:
         """The replay with nothing changed."""
-        return self._predict(Change(), recorded(self.graph))
+        return Prediction(self, Change(), *self._unchanged)
+
+    @cached_property
+    def _unchanged(self) -> tuple[Replay, Pace]:
+        """What `unchanged` is made of: it refers to the simulator, and so is made when asked for.
+
+        A circle of references stays in memory until the garbage collector looks at old objects.
+        """
+        return self._replayed(recorded(self.graph))
 
     @cached_property
     def error(self) -> float:
@@ -108,23 +116,28 @@ class Simulator(Struct, frozen=True, dict=True):
 
     def predict(self, change: Change) -> Prediction:
         """Replay with something changed."""
-        return self._predict(change, self.lengths(change))
+        return Prediction(self, change, *self._replayed(self.lengths(change)))
 
-    def _predict(self, change: Change, lengths: Lengths) -> Prediction:
+    def _replayed(self, lengths: Lengths) -> tuple[Replay, Pace]:
         replay = self._replayer(lengths)
-        return Prediction(self, change, replay, self.measure.pace(replay))
+        return replay, self.measure.pace(replay)
 
     def step(self, change: Change) -> float:
         """Length of a step with something changed, nanoseconds.
 
         What shortens nothing on the critical path, and lengthens nothing, is not replayed.
         """
-        lengths = self.lengths(change)
-        return self.unchanged.step if self._keeps_step(lengths) else self.step_of(lengths)
+        lengths, (_, pace) = self.lengths(change), self._unchanged
+        return pace.step if self._keeps_step(lengths) else self.step_of(lengths)
+
+    def gain(self, change: Change) -> float:
+        """By how much something changed makes a step shorter, nanoseconds; never below 0."""
+        _, pace = self._unchanged
+        return max(pace.step - self.step(change), 0.0)
 
     def step_of(self, lengths: Lengths) -> float:
         """Length of a step with some lengths, nanoseconds."""
-        return self.measure.pace(self._replayer(lengths)).step
+        return self._replayed(lengths)[1].step
 
     def lengths(self, change: Change) -> Lengths:
         """Lengths of nodes and edges with a change."""
@@ -141,8 +154,8 @@ class Simulator(Struct, frozen=True, dict=True):
 
     def _keeps_step(self, lengths: Lengths) -> bool:
         """Whether no length is longer than recorded, and those of the critical path are as long."""
-        before, edges = recorded(self.graph), self.graph.edges
-        chain, nodes = self._chain, np.append(edges.source[self._chain], self.unchanged.pace.last)
+        before, edges, (_, pace) = recorded(self.graph), self.graph.edges, self._unchanged
+        chain, nodes = self._chain, np.append(edges.source[self._chain], pace.last)
         return bool(
             (lengths.duration[nodes] == before.duration[nodes]).all()
             and (lengths.lag[chain] == before.lag[chain]).all()
@@ -155,7 +168,8 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def _chain(self) -> Int:
         """Edges of the critical path of the replay with nothing changed."""
-        return binding_chain(self.unchanged.replay, self.unchanged.pace.last)
+        replay, pace = self._unchanged
+        return binding_chain(replay, pace.last)
 
     @cached_property
     def _replayer(self) -> Replayer:

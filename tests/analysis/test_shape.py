@@ -32,7 +32,7 @@ LINES_PER_ROW = 60
 """Lines for each step and wait, of which the report has a row each."""
 LINES_AT_ALL = 4000
 """Lines that may be more for other reasons: a depth more, a rule that holds with enough steps."""
-BYTES_PER_EVENT = 400
+BYTES_PER_EVENT = 450
 """Held at once at most for each event added, besides the columns of the trace."""
 
 _FOLDER = str(Path(tb_hookview.analysis.__file__).parent)
@@ -175,13 +175,12 @@ def _lines(work: Callable[[], Any]) -> tuple[int, Any]:
 
 
 def _peak(trace: Trace) -> int:
-    """Most bytes held at once while a trace is analyzed, garbage collected as often as for users."""
-    threshold = gc.get_threshold()
-    gc.set_threshold(700, 10, 10)
+    """Most bytes held at once while a trace is analyzed, also where no garbage is collected."""
+    gc.disable()
     tracemalloc.start()
     try:
         _report(trace)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-        gc.set_threshold(*threshold)
+        gc.enable()

@@ -83,8 +83,7 @@ class _Table(Struct, frozen=True, dict=True):
         kernels = np.bincount(self.sequence[~self.longest], minlength=len(gain))
         most = [np.argsort(-each, kind="stable")[:REPLAYED] for each in (self.removable, kernels)]
         for number in unique(np.concatenate(most)).tolist():
-            step = simulator.step(fused(self.calls, self.gone(number)))
-            gain[number] = max(simulator.unchanged.step - step, 0.0)
+            gain[number] = simulator.gain(fused(self.calls, self.gone(number)))
         return gain
 
 
