@@ -290,7 +290,24 @@ def current_compiled() -> str:
     nodes = [each.node for each in roots.assign()]
     paths = [(module, node.path) for node in nodes for module in (node.module, node.holder)]
     found = compiled.describe(paths)
-    return "" if found is None else encode_manifest(found)
+    if found is None:
+        return ""
+    _warn_cached(found)
+    return encode_manifest(found)
+
+
+def _warn_cached(found: dict[str, Any]) -> None:
+    """Warn of graphs that torch had in its cache from before the recorder was there."""
+    cached = sum(row["why"] == "cache" for row in found["missing"])
+    if cached:
+        count = cached + len(found["graphs"])
+        faults.advise(
+            "cache",
+            f"torch took {cached} of {count} compiled graphs from a cache that was filled without "
+            "tb_hookview, so the times of their modules stay with the module that was compiled; "
+            "for times by module, set the environment variable TORCHINDUCTOR_CACHE_DIR to a new "
+            "folder and record again",
+        )
 
 
 def warn_compiled() -> None:

@@ -276,7 +276,8 @@ def test_a_cache_filled_without_us_is_missing_with_the_reason(monkeypatch):
         without.setattr(compilation, "ATTRIBUTE", "_another")
         recorded(*compile_first(Pair()))
     torch._dynamo.reset()
-    trace = recorded(*compile_first(Pair()))
+    with pytest.warns(UserWarning, match="took 2 of 2 compiled graphs from a cache .*_CACHE_DIR"):
+        trace = recorded(*compile_first(Pair()))
     assert trace.compiled["graphs"] == []
     assert [row["why"] for row in trace.compiled["missing"]] == ["cache", "cache"]
     assert {row["compile_id"] for row in trace.compiled["missing"]} == {"0/0"}

@@ -30,11 +30,19 @@ export function compiledText(report: WireReport): string | null {
 export const COMPILED_REMEDY =
   "For times by module, call hookview.wrap() before the first compiled step, with torch 2.10 or later, and record with hookview.profile: docs/compiled.md.";
 
+/** The reason of graphs that the recorder does not know. */
+const NO_MAP = "no map of the graph";
+
+/** The same where the recorder was there, but not when the code was compiled. */
+export const CACHED_REMEDY =
+  "For times by module, call hookview.wrap() before the first compiled step and, where torch has the code in its cache, set TORCHINDUCTOR_CACHE_DIR to a new folder: docs/compiled.md.";
+
 /** How to get modules where a lump stands; null where there is none. */
 export function compiledRemedy(report: WireReport): string | null {
   const { compiled, compiled_regions: regions } = report;
-  if (compiled === null ? regions.length === 0 : compiled.placed === compiled.calls) return null;
-  return COMPILED_REMEDY;
+  if (compiled === null) return regions.length === 0 ? null : COMPILED_REMEDY;
+  if (compiled.placed === compiled.calls) return null;
+  return NO_MAP in compiled.whole_by_reason ? CACHED_REMEDY : COMPILED_REMEDY;
 }
 
 /** The most expensive compiled code first, as the report has it. */

@@ -83,13 +83,14 @@ WORDS: dict[str, Words] = {
     "compiled": Words(
         "modules ran inside compiled regions, if at all: their own times are unknown, and part of "
         "the module that was compiled; to get them, call hookview.wrap() before the first "
-        "compiled step (torch 2.10 or later) and record again",
+        "compiled step (torch 2.10 or later), with a new TORCHINDUCTOR_CACHE_DIR where torch has "
+        "the code in its cache, and record again",
         NEVER,
     ),
     "compiled-without-map": Words(
         "calls of compiled graphs whose modules the recorder does not know (compiled, or a cache "
         "filled, before the recorder was loaded): their time stays with the module around the "
-        "region; with torch._inductor.config.force_disable_caches they are compiled again",
+        "region; with a new folder as TORCHINDUCTOR_CACHE_DIR they are compiled again",
         NEVER,
     ),
     "compiled-other-map": Words(
