@@ -3,7 +3,15 @@ import { useState, type ReactElement } from "react";
 import { useWidth } from "../../components/browser";
 import { Name } from "../../components/Name";
 import { clip, duration, figure, percent } from "../../text/formats";
-import { along, axesOf, roofLine, type Axes, type Roof, type RooflinePoint } from "./axes";
+import {
+  along,
+  axesOf,
+  roofLine,
+  tickText,
+  type Axes,
+  type Roof,
+  type RooflinePoint,
+} from "./axes";
 
 /** In pixels; wider where there is room. */
 const LEAST_WIDTH = 420;
@@ -88,7 +96,7 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
       </div>
       <p className="muted roofline-pointed">
         {shown === undefined ? (
-          "Point at a circle, or reach it by Tab."
+          "One circle for each, larger with more time. Point at it, or reach it by Tab."
         ) : (
           <bdi>{sentence(shown)}</bdi>
         )}
@@ -120,7 +128,7 @@ function Grid({ axes, placeX }: PartProps): ReactElement {
           <g key={power}>
             <line x1={x} x2={x} y1={TOP} y2={HEIGHT - BOTTOM} />
             <text x={x} y={HEIGHT - BOTTOM + 15} textAnchor="middle">
-              {figure(10 ** power)}
+              {tickText(power)}
             </text>
           </g>
         );
@@ -131,7 +139,7 @@ function Grid({ axes, placeX }: PartProps): ReactElement {
           <g key={power}>
             <line x1={LEFT} x2={right} y1={y} y2={y} />
             <text x={LEFT - 6} y={y + 4} textAnchor="end">
-              {figure(10 ** power)}
+              {tickText(power)}
             </text>
           </g>
         );
