@@ -2,12 +2,12 @@ import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { Figure } from "../../components/Figure";
+import { DurationFigure, Figure } from "../../components/Figure";
 import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
 import { TableSection } from "../../parts/serverTable/TableSection";
 import { usePlace } from "../../parts/services";
 import { rowsNote } from "../../report/measures";
-import { counted, duration, percent } from "../../text/formats";
+import { counted, percent } from "../../text/formats";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
 import type { KernelGroup, KernelsPlace } from "./address";
@@ -122,7 +122,7 @@ function UtilizationFigures({ target }: { target: Target }): ReactElement {
         definition={R.known}
         number={known && device > 0 ? percent(sum(rows, "flops_us") / device) : "unknown"}
       />
-      <Figure definition={R.unknown} number={duration(unknown)} />
+      <DurationFigure definition={R.unknown} us={unknown} />
     </dl>
   );
 }

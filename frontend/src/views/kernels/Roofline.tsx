@@ -19,8 +19,8 @@ const HEIGHT = 300;
 const LEFT = 56;
 const BOTTOM = 40;
 const TOP = 26;
-/** Least room for the names of the roofs, and what one character of theirs takes at most. */
-const RIGHT = 220;
+/** Room for the last label of the axis, and what one character of a roof's name takes at most. */
+const RIGHT = 24;
 const CHARACTER = 6.4;
 const LABEL = 13;
 
@@ -95,15 +95,16 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
         </svg>
       </div>
       <p className="muted roofline-pointed">
-        {shown === undefined ? (
-          "One circle for each, larger with more time. Point at it, or reach it by Tab."
-        ) : (
-          <bdi>{sentence(shown)}</bdi>
-        )}
+        {shown === undefined ? hint(roofs) : <bdi>{sentence(shown)}</bdi>}
       </p>
       <PointTable points={points} />
     </>
   );
+}
+
+function hint(roofs: readonly Roof[]): string {
+  const tensor = roofs.some(({ name }) => name.includes("tensor")) ? " TC: on tensor cores." : "";
+  return `A larger circle has more time. Point at one, or reach it by Tab.${tensor}`;
 }
 
 function sentence({ name, intensity, rate, us, share }: RooflinePoint): string {
@@ -155,7 +156,7 @@ function Grid({ axes, placeX }: PartProps): ReactElement {
 }
 
 function roofName(roof: Roof): string {
-  return `${roof.name} ${figure(roof.peak)}`;
+  return `${roof.name.replaceAll(" on tensor cores", " TC")} ${figure(roof.peak)}`;
 }
 
 /** The roofs, with their names at the right edge, none upon another. */

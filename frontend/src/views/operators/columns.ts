@@ -50,7 +50,7 @@ export const OPERATOR_DETAILS: Readonly<Partial<Record<OperatorGroup, (row: Tabl
     module: (row) => `${textOf(row, "module")} ${textOf(row, "phase")}`.trim(),
   };
 
-/** Shapes without the blanks inside of brackets. */
+/** Shapes in one line, without the blanks inside of brackets. */
 export function compact(shapes: string): string {
-  return shapes.replaceAll("[ ", "[").replaceAll(" ]", "]");
+  return shapes.replaceAll(/\s+/g, " ").replaceAll("[ ", "[").replaceAll(" ]", "]");
 }
