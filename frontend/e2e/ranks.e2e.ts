@@ -33,7 +33,7 @@ test("the keyboard walks over the map and selects a cell, which the address keep
   const panel = page.getByRole("complementary", { name: "Rank" });
   await expect.poll(() => panel.textContent()).toContain("Rank 2, step 1");
   await page.reload();
-  await expect.poll(() => panel.textContent()).toContain("Came last to 1 collectives");
+  await expect.poll(() => panel.textContent()).toContain("Came last to 1 collective;");
   await page.keyboard.press("Escape");
   await expect.poll(() => panel.count()).toBe(0);
 });

@@ -16,7 +16,7 @@ import numpy as np
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.arrays.types import Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import LaneKind, Minimap, TimelineOverview
@@ -27,6 +27,7 @@ from tb_hookview.timeline.lane_set import LaneSet
 from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.lanes.catalogue import Entry, thread_label
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
+from tb_hookview.timeline.lanes.costly_syncs import costly_syncs
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.path_lane import LOADING, PathLane
 from tb_hookview.timeline.timeline import Timeline
@@ -157,8 +158,14 @@ class ReplayedLanes(LaneSet):
             np.concatenate([start, works[waits]]),
             np.concatenate([works, end[waits]]),
             np.concatenate([name, name[waits]]),
-            np.concatenate([colour, np.full(int(waits.sum()), int(Colour.WAIT))]),
+            np.concatenate([colour, self._wait_colours(row[waits])]),
         )
+
+    def _wait_colours(self, row: TreeRow) -> Int:
+        """Colours of waits by their syncs' rows: `WAIT` where the device was idle when recorded."""
+        analysis = self._timeline.analysis
+        costly = analysis.syncs.row[costly_syncs(analysis)]
+        return np.where(isin(row, costly), int(Colour.WAIT), int(Colour.IDLE))
 
     def _device(self, schedule: Schedule, stream: int) -> LaneItems:
         """Device events of a stream."""

@@ -54,6 +54,36 @@ def shown(client: FlaskClient, **question: Any) -> dict[tuple[str, str], list[tu
     }
 
 
+# In a long step the host waits for a kernel that ends early, and for one that ends with the wait.
+IDLE, BUSY = (
+    f"""
+    main notes   [ProfilerStep#1{" " * 600}]
+    main ops     [mm          ]    [item               ][mm          ]
+    main calls     [launch corr=1]   [wait             ][launch corr=2]
+    gpu  kernel            {gemm}[gemm corr=2]
+"""
+    for gemm in ("[gemm corr=1      ]           ", "[gemm corr=1                 ]")
+)
+
+
+@pytest.mark.parametrize(("picture", "colour"), [(IDLE, "wait"), (BUSY, "idle")])
+def test_a_wait_has_the_colour_of_waits_only_if_the_device_is_idle(
+    tmp_path: Path, picture: str, colour: str
+) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events(picture, NAMES))
+    client = create_app(path).test_client()
+    answer = ask(client, "lanes")
+    (host,) = (
+        one["id"]
+        for one in answer["lanes"]
+        if (one["group"], one["kind"]) == ("as recorded", "host")
+    )
+    window = ask(client, "window", **WHOLE)
+    (lane,) = (one for one in window["lanes"] if one["id"] == host)
+    colours = {answer["colours"][index] for index in lane["colour"]}
+    assert colours & {"wait", "idle"} == {colour}
+
+
 def test_recorded_lanes_come_first_and_the_same_ones_predicted_follow(drawn: FlaskClient) -> None:
     lanes = ask(drawn, "lanes", scale="kernels=0.5")["lanes"]
     kinds = ["steps", "path", "host", "device"]

@@ -29,6 +29,16 @@ export function definitionsOf(view: View): Definition[] {
     .filter((one) => typeof one.title === "string" && typeof one.text === "string");
 }
 
+/** What each word means, in each of its places; the same text once. */
+export function wordsOf(definitions: readonly Definition[]): ReadonlyMap<string, string[]> {
+  const words = new Map<string, string[]>();
+  for (const { title, text } of definitions) {
+    const known = words.get(title) ?? [];
+    if (!known.includes(text)) words.set(title, [...known, text]);
+  }
+  return words;
+}
+
 /** The keys, and what the words and numbers of the view mean; `?` shows it too. */
 export function Help(): ReactElement {
   const [{ view }] = usePlace();
@@ -91,16 +101,20 @@ function KeyList({ title, keys }: { title: string; keys: Keys }): ReactElement {
 }
 
 function Words({ title, view }: { title: string; view: View }): ReactElement | null {
-  const words = definitionsOf(view);
-  if (words.length === 0) return null;
+  const words = wordsOf(definitionsOf(view));
+  if (words.size === 0) return null;
   return (
     <section>
       <h2>{title}</h2>
       <dl>
-        {words.map(({ title: word, text }, index) => (
-          <div key={index}>
+        {[...words].map(([word, texts]) => (
+          <div key={word}>
             <dt>{word}</dt>
-            <dd className="muted">{text}</dd>
+            <dd className="muted">
+              {texts.map((text) => (
+                <p key={text}>{text}</p>
+              ))}
+            </dd>
           </div>
         ))}
       </dl>

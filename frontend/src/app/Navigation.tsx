@@ -4,7 +4,7 @@ import { VIEWS, type Place, type View } from "../address/place";
 import type { WireReport } from "../api/types";
 import { usePlace, useServices } from "../parts/services";
 import { NOTHING } from "../text/formats";
-import { VIEW_ENTRIES } from "./views";
+import { VIEW_ENTRIES, type Badge } from "./views";
 
 interface NavigationProps {
   report: WireReport | null;
@@ -37,7 +37,7 @@ function ViewLink({
   const [place, go] = usePlace();
   const { places } = useServices();
   const { title, badge } = VIEW_ENTRIES[view];
-  const { text, look } = badgeOf(badge, report, whole);
+  const { text, title: meaning, look } = badgeOf(badge, report, whole);
   return (
     <a
       href={places.href(change(place, view))}
@@ -50,7 +50,9 @@ function ViewLink({
       aria-current={view === place.view ? "page" : undefined}
     >
       <span>{title(whole)}</span>
-      <span className={look === true ? "badge look" : "badge"}>{text}</span>
+      <span className={look === true ? "badge look" : "badge"} title={meaning}>
+        {text}
+      </span>
     </a>
   );
 }
@@ -59,7 +61,7 @@ function badgeOf(
   badge: (typeof VIEW_ENTRIES)[View]["badge"],
   report: WireReport | null,
   whole: WireReport | null,
-): { text: string; look?: boolean } {
+): Partial<Badge> & { text: string } {
   if (badge === undefined) return { text: "" };
   return report === null ? { text: NOTHING } : badge(report, whole ?? report);
 }

@@ -6,7 +6,7 @@ import type { WireReport, WireRuns } from "../api/types";
 import { headline } from "../report/headline";
 import { hasBackward, stepsLength } from "../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../report/syncs";
-import { count, NOTHING } from "../text/formats";
+import { count, counted, NOTHING } from "../text/formats";
 import compare from "../views/compare/compare.css?inline";
 import { CompareView } from "../views/compare/CompareView";
 import findings from "../views/findings/findings.css?inline";
@@ -42,8 +42,10 @@ interface ViewProps {
 }
 
 /** The one number that says whether to go to a view. */
-interface Badge {
+export interface Badge {
   text: string;
+  /** What it counts. */
+  title: string;
   /** Whether it deserves a look. */
   look?: boolean;
 }
@@ -82,7 +84,10 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
     title: () => "Findings",
     component: FindingsView,
     style: findings,
-    badge: (report) => ({ text: count(report.findings.length) }),
+    badge: ({ findings }) => ({
+      text: count(findings.length),
+      title: counted(findings.length, "finding"),
+    }),
   },
   whatif: { title: () => "What-if", component: WhatIfView, style: whatIf },
   query: { title: () => "Query", component: QueryView, style: query },
@@ -91,9 +96,15 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
 
 /** The share of the backward pass in a step; without a backward pass, the number of modules. */
 function modulesBadge(report: WireReport, whole: WireReport): Badge {
-  if (!hasBackward(whole)) return { text: count(report.modules.length) };
+  if (!hasBackward(whole)) {
+    const { length } = report.modules;
+    return { text: count(length), title: counted(length, "module") };
+  }
   const share = headline(report, "mean").stepShare;
-  return { text: share === null ? NOTHING : `${Math.round(share * 100)}%` };
+  return {
+    text: share === null ? NOTHING : `${Math.round(share * 100)}%`,
+    title: "Share of a step that the host spends in the backward pass",
+  };
 }
 
 function syncsBadge(means: WireReport, whole: WireReport): Badge {
@@ -103,5 +114,9 @@ function syncsBadge(means: WireReport, whole: WireReport): Badge {
     (sum, sync) => sum + (lostIn(sync.duration_us, sync.device_idle_us) ?? 0),
     0,
   );
-  return { text: count(syncs.length), look: isHighlighted(lost, stepsLength(report)) };
+  return {
+    text: count(syncs.length),
+    title: `${counted(syncs.length, "sync")}, without the profiler's own`,
+    look: isHighlighted(lost, stepsLength(report)),
+  };
 }

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Definition } from "../text/definitions";
+import { durationParts } from "../text/formats";
 import { Term } from "./Tip";
 
 interface FigureProps {
@@ -32,4 +33,15 @@ export function Figure({
       </dd>
     </div>
   );
+}
+
+type DurationFigureProps = Omit<FigureProps, "number" | "unit"> & {
+  /** Microseconds. */
+  us: number | null;
+};
+
+/** A figure that is a duration: its unit is smaller than the number. */
+export function DurationFigure({ us, ...rest }: DurationFigureProps): ReactElement {
+  const [number, unit] = durationParts(us);
+  return <Figure {...rest} number={number} unit={unit} />;
 }

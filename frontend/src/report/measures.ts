@@ -1,5 +1,5 @@
 import type { WireReport, WireStep } from "../api/types";
-import { count } from "../text/formats";
+import { count, counted } from "../text/formats";
 
 /** Whose time is shown: the device's, or the host's where a trace holds no device. */
 export type Measure = "device" | "host";
@@ -25,6 +25,12 @@ export function meanStep(report: WireReport): number {
 export function meansNote({ per_step: means }: Pick<WireReport, "per_step">): string {
   if (means.chosen || means.of === 1) return "";
   return `mean of ${count(means.steps)} of ${count(means.of)}`;
+}
+
+/** What sums over all rows are of, said after their title. */
+export function rowsNote({ per_step: means }: Pick<WireReport, "per_step">): string {
+  if (means.chosen) return counted(means.steps, "step");
+  return means.marked ? `whole trace, ${counted(means.of, "step")}` : "whole trace";
 }
 
 /** The steps that means are over: those that count, or all where none does. */

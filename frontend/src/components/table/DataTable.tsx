@@ -84,6 +84,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
       </div>
       <TableBar
         count={rows.length}
+        total={props.total ?? rows.length}
         hidden={hidden.map(({ meta }) => meta?.definition.title ?? "")}
         content={() => contentOf(props)}
       />

@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import { counted } from "../../text/formats";
+import { count as numbered, counted } from "../../text/formats";
 import { copyText } from "../browser";
 import { tableCsv, tableMarkdown, type TextColumn } from "./tableText";
 
@@ -10,7 +10,9 @@ export interface TableContent {
 }
 
 interface TableBarProps {
+  /** Rows of the table at hand, and of all of its pages. */
   count: number;
+  total: number;
   /** Titles of columns that there is no room for. */
   hidden: string[];
   /** What is shown, as values; asked for when somebody copies it. */
@@ -23,7 +25,7 @@ const FORMATS = [
 ] as const;
 
 /** Below a table: how many rows it has, and buttons that copy them. */
-export function TableBar({ count, hidden, content }: TableBarProps): ReactElement {
+export function TableBar({ count, total, hidden, content }: TableBarProps): ReactElement {
   const [said, setSaid] = useState("");
   const copy = async ({ name, write }: (typeof FORMATS)[number]): Promise<void> => {
     const { columns, rows } = content();
@@ -33,7 +35,8 @@ export function TableBar({ count, hidden, content }: TableBarProps): ReactElemen
   return (
     <div className="table-bar">
       <span className="muted" title={hidden.join(", ")}>
-        {counted(count, "row")}
+        {total > count && `${numbered(count)} of `}
+        {counted(total, "row")}
         {hidden.length > 0 && ` · no room for: ${hidden.join(", ")} (copied all the same)`}
       </span>
       <span className="spring" />

@@ -41,6 +41,8 @@ export interface DataTableProps<Row extends object> {
   label: string;
   columns: Column<Row>[];
   rows: Row[];
+  /** All rows, where these are a part of them. */
+  total?: number;
   rowId: (row: Row) => string;
   sort: Sort;
   onSort: (sort: Sort) => void;

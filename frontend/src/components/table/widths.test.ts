@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Column } from "./props";
-import { fittingColumns, LEAST_FREE_WIDTH } from "./widths";
+import { fittingColumns, LEAST_FREE_WIDTH, tableStyle } from "./widths";
 
 type Row = Record<string, number>;
 
@@ -43,4 +43,12 @@ test("one after the other gives way, and what is hidden is named", () => {
 
 test("the column that rows are sorted by stays", () => {
   expect(shown(10, "share")).toEqual(["name", "total", "share"]);
+});
+
+test("without a free column all grow in proportion, so that the table fills its frame", () => {
+  const fixed = [column("rank", 60), column("step", 120)];
+  expect(tableStyle(fixed, {})).toMatchObject({
+    "--columns": "minmax(60px,60fr) minmax(120px,120fr)",
+    "--least-width": "180px",
+  });
 });

@@ -99,8 +99,12 @@ export function tableStyle<Row extends object>(
   chosen: Widths,
 ): CSSProperties {
   const widths = columns.map(({ id, meta }) => chosen[id ?? ""] ?? meta?.width ?? 0);
-  const track = (width: number): string =>
-    width === 0 ? `minmax(${LEAST_FREE_WIDTH}px,1fr)` : `${width}px`;
+  // Without a free column all of them grow, lest the table end before its frame.
+  const growing = !widths.includes(0);
+  const track = (width: number): string => {
+    if (width === 0) return `minmax(${LEAST_FREE_WIDTH}px,1fr)`;
+    return growing ? `minmax(${width}px,${width}fr)` : `${width}px`;
+  };
   const least = widths.reduce((sum, width) => sum + (width === 0 ? LEAST_FREE_WIDTH : width), 0);
   return {
     "--columns": widths.map(track).join(" "),

@@ -33,7 +33,7 @@ function factText(
   unit: ServerColumn["definition"]["unit"],
 ): ReactElement | string {
   const value = row[id] ?? null;
-  if (value === null) return NOTHING;
+  if (value === null || value === "") return NOTHING;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return unit === undefined ? (
     <Name text={textOf(row, id)} className="wrap" />

@@ -5,11 +5,12 @@ import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
 import type { Definition } from "../../text/definitions";
-import { count, NOTHING, written } from "../../text/formats";
+import { count, NOTHING, scaledDuration, written, type DurationScale } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
 import type { Loaded } from "../services";
 import { ErrorCard } from "../states";
 import { numberOf, PAGE_ROWS, rowsOf, textOf, type TableRow } from "./rows";
+import { scalesOf } from "./scales";
 
 /** A column of the server's table. */
 export interface ServerColumn {
@@ -19,6 +20,8 @@ export interface ServerColumn {
   width: number;
   /** How a text is written; as it is without. */
   write?: (text: string) => string;
+  /** How durations are written; as the largest on show asks for without. */
+  scale?: DurationScale;
   /** Goes where there is no room, the least first. */
   yields?: number;
 }
@@ -40,18 +43,19 @@ interface ServerTableProps {
 /** A page of a table that the server filters, sorts and cuts. */
 export function ServerTable(props: ServerTableProps): ReactElement {
   const { loaded, search, selected, onSelect } = props;
-  const columns = useMemo(
-    () => props.columns.map((column) => modelColumn(column, search)),
-    [props.columns, search],
-  );
+  const rows = useMemo(() => rowsOf(loaded.value), [loaded.value]);
+  const columns = useMemo(() => {
+    const scales = scalesOf(props.columns, rows);
+    return props.columns.map((column) => modelColumn(column, search, scales.get(column.id)));
+  }, [props.columns, rows, search]);
   if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
-  const rows = rowsOf(loaded.value);
   return (
     <>
       <DataTable
         label={props.label}
         columns={columns}
         rows={rows}
+        total={loaded.value?.total ?? 0}
         rowId={(row) => String(row.id)}
         sort={props.sort}
         onSort={props.onSort}
@@ -100,7 +104,11 @@ function Pager({ total, page, onPage }: PagerProps): ReactElement | null {
   );
 }
 
-function modelColumn(column: ServerColumn, search: string): Column<TableRow> {
+function modelColumn(
+  column: ServerColumn,
+  search: string,
+  scale: DurationScale | undefined,
+): Column<TableRow> {
   const { id, definition, width, yields } = column;
   const meta = {
     definition,
@@ -111,7 +119,7 @@ function modelColumn(column: ServerColumn, search: string): Column<TableRow> {
     id,
     accessorFn: (row) => row[id] ?? null,
     meta: yields === undefined ? meta : { ...meta, yields },
-    cell: ({ row }) => <Value row={row.original} column={column} search={search} />,
+    cell: ({ row }) => <Value row={row.original} column={column} search={search} scale={scale} />,
   };
 }
 
@@ -119,16 +127,19 @@ interface ValueProps {
   row: TableRow;
   column: ServerColumn;
   search: string;
+  scale: DurationScale | undefined;
 }
 
 function Value({
   row,
   column: { id, definition, write },
   search,
+  scale,
 }: ValueProps): ReactElement | string {
   const value = row[id] ?? null;
-  if (value === null) return NOTHING;
+  if (value === null || value === "") return NOTHING;
   if (typeof value === "boolean") return value ? "yes" : "no";
+  if (scale !== undefined) return scaledDuration(numberOf(row, id), scale);
   if (definition.unit !== undefined) return written(numberOf(row, id), definition.unit);
   const text = textOf(row, id);
   return <Name text={write?.(text) ?? text} {...(id === "name" ? { mark: search } : {})} />;

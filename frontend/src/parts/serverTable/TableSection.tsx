@@ -38,6 +38,10 @@ interface TableSectionProps<Group extends string> {
   ) => void;
   /** The figure that decides what is expensive, and orders the table at first. */
   cost: { column: string; definition: Definition; title: string };
+  /** What the rows are of: "whole trace, 3 steps". */
+  of: string;
+  /** What tells rows of one name apart. */
+  detail?: ((row: TableRow) => string) | undefined;
   /** Said where there are no rows, and where none fits the search. */
   empty: { none: string; notFound: string };
   /** Columns to ask for; all where there are none. */
@@ -76,6 +80,8 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
       {!(top.status === "ready" && top.value.total === 0) && (
         <TopBars
           title={cost.title}
+          of={props.of}
+          detail={props.detail}
           rows={rowsOf(top.value)}
           column={cost.column}
           definition={cost.definition}

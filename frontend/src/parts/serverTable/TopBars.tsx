@@ -3,24 +3,32 @@ import type { ReactElement } from "react";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import type { Definition } from "../../text/definitions";
-import { NOTHING, written } from "../../text/formats";
+import { durationScale, NOTHING, scaledDuration, written, type Unit } from "../../text/formats";
 import { numberOf, textOf, type TableRow } from "./rows";
+import { largest } from "./scales";
 
 interface TopBarsProps {
   title: string;
+  /** What the rows are of: "whole trace, 3 steps". */
+  of: string;
   rows: readonly TableRow[];
   /** Column that the bars are of. */
   column: string;
   definition: Definition;
+  /** What tells rows of one name apart. */
+  detail?: ((row: TableRow) => string) | undefined;
   onSelect: (id: number) => void;
 }
 
 /** The most expensive rows as bars; the table below says the same. */
-export function TopBars({ title, rows, column, definition, onSelect }: TopBarsProps): ReactElement {
-  const most = Math.max(...rows.map((row) => numberOf(row, column) ?? 0), 0);
+export function TopBars(props: TopBarsProps): ReactElement {
+  const { title, of, rows, column, definition, detail, onSelect } = props;
+  const most = largest(rows, column);
   return (
     <section className="facet top-bars" aria-label={title}>
-      <h2>{title}</h2>
+      <h2>
+        {title} <span className="muted">{of}</span>
+      </h2>
       <ol>
         {rows.map((row) => {
           const value = numberOf(row, column);
@@ -34,13 +42,20 @@ export function TopBars({ title, rows, column, definition, onSelect }: TopBarsPr
                 }}
               >
                 <Name text={textOf(row, "name")} />
+                {detail !== undefined && <Name text={detail(row)} className="muted" />}
               </button>
               <ShareBar share={most > 0 ? (value ?? 0) / most : null} />
-              <span>{definition.unit ? written(value, definition.unit) : NOTHING}</span>
+              <span>{amount(value, definition.unit, most)}</span>
             </li>
           );
         })}
       </ol>
     </section>
   );
+}
+
+/** A bar's amount: all durations in the unit of the largest. */
+function amount(value: number | null, unit: Unit | undefined, most: number): string {
+  if (unit === undefined) return NOTHING;
+  return unit === "us" ? scaledDuration(value, durationScale(most)) : written(value, unit);
 }

@@ -2,11 +2,12 @@ import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
-import { Figure } from "../../components/Figure";
-import { numberOf, rowsOf, useRows, type TableRow } from "../../parts/serverTable/rows";
+import { DurationFigure, Figure } from "../../components/Figure";
+import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
 import { TableSection } from "../../parts/serverTable/TableSection";
 import { usePlace } from "../../parts/services";
-import { counted, duration, percent } from "../../text/formats";
+import { rowsNote } from "../../report/measures";
+import { counted, percent } from "../../text/formats";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
 import type { KernelGroup, KernelsPlace } from "./address";
@@ -47,38 +48,42 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
   const columns = useMemo(() => kernelColumns(place.group), [place.group]);
   return (
     <div className="view">
-      <div className="view-main server-table-view">
-        <UtilizationFigures target={target} />
-        <RooflineFacet
-          target={target}
-          points={place.points}
-          onPoints={(points) => {
-            change({ points, row: null });
-          }}
-          selected={place.row}
-          onSelect={(row) => {
-            if (place.points === "kernel") change({ group: "launch", row });
-          }}
-        />
-        <TableSection
-          label="Kernels"
-          target={target}
-          table={KERNEL_TABLES[place.group]}
-          columns={columns}
-          groups={GROUPS}
-          place={place}
-          onPlace={(next, also, quietly) => {
-            go({ kernels: { ...place, ...next }, ...also }, quietly);
-          }}
-          cost={{
-            column: most,
-            definition: place.group === "sequence" ? S.removable : D.total,
-            title: "Most expensive",
-          }}
-          empty={{ none: NOTHING_THERE[place.group], notFound: "No kernel fits the search." }}
-          asked={quick}
-          fill={fill}
-        />
+      <div className="view-main server-table-view kernels-view">
+        <div className="kernels-grid">
+          <UtilizationFigures target={target} />
+          <TableSection
+            label="Kernels"
+            target={target}
+            table={KERNEL_TABLES[place.group]}
+            columns={columns}
+            groups={GROUPS}
+            place={place}
+            onPlace={(next, also, quietly) => {
+              go({ kernels: { ...place, ...next }, ...also }, quietly);
+            }}
+            cost={{
+              column: most,
+              definition: place.group === "sequence" ? S.removable : D.total,
+              title: place.group === "sequence" ? "Most to gain" : "Most expensive by device time",
+            }}
+            of={rowsNote(report)}
+            detail={place.group === "launch" ? (row) => textOf(row, "operator") : undefined}
+            empty={{ none: NOTHING_THERE[place.group], notFound: "No kernel fits the search." }}
+            asked={quick}
+            fill={fill}
+          />
+          <RooflineFacet
+            target={target}
+            points={place.points}
+            onPoints={(points) => {
+              change({ points, row: null });
+            }}
+            selected={place.row}
+            onSelect={(row) => {
+              if (place.points === "kernel") change({ group: "launch", row });
+            }}
+          />
+        </div>
       </div>
       {place.row !== null && (
         <KernelPanel
@@ -117,7 +122,7 @@ function UtilizationFigures({ target }: { target: Target }): ReactElement {
         definition={R.known}
         number={known && device > 0 ? percent(sum(rows, "flops_us") / device) : "unknown"}
       />
-      <Figure definition={R.unknown} number={duration(unknown)} />
+      <DurationFigure definition={R.unknown} us={unknown} />
     </dl>
   );
 }

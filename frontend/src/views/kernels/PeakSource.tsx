@@ -15,12 +15,13 @@ export function PeakSource({ peaks }: { peaks: readonly TableRow[] }): ReactElem
   const confirmed = textOf(peak, "confirmed");
   return (
     <p className="muted">
-      Peaks of {textOf(peak, "name")}: <Name text={textOf(peak, "source")} />.{" "}
+      Peaks of {textOf(peak, "name")}: <Name text={textOf(peak, "source")} className="wrap" />.{" "}
       {confirmed === "" ? (
         "Unverified: no second source was found."
       ) : (
         <>
-          Confirmed: <Name text={peakText(confirmed)} />; the other figures are unverified.
+          Confirmed: <Name text={peakText(confirmed)} className="wrap" />; the other figures are
+          unverified.
         </>
       )}
     </p>

@@ -3,7 +3,15 @@ import { useState, type ReactElement } from "react";
 import { useWidth } from "../../components/browser";
 import { Name } from "../../components/Name";
 import { clip, duration, figure, percent } from "../../text/formats";
-import { along, axesOf, roofLine, type Axes, type Roof, type RooflinePoint } from "./axes";
+import {
+  along,
+  axesOf,
+  roofLine,
+  tickText,
+  type Axes,
+  type Roof,
+  type RooflinePoint,
+} from "./axes";
 
 /** In pixels; wider where there is room. */
 const LEAST_WIDTH = 420;
@@ -11,8 +19,8 @@ const HEIGHT = 300;
 const LEFT = 56;
 const BOTTOM = 40;
 const TOP = 26;
-/** Least room for the names of the roofs, and what one character of theirs takes at most. */
-const RIGHT = 220;
+/** Room for the last label of the axis, and what one character of a roof's name takes at most. */
+const RIGHT = 24;
 const CHARACTER = 6.4;
 const LABEL = 13;
 
@@ -87,15 +95,16 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
         </svg>
       </div>
       <p className="muted roofline-pointed">
-        {shown === undefined ? (
-          "Point at a circle, or reach it by Tab."
-        ) : (
-          <bdi>{sentence(shown)}</bdi>
-        )}
+        {shown === undefined ? hint(roofs) : <bdi>{sentence(shown)}</bdi>}
       </p>
       <PointTable points={points} />
     </>
   );
+}
+
+function hint(roofs: readonly Roof[]): string {
+  const tensor = roofs.some(({ name }) => name.includes("tensor")) ? " TC: on tensor cores." : "";
+  return `A larger circle has more time. Point at one, or reach it by Tab.${tensor}`;
 }
 
 function sentence({ name, intensity, rate, us, share }: RooflinePoint): string {
@@ -120,7 +129,7 @@ function Grid({ axes, placeX }: PartProps): ReactElement {
           <g key={power}>
             <line x1={x} x2={x} y1={TOP} y2={HEIGHT - BOTTOM} />
             <text x={x} y={HEIGHT - BOTTOM + 15} textAnchor="middle">
-              {figure(10 ** power)}
+              {tickText(power)}
             </text>
           </g>
         );
@@ -131,7 +140,7 @@ function Grid({ axes, placeX }: PartProps): ReactElement {
           <g key={power}>
             <line x1={LEFT} x2={right} y1={y} y2={y} />
             <text x={LEFT - 6} y={y + 4} textAnchor="end">
-              {figure(10 ** power)}
+              {tickText(power)}
             </text>
           </g>
         );
@@ -147,7 +156,7 @@ function Grid({ axes, placeX }: PartProps): ReactElement {
 }
 
 function roofName(roof: Roof): string {
-  return `${roof.name} ${figure(roof.peak)}`;
+  return `${roof.name.replaceAll(" on tensor cores", " TC")} ${figure(roof.peak)}`;
 }
 
 /** The roofs, with their names at the right edge, none upon another. */

@@ -65,7 +65,11 @@ export function RooflineFacet(props: RooflineFacetProps): ReactElement {
   const drawn = rowsOf(answer.value).flatMap((row) => pointOf(row, time, name(row)));
   const roofs = roofsOf(rowsOf(peaks.value));
   return (
-    <section className="facet" aria-label="Roofline" aria-busy={answer.status === "loading"}>
+    <section
+      className="facet roofline-facet"
+      aria-label="Roofline"
+      aria-busy={answer.status === "loading"}
+    >
       <div className="toolbar">
         <h2>Roofline</h2>
         <Segments

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { along, attainable, axesOf, roofLine, type Roof } from "./axes";
+import { along, attainable, axesOf, roofLine, type Roof, tickText } from "./axes";
 
 const ROOF: Roof = { name: "float16", peak: 100, gbPerS: 1000 };
 const POINT = { id: 1, name: "mm", intensity: 20, rate: 5, us: 1, share: null };
@@ -24,4 +24,9 @@ test("places are logarithmic", () => {
     [0.5, 0.5],
     [1, 0.5],
   ]);
+});
+
+test("every decade has a label of its own", () => {
+  const labels = [-5, -4, -3, 0, 3].map(tickText);
+  expect(labels).toEqual(["1e-5", "1e-4", "0.001", "1", "1,000"]);
 });

@@ -1,5 +1,7 @@
 /** Where the points and roofs of a roofline lie: both axes are logarithmic, in fractions of them. */
 
+import { figure } from "../../text/formats";
+
 export interface RooflinePoint {
   id: number;
   name: string;
@@ -39,6 +41,11 @@ function decades(values: readonly number[]): readonly [number, number] {
   if (powers.length === 0) return [0, 1];
   const [from, to] = [Math.floor(Math.min(...powers)), Math.ceil(Math.max(...powers))];
   return from === to ? [from - 1, to + 1] : [from, to];
+}
+
+/** A power of ten on an axis; small ones in the way that numbers are typed. */
+export function tickText(power: number): string {
+  return power < -3 ? `1e${power}` : figure(10 ** power);
 }
 
 /** From the left or the bottom, 0 to 1. */

@@ -1,3 +1,4 @@
+import { MICROSECONDS } from "../../parts/serverTable/scales";
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
 import type { KernelGroup } from "./address";
 import { KERNEL_DEFINITIONS as D, SEQUENCE_DEFINITIONS as S } from "./definitions";
@@ -52,15 +53,15 @@ export function kernelColumns(group: KernelGroup): ServerColumn[] {
   return [
     { id: "name", definition: D.name, width: 0 },
     ...(launch ? OF_LAUNCH : []),
-    { id: "kind", definition: D.kind, width: 96, yields: 8 },
+    { id: "kind", definition: D.kind, width: 112, yields: 8 },
     { id: "count", definition: D.count, width: 60 },
     { id: "total_us", definition: D.total, width: 84 },
-    { id: "mean_us", definition: D.mean, width: 76 },
-    { id: "min_us", definition: D.least, width: 76, yields: 1 },
-    { id: "max_us", definition: D.most, width: 76, yields: 5 },
+    { id: "mean_us", definition: D.mean, width: 84, scale: MICROSECONDS },
+    { id: "min_us", definition: D.least, width: 84, scale: MICROSECONDS, yields: 1 },
+    { id: "max_us", definition: D.most, width: 84, scale: MICROSECONDS, yields: 5 },
     { id: "blocks_per_sm", definition: D.blocks, width: 84, yields: 4 },
     { id: "occupancy_pct", definition: D.occupancy, width: 84, yields: 9 },
-    { id: "tensor_core", definition: D.tensorCore, width: 84, yields: 12 },
+    { id: "tensor_core", definition: D.tensorCore, width: 92, yields: 12 },
     ...(launch ? WORK : []),
   ];
 }

@@ -3,9 +3,10 @@ import type { ReactElement } from "react";
 import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
-import { meansNote, type Averaging } from "../../report/measures";
+import { hasBackward, meansNote, type Averaging } from "../../report/measures";
 import { isHighlighted } from "../../report/syncs";
 import { durationParts, NOTHING } from "../../text/formats";
+import { ForwardFigures } from "./ForwardFigures";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface FiguresProps {
@@ -15,6 +16,14 @@ interface FiguresProps {
 
 /** Whether there is a problem, in five numbers. */
 export function Figures({ report, averaging }: FiguresProps): ReactElement {
+  return hasBackward(report) ? (
+    <BackwardFigures report={report} averaging={averaging} />
+  ) : (
+    <ForwardFigures report={report} averaging={averaging} />
+  );
+}
+
+function BackwardFigures({ report, averaging }: FiguresProps): ReactElement {
   const head = headline(report, averaging);
   const device = head.measure === "device";
   const [step, stepUnit] = durationParts(head.step);

@@ -43,7 +43,7 @@ export function ModulesView({ report, target }: ModulesViewProps): ReactElement 
       <div className="view-main">
         <Figures report={report} averaging={place.averaging} />
         {base.nodes.length === 0 ? (
-          <NoModules report={report} />
+          <NoModules report={report} averaging={place.averaging} />
         ) : (
           <>
             <QuantityPicker report={report} chosen={chosen} />

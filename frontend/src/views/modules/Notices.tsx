@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { RecordSnippet } from "../../parts/states";
+import { divisor, type Averaging } from "../../report/measures";
 import { NodeTable } from "./NodeTable";
 
 /** Said wherever host time stands in for device time. */
@@ -23,8 +24,14 @@ export function NoBackward(): ReactElement {
   );
 }
 
+interface NoModulesProps {
+  report: WireReport;
+  averaging: Averaging;
+}
+
 /** A trace without module names still has its autograd nodes. */
-export function NoModules({ report }: { report: WireReport }): ReactElement {
+export function NoModules({ report, averaging }: NoModulesProps): ReactElement {
+  const mean = averaging === "mean";
   const mostExpensive = report.nodes
     .map(({ name, count, host_us: host, device_us: device }) => ({ name, count, host, device }))
     .sort((a, b) => (b.device ?? b.host) - (a.device ?? a.host));
@@ -42,8 +49,11 @@ export function NoModules({ report }: { report: WireReport }): ReactElement {
       </div>
       {mostExpensive.length > 0 && (
         <div>
-          <h2>Most expensive autograd nodes</h2>
-          <NodeTable rows={mostExpensive} />
+          <h2>
+            Most expensive autograd nodes{" "}
+            <span className="muted">{mean ? "a step" : "sum over the steps"}</span>
+          </h2>
+          <NodeTable rows={mostExpensive} by={divisor(report, averaging)} />
         </div>
       )}
     </section>

@@ -25,6 +25,18 @@ export const FIGURE_DEFINITIONS = {
     "Length of the backward phase over that of the forward, on the host.",
     "times",
   ),
+  forwardDevice: define(
+    "forward, device",
+    "Sum of the durations of all device events launched in the forward pass. Streams overlap, so it may exceed the step.",
+    "us",
+  ),
+  forwardHost: define("forward, host", "Length of the forward phase on the host.", "us"),
+  idle: define("device idle", "How long the devices had nothing to do, in all phases.", "us"),
+  blockedAnywhere: define(
+    "host blocked",
+    "How long the host was blocked in syncs of all phases and launched nothing, without the profiler's own.",
+    "us",
+  ),
   syncs: define(
     "syncs in backward",
     "How often the host waited for the device during the backward.",

@@ -4,9 +4,12 @@ import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
 import { TableSection } from "../../parts/serverTable/TableSection";
 import { usePlace } from "../../parts/services";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { rowsNote } from "../../report/measures";
+import { counted } from "../../text/formats";
 import { OperatorPanel } from "./OperatorPanel";
 import type { OperatorGroup } from "./address";
-import { OPERATOR_TABLES, operatorColumns } from "./columns";
+import { OPERATOR_DETAILS, OPERATOR_TABLES, operatorColumns } from "./columns";
 import { OPERATOR_DEFINITIONS as D } from "./definitions";
 
 const GROUPS: Readonly<Record<OperatorGroup, string>> = {
@@ -41,6 +44,7 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
   return (
     <div className="view">
       <div className="view-main server-table-view">
+        <NoOperator report={report} />
         <TableSection
           label="Operators"
           target={target}
@@ -52,6 +56,8 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
             go({ operators: { ...place, ...next }, ...also }, quietly);
           }}
           cost={device ? BY_DEVICE : BY_HOST}
+          of={rowsNote(report)}
+          detail={OPERATOR_DETAILS[place.group]}
           empty={EMPTY}
         />
       </div>
@@ -67,5 +73,17 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
         />
       )}
     </div>
+  );
+}
+
+/** Why the device times of operators may sum to less than those of kernels. */
+function NoOperator({ report }: { report: WireReport }): ReactElement | null {
+  const warning = report.trace.warnings.find(({ code }) => code === "no-launch");
+  if (warning === undefined) return null;
+  return (
+    <p className="notice">
+      {counted(warning.count, "device event")} without a launch in the trace: in no operator, only
+      in <PlaceLink to={{ view: "kernels", search: "", sort: null }}>Kernels</PlaceLink>.
+    </p>
   );
 }

@@ -1,3 +1,4 @@
+import { textOf, type TableRow } from "../../parts/serverTable/rows";
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
 import type { OperatorGroup } from "./address";
 import { OPERATOR_DEFINITIONS as D } from "./definitions";
@@ -12,7 +13,7 @@ export const OPERATOR_TABLES: Readonly<Record<OperatorGroup, { table: string; of
 
 const KEYS: Readonly<Record<OperatorGroup, ServerColumn[]>> = {
   name: [],
-  shape: [{ id: "shapes", definition: D.shapes, width: 240 }],
+  shape: [{ id: "shapes", definition: D.shapes, width: 240, write: compact }],
   stack: [{ id: "stack", definition: D.stack, width: 300 }],
   module: [
     { id: "module", definition: D.module, width: 200 },
@@ -39,4 +40,17 @@ export function operatorColumns(group: OperatorGroup, device: boolean): ServerCo
     ...(device ? [{ id: "peak_share", definition: D.peak, width: 70, yields: 6 }] : []),
     { id: "flop_per_byte", definition: D.intensity, width: 84, yields: 2 },
   ];
+}
+
+/** What tells rows of one operator apart, in each grouping. */
+export const OPERATOR_DETAILS: Readonly<Partial<Record<OperatorGroup, (row: TableRow) => string>>> =
+  {
+    shape: (row) => compact(textOf(row, "shapes")),
+    stack: (row) => textOf(row, "stack").split("\n")[0] ?? "",
+    module: (row) => `${textOf(row, "module")} ${textOf(row, "phase")}`.trim(),
+  };
+
+/** Shapes in one line, without the blanks inside of brackets. */
+export function compact(shapes: string): string {
+  return shapes.replaceAll(/\s+/g, " ").replaceAll("[ ", "[").replaceAll(" ]", "]");
 }

@@ -8,7 +8,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
 import { usePlace } from "../../parts/services";
-import { count, duration } from "../../text/formats";
+import { counted, duration } from "../../text/formats";
 import { pathText, stepLabel } from "../../text/names";
 import { kindText } from "./collectives";
 import { RANK_COLUMNS, STEP_COLUMNS } from "./columns";
@@ -96,19 +96,24 @@ function CameLast({
   });
   return (
     <section aria-busy={found.status === "loading"}>
-      <h3>Came last to {count(found.value?.total ?? null)} collectives</h3>
+      <h3>
+        {found.value === null
+          ? "Collectives that it came last to"
+          : `Came last to ${counted(found.value.total, "collective")}; how long the others waited`}
+      </h3>
       <ol className="calls">
         {rows.map((row) => (
           <li key={String(row.id)}>
             <PlaceLink to={timelineOf(run, place, ...lateTimes(row))}>
               {kindText(textOf(row, "name"))}
-            </PlaceLink>{" "}
-            others wait {duration(numberOf(row, "wait_us"))}{" "}
-            <PlaceLink to={onAll(row)}>on all ranks</PlaceLink>
+            </PlaceLink>
+            <span>{duration(numberOf(row, "wait_us"))}</span>
+            <span>
+              <PlaceLink to={onAll(row)}>on all ranks</PlaceLink>
+            </span>
             {row.late_module !== null && (
-              <span className="muted">
-                {" "}
-                <Name text={pathText(textOf(row, "late_module"))} className="code" />
+              <span className="muted late-module">
+                late in <Name text={pathText(textOf(row, "late_module"))} className="code" />
               </span>
             )}
           </li>

@@ -3,10 +3,10 @@ import type { ReactElement } from "react";
 import type { Target } from "../../api/request";
 import type { WireRunOverview, WireRuns } from "../../api/types";
 import { Segments } from "../../components/controls";
-import { Figure } from "../../components/Figure";
+import { DurationFigure, Figure } from "../../components/Figure";
 import { ErrorCard, RecordSnippet } from "../../parts/states";
 import { usePlace } from "../../parts/services";
-import { count, counted, duration, percent } from "../../text/formats";
+import { count, counted, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { RANK_LISTS, type RankList } from "./address";
 import { BalanceList } from "./BalanceList";
@@ -85,14 +85,14 @@ function RunFigures({ run }: { run: WireRunOverview }): ReactElement {
         number={count(ranks.length)}
         note={world_size === null ? "" : `of ${count(world_size)}`}
       />
-      <Figure definition={D.meanStep} number={duration(step_us)} note="mean" />
-      <Figure
+      <DurationFigure definition={D.meanStep} us={step_us} note="mean" />
+      <DurationFigure
         definition={D.meanWait}
-        number={duration(wait_us)}
+        us={wait_us}
         note={`${percent(ratio(wait_us, step_us))} of a step`}
       />
       <Figure definition={D.late} number={count(stragglers.length)} />
-      <Figure definition={D.clocks} number={duration(clock_spread_us)} />
+      <DurationFigure definition={D.clocks} us={clock_spread_us} />
     </dl>
   );
 }

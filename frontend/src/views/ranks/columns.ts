@@ -7,10 +7,10 @@ export const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "path", definition: D.path, width: 0, write: fileName, yields: 1 },
   { id: "steps", definition: D.steps, width: 60, yields: 2 },
   { id: "step_us", definition: D.step, width: 88 },
-  { id: "compute_us", definition: D.compute, width: 88 },
-  { id: "communication_us", definition: D.communication, width: 116 },
+  { id: "compute_us", definition: D.compute, width: 88, yields: 3 },
+  { id: "communication_us", definition: D.communication, width: 116, yields: 5 },
   { id: "exposed_communication_us", definition: D.exposed, width: 88 },
-  { id: "idle_us", definition: D.idle, width: 88 },
+  { id: "idle_us", definition: D.idle, width: 88, yields: 4 },
   { id: "wait_us", definition: D.wait, width: 112 },
 ];
 

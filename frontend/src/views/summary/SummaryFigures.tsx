@@ -37,7 +37,11 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
       ) : (
         <ShareOfStep definition={D.forward} of={figures.forward} />
       )}
-      <ShareOfStep definition={D.backward} of={figures.backward} tone="backward" />
+      {figures.device && figures.backward === null ? (
+        <ShareOfStep definition={D.forward} of={figures.forward} />
+      ) : (
+        <ShareOfStep definition={D.backward} of={figures.backward} tone="backward" />
+      )}
       {figures.device ? (
         <LinkedFigure
           definition={D.blocked}
@@ -49,12 +53,14 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
       ) : (
         <ShareOfStep definition={D.optimizer} of={figures.optimizer} />
       )}
-      <LinkedFigure
-        definition={D.attributed}
-        number={share(figures.attributed)}
-        unit={figures.attributed === null ? "" : "%"}
-        to={{ view: "modules", quantity: null, ...fresh }}
-      />
+      {figures.attributed !== null && (
+        <LinkedFigure
+          definition={D.attributed}
+          number={share(figures.attributed)}
+          unit="%"
+          to={{ view: "modules", quantity: null, ...fresh }}
+        />
+      )}
     </ul>
   );
 }

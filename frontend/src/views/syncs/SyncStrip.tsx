@@ -57,10 +57,15 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
         ))}
       </div>
       <figcaption className="muted">
-        The steps from left to right; as high as the host waits.{" "}
-        <span className="swatch" style={{ background: colourOf("wait") }} /> the device idles
-        meanwhile <span className="swatch" style={{ background: colourOf("idle") }} /> it is at
-        work, or it costs little
+        <span>The steps from left to right; as high as the host waits.</span>
+        <span>
+          <span className="swatch" style={{ background: colourOf("wait") }} />
+          the device idles meanwhile
+        </span>
+        <span>
+          <span className="swatch" style={{ background: colourOf("idle") }} />
+          it is at work, or it costs little
+        </span>
       </figcaption>
     </figure>
   );

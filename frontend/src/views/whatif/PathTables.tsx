@@ -26,6 +26,9 @@ export function PathTables({ report, target, place }: PathTablesProps): ReactEle
       aria-label="Critical path by module and kind"
       aria-busy={status === "loading"}
     >
+      <h2>
+        On the critical path <span className="muted">a step, by module and by kind of work</span>
+      </h2>
       <SlackTable title={D.module} rows={moduleRows(answer)} rest={moduleRest(answer)} />
       <SlackTable title={D.kind} rows={kindRows(answer)} rest={null} />
     </section>

@@ -1,0 +1,73 @@
+import type { ReactElement } from "react";
+
+import type { WireReport } from "../../api/types";
+import { Figure } from "../../components/Figure";
+import { divisor, meanStep, meansNote, type Averaging } from "../../report/measures";
+import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
+import { durationParts } from "../../text/formats";
+import { over, sumOf } from "../../text/numbers";
+import { FIGURE_DEFINITIONS as D } from "./definitions";
+
+interface ForwardFiguresProps {
+  report: WireReport;
+  averaging: Averaging;
+}
+
+/** The figures of the forward and of all phases, where there is no backward. */
+export function ForwardFigures({ report, averaging }: ForwardFiguresProps): ReactElement {
+  const figures = forwardFigures(report, averaging);
+  const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
+  const [step, stepUnit] = durationParts(meanStep(report));
+  const shown = [
+    [figures.device ? D.forwardDevice : D.forwardHost, figures.forward, false],
+    [D.idle, figures.idle, false],
+    [D.blockedAnywhere, figures.blocked, figures.look],
+  ] as const;
+  return (
+    <dl className="figures">
+      <Figure definition={D.step} number={step} unit={stepUnit} note={meansNote(report)} />
+      {shown.map(([definition, us, look]) => {
+        const [number, unit] = durationParts(us);
+        return (
+          <Figure
+            key={definition.title}
+            definition={definition}
+            number={number}
+            unit={unit === "" ? "" : unit + per}
+            tone={look ? "look" : "plain"}
+          />
+        );
+      })}
+    </dl>
+  );
+}
+
+interface ForwardNumbers {
+  readonly device: boolean;
+  /** Microseconds, as the others; null where the trace has none. */
+  readonly forward: number | null;
+  readonly idle: number | null;
+  readonly blocked: number | null;
+  /** Whether what the syncs cost deserves a look. */
+  readonly look: boolean;
+}
+
+export function forwardFigures(report: WireReport, averaging: Averaging): ForwardNumbers {
+  const by = divisor(report, averaging);
+  const { forward_device_us: onDevice } = report.totals;
+  const device = (onDevice ?? 0) > 0;
+  const onHost = sumOf(report.steps.map((step) => step.forward_us));
+  const syncs = avoidable(report.syncs);
+  const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0);
+  const lost = syncs.reduce(
+    (sum, sync) => sum + (lostIn(sync.duration_us, sync.device_idle_us) ?? 0),
+    0,
+  );
+  return {
+    device,
+    forward: over(device ? onDevice : onHost, by),
+    idle: over(sumOf(report.steps.map((step) => step.device_idle_us)), by),
+    blocked: syncs.length === 0 ? null : blocked / by,
+    look: isHighlighted(lost / by, meanStep(report)),
+  };
+}
