@@ -28,8 +28,19 @@ export function Figure({
       </dt>
       <dd>
         {number}
-        {unit !== undefined && unit !== "" && <span className="unit"> {unit}</span>}
+        <Unit text={unit ?? ""} />
       </dd>
     </div>
+  );
+}
+
+/** The unit after a figure: a word after a space, a sign such as % without. */
+export function Unit({ text }: { text: string }): ReactElement | null {
+  if (text === "") return null;
+  return (
+    <span className="unit">
+      {/^[%×]/.test(text) ? "" : " "}
+      {text}
+    </span>
   );
 }

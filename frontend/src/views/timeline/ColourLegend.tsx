@@ -2,21 +2,24 @@ import type { ReactElement } from "react";
 
 import type { WireTimeline } from "../../api/types";
 import { Term } from "../../components/Tip";
-import { PATH_DEFINITIONS, PATH_PARTS } from "../../report/criticalPath";
-import { colourOf, PATH_COLOURS } from "../../theme/colours";
+import { colourOf } from "../../theme/colours";
+import { legendOf } from "./legend";
 
-/** What the colours of the critical path mean; nothing where there is no such lane. */
-export function PathLegend({ timeline }: { timeline: WireTimeline }): ReactElement | null {
-  if (!timeline.lanes.some(({ kind, note }) => kind === "path" && note === null)) return null;
+/** What the colours of phases, of idle time and of the critical path mean. */
+export function ColourLegend({ timeline }: { timeline: WireTimeline }): ReactElement {
   return (
-    <ul className="path-legend" aria-label="Colours of the critical path">
-      <li className="muted">critical path</li>
-      {PATH_PARTS.map((part) => (
-        <li key={part}>
-          <span className="swatch" style={{ background: colourOf(PATH_COLOURS[part]) }} />
-          <Term text={PATH_DEFINITIONS[part].text}>{PATH_DEFINITIONS[part].title}</Term>
-        </li>
+    <div className="colour-legends">
+      {legendOf(timeline).map(({ title, entries }) => (
+        <ul key={title} className="colour-legend" aria-label={`Colours of the ${title}`}>
+          <li className="muted">{title}</li>
+          {entries.map(({ colour, definition }) => (
+            <li key={definition.title}>
+              <span className="swatch" style={{ background: colourOf(colour) }} />
+              <Term text={definition.text}>{definition.title}</Term>
+            </li>
+          ))}
+        </ul>
       ))}
-    </ul>
+    </div>
   );
 }
