@@ -24,8 +24,13 @@ def format_change(us: float | None) -> str:
 
 
 def format_share(part: float | None, whole: float | None) -> str:
-    """Write a part of a whole in percent."""
-    return MISSING if part is None or not whole else f"{100 * part / whole:.1f} %"
+    """Write a part of a whole in percent, as the page does: not all and not nothing are said so."""
+    if part is None or not whole:
+        return MISSING
+    percent = 100 * part / whole
+    if 0 < abs(percent) < 0.05:
+        return "<0.1%"
+    return ">99.9%" if 99.95 <= percent < 100 else f"{percent:.1f}%"
 
 
 def format_number(number: float | None) -> str:

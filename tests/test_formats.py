@@ -47,8 +47,11 @@ def test_changes_have_a_sign() -> None:
 
 
 def test_a_share_of_nothing_is_no_number() -> None:
-    assert format_share(1.0, 4.0) == "25.0 %"
-    assert format_share(0.0, 4.0) == "0.0 %"
+    assert format_share(1.0, 4.0) == "25.0%"
+    assert format_share(0.0, 4.0) == "0.0%"
+    assert [format_share(part, 1e4) for part in (1.0, -1.0, 9999.0, 1e4)] == [
+        *("<0.1%", "<0.1%", ">99.9%", "100.0%"),
+    ]
     assert format_share(1.0, 0.0) == format_share(None, 4.0) == format_share(1.0, None) == "-"
 
 

@@ -117,6 +117,48 @@ test("what makes its figures wrong comes first, and nothing where nothing does",
   expect(await seriousFaults(page)).toEqual([]);
 });
 
+test.each([600, 1024])("in a window of %d pixels nothing is cut or overlaps", async (width) => {
+  await page.setViewportSize({ width, height: 720 });
+  const wide = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth);
+  expect(await wide()).toBe(width);
+  const legends = await boxes(".steps-heads .legend-entry");
+  const apart = legends.every((one, at) =>
+    legends.slice(at + 1).every((two) => !overlap(one, two)),
+  );
+  expect(apart).toBe(true);
+  for (const { left, right } of await boxes(".shares .part-bar")) {
+    expect(right - left).toBeGreaterThan(30);
+    expect(right).toBeLessThan(width);
+  }
+  await page.getByRole("button", { name: "Help" }).click();
+  await page.getByRole("dialog", { name: "Help" }).waitFor();
+  const [help] = await boxes(".popover.help");
+  expect(help?.left).toBeGreaterThanOrEqual(0);
+  expect(help?.right).toBeLessThanOrEqual(width);
+});
+
+interface Box {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+function boxes(selector: string): Promise<Box[]> {
+  return page.locator(selector).evaluateAll((all) =>
+    all.map((one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      return { left, right, top, bottom };
+    }),
+  );
+}
+
+function overlap(one: Box, two: Box): boolean {
+  return (
+    one.left < two.right && two.left < one.right && one.top < two.bottom && two.top < one.bottom
+  );
+}
+
 describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
   test("axe finds no serious fault", async () => {
     await page.emulateMedia({ colorScheme: mode });

@@ -74,7 +74,7 @@ def unattributed_percent(report: ReportData, limit: float) -> Outcome:
     _need_backward(report)
     whole, missing = _backward(report.coverage)
     name = f"backward time not attributed, {report.per_step.text}"
-    outcome = _outcome(name, 100 * missing / whole, limit, " %", [])
+    outcome = _outcome(name, 100 * missing / whole, limit, "%", [])
     named = report.coverage.by_origin.get("annotation", 0.0)
     if not named:
         return outcome
@@ -92,7 +92,7 @@ def idle_percent(report: ReportData, limit: float) -> Outcome:
     if means.device_idle_us is None or not whole:
         raise UsageError(f"{report.trace.path}: no device events, so no idle time to check")
     return _outcome(
-        f"device idle, {means.text}", 100 * means.device_idle_us / whole, limit, " %", []
+        f"device idle, {means.text}", 100 * means.device_idle_us / whole, limit, "%", []
     )
 
 
@@ -115,7 +115,7 @@ def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
     counted = [sync for sync in own_syncs(report.syncs) if _is_below(sync.module, path)]
     counted = [sync for sync in counted if sync.phase == "backward"]
     name = f"backward of {module_label(path)}, {report.per_step.text}"
-    return _outcome(name, 100 * (part or 0.0) / whole, limit, " %", counted)
+    return _outcome(name, 100 * (part or 0.0) / whole, limit, "%", counted)
 
 
 def _is_below(path: str | None, above: str) -> bool:

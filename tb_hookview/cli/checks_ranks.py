@@ -23,7 +23,7 @@ def rank_wait_percent(run: Run, limit: float) -> Outcome:
     if not steps:
         raise UsageError(f"{run.path}: no step that counts, so no waits to check")
     value = 100 * sum(row.wait_us or 0.0 for row in rows) / steps
-    return _outcome(run, "ranks wait for others", value, limit, " %")
+    return _outcome(run, "ranks wait for others", value, limit, "%")
 
 
 def stragglers(run: Run, limit: float) -> Outcome:

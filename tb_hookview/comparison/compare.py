@@ -104,6 +104,7 @@ def _module(
         backward_us=backward,
         syncs=syncs,
         sync_blocked_us=blocked,
+        sync_idle_us=both(lambda r, m: r.per_step(m.sync.device_idle_us)),
         base_path=None if base is None else base.path,
         other_path=None if other is None else other.path,
     )

@@ -21,7 +21,7 @@ class Clocks(NamedTuple):
     offset: Float
     """Nanoseconds to take from a rank's times."""
     spread: Float
-    """Half of the range that holds the middle 90 % of the differences, nanoseconds."""
+    """Half of the range that holds the middle 90% of the differences, nanoseconds."""
 
 
 def find_clocks(ranks: int, members: Members) -> Clocks:

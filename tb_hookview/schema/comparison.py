@@ -54,6 +54,8 @@ class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}
     """In the module and those below it."""
     sync_blocked_us: UsPair
     """In the module and those below it."""
+    sync_idle_us: UsPair
+    """Idle time of the devices because of these syncs; see `modules[].sync.device_idle_us`."""
     base_path: str | None = None
     other_path: str | None = None
 

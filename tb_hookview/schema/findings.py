@@ -29,7 +29,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     rule: str
     """Id of the rule."""
     severity: str
-    """By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %,
+    """By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%,
     `low` below; `info` where it costs and gains nothing in this trace."""
     title: str
     where: str

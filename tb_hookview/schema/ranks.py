@@ -36,7 +36,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     collectives that both took part in. Null where no chain of collectives leads from one to the
     other."""
     clock_spread_us: Us | None = None
-    """How far that is known: half of the range of the middle 90 % of these differences, the largest
+    """How far that is known: half of the range of the middle 90% of these differences, the largest
     on the way from the first rank."""
 
 
@@ -168,7 +168,7 @@ class Run(Struct, frozen=True, kw_only=True):
     unmatched: Count
     """Collectives of single ranks without a counterpart."""
     clock_spread_us: Us | None
-    """How far the ranks' clocks are known: half of the middle 90 % of the differences, the worst
+    """How far the ranks' clocks are known: half of the middle 90% of the differences, the worst
     rank's; null with one rank, or where they share no collective."""
     warnings: list[str]
     replay_error: Share | None = None

@@ -64,7 +64,7 @@ class ReportData(Struct, frozen=True):
     """`cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's
     marks are left out. At most 1000 rows."""
     breakdown: list[Breakdown] = []
-    """Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 %
+    """Steps in order. Steps at the end whose device work the trace does not hold, or less than 80%
     as many device events as of the step before, are left out."""
     devices: list[DeviceUse] = []
     streams: list[Stream] = []

@@ -132,7 +132,7 @@ NODE = """
     ("around", "note"),
     [
         ("[one             ]", ""),
-        ("[note            ]", "100.0 % is attributed to annotations only"),
+        ("[note            ]", "100.0% is attributed to annotations only"),
     ],
 )
 def test_an_annotation_alone_counts_as_attributed_and_the_line_says_so(

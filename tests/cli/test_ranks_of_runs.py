@@ -43,7 +43,7 @@ def test_limits_of_a_run_that_hold(even: str) -> None:
     done = checked(even, "--max-stragglers", "0", "--max-rank-wait-percent", "0.1")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "ok   ranks wait for others: 0 %, limit 0.1 %",
+        "ok   ranks wait for others: 0%, limit 0.1%",
         "ok   ranks late in most steps: 0, limit 0",
     ]
 

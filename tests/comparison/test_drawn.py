@@ -109,6 +109,7 @@ def test_modules_stand_by_what_changed_most(
     ]
     assert [numbers(row.syncs) for row in rows[:2]] == [(None, 0, 0), (0.5, 1, 0.5)]
     assert [numbers(row.sync_blocked_us) for row in rows[:2]] == [(None, 0, 0), (5.5, 15, 9.5)]
+    assert [numbers(row.sync_idle_us) for row in rows[:2]] == [(None, 0, 0), (5.5, 15, 9.5)]
     assert {row.module_class for row in rows} == {"Linear"}
     paths = [(row.base_path, row.other_path) for row in rows]
     assert paths == [(None, "new"), ("a", "a"), ("b", "b"), ("gone", None)]

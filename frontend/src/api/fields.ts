@@ -381,7 +381,7 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs and gains nothing in this trace.",
+    text: "By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null outside every module." },
@@ -716,6 +716,10 @@ export const ModuleChange = {
   backward_us: { unit: "us", text: "Own time of the backward, by the comparison's `measure`." },
   syncs: { unit: "count", text: "In the module and those below it." },
   sync_blocked_us: { unit: "us", text: "In the module and those below it." },
+  sync_idle_us: {
+    unit: "us",
+    text: "Idle time of the devices because of these syncs; see `modules[].sync.device_idle_us`.",
+  },
 } as const;
 
 export const ModuleDetail = {
@@ -776,7 +780,7 @@ export const Operator = {
   },
   host_us: {
     unit: "us",
-    text: "Sum of their durations. A recursive operator's time counts once for each level.",
+    text: "Sum of their durations, over threads: calls that run at once may add up to more than the clock shows. A recursive operator's time counts once for each level.",
   },
   self_host_us: {
     unit: "us",
@@ -958,7 +962,7 @@ export const Rank = {
   },
   clock_spread_us: {
     unit: "us",
-    text: "How far that is known: half of the range of the middle 90 % of these differences, the largest on the way from the first rank.",
+    text: "How far that is known: half of the range of the middle 90% of these differences, the largest on the way from the first rank.",
   },
 } as const;
 
@@ -1051,7 +1055,7 @@ export const ReportData = {
     text: "`cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's marks are left out. At most 1000 rows.",
   },
   breakdown: {
-    text: "Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 % as many device events as of the step before, are left out.",
+    text: "Steps in order. Steps at the end whose device work the trace does not hold, or less than 80% as many device events as of the step before, are left out.",
   },
   streams: { text: "By device, busiest first." },
   threads: {
@@ -1097,7 +1101,7 @@ export const Run = {
   unmatched: { unit: "count", text: "Collectives of single ranks without a counterpart." },
   clock_spread_us: {
     unit: "us",
-    text: "How far the ranks' clocks are known: half of the middle 90 % of the differences, the worst rank's; null with one rank, or where they share no collective.",
+    text: "How far the ranks' clocks are known: half of the middle 90% of the differences, the worst rank's; null with one rank, or where they share no collective.",
   },
   replay_error: {
     unit: "fraction",

@@ -530,7 +530,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain, where it is unknown by the cost: `high` from 5 % of the step, `medium` from 1 %, `low` below; `info` where it costs and gains nothing in this trace. */
+  /** By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -965,6 +965,8 @@ export interface ModuleChange {
   syncs: Pair;
   /** In the module and those below it. */
   sync_blocked_us: Pair;
+  /** Idle time of the devices because of these syncs; see `modules[].sync.device_idle_us`. */
+  sync_idle_us: Pair;
   base_path: string | null;
   other_path: string | null;
 }
@@ -1054,7 +1056,7 @@ export interface Operator {
   name: string;
   /** Rows of that name. A row whose only row inside has its own name is one call with it. */
   calls: number;
-  /** Sum of their durations. A recursive operator's time counts once for each level. */
+  /** Sum of their durations, over threads: calls that run at once may add up to more than the clock shows. A recursive operator's time counts once for each level. */
   host_us: number;
   /** Less the operators, annotations and calls of the device's runtime inside. Marks and Python frames inside are not subtracted. */
   self_host_us: number;
@@ -1249,7 +1251,7 @@ export interface Rank {
   wait_us: number | null;
   /** By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other. */
   clock_offset_us: number | null;
-  /** How far that is known: half of the range of the middle 90 % of these differences, the largest on the way from the first rank. */
+  /** How far that is known: half of the range of the middle 90% of these differences, the largest on the way from the first rank. */
   clock_spread_us: number | null;
 }
 
@@ -1368,7 +1370,7 @@ export interface ReportData {
   kernels_omitted: KernelsOmitted | null;
   /** `cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's marks are left out. At most 1000 rows. */
   operators: Operator[];
-  /** Steps in order. Steps at the end whose device work the trace does not hold, or less than 80 % as many device events as of the step before, are left out. */
+  /** Steps in order. Steps at the end whose device work the trace does not hold, or less than 80% as many device events as of the step before, are left out. */
   breakdown: Breakdown[];
   devices: DeviceUse[];
   /** By device, busiest first. */
@@ -1446,7 +1448,7 @@ export interface Run {
   unreadable: UnreadableRank[];
   /** Collectives of single ranks without a counterpart. */
   unmatched: number;
-  /** How far the ranks' clocks are known: half of the middle 90 % of the differences, the worst rank's; null with one rank, or where they share no collective. */
+  /** How far the ranks' clocks are known: half of the middle 90% of the differences, the worst rank's; null with one rank, or where they share no collective. */
   clock_spread_us: number | null;
   warnings: string[];
   /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */

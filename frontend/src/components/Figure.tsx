@@ -29,7 +29,7 @@ export function Figure({
       </dt>
       <dd>
         {number}
-        {unit !== undefined && unit !== "" && <span className="unit"> {unit}</span>}
+        <Unit text={unit ?? ""} />
       </dd>
     </div>
   );
@@ -44,4 +44,15 @@ type DurationFigureProps = Omit<FigureProps, "number" | "unit"> & {
 export function DurationFigure({ us, ...rest }: DurationFigureProps): ReactElement {
   const [number, unit] = durationParts(us);
   return <Figure {...rest} number={number} unit={unit} />;
+}
+
+/** The unit after a figure: a word after a space, a sign such as % without. */
+export function Unit({ text }: { text: string }): ReactElement | null {
+  if (text === "") return null;
+  return (
+    <span className="unit">
+      {/^[%×]/.test(text) ? "" : " "}
+      {text}
+    </span>
+  );
 }

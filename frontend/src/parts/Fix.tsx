@@ -2,29 +2,27 @@ import type { ReactElement } from "react";
 
 import { withoutFinding } from "../address/links";
 import type { WireFinding } from "../api/types";
-import { priceText } from "../report/findings";
+import { priceText, type PriceBasis } from "../report/findings";
 import { Name } from "../components/Name";
 import { PlaceLink } from "./PlaceLink";
 
 interface FixProps {
   finding: WireFinding;
-  /** Mean length of the steps that count, for shares; null where it is unknown. */
-  stepUs?: number | null;
-  /** Without the link to the finding, which is what is looked at. */
-  alone?: boolean;
+  /** For its price and a link to it; null where the finding itself is what is looked at. */
+  basis: PriceBasis | null;
 }
 
 /** What to do about it, what that would save, and where that is known from. */
-export function Fix({ finding, stepUs = null, alone = false }: FixProps): ReactElement {
+export function Fix({ finding, basis }: FixProps): ReactElement {
   return (
     <section className="fix" aria-label="Fix">
-      {!alone && (
+      {basis !== null && (
         <h3>
           <Name text={finding.title} className="wrap" />
         </h3>
       )}
       <p>{finding.fix}</p>
-      {!alone && <p className="price">{priceText(finding, stepUs)}</p>}
+      {basis !== null && <p className="price">{priceText(finding, basis)}</p>}
       <p className="muted">Reference: {finding.reference}</p>
       {finding.caveats.length > 0 && (
         <ul className="caveats muted">
@@ -33,7 +31,7 @@ export function Fix({ finding, stepUs = null, alone = false }: FixProps): ReactE
           ))}
         </ul>
       )}
-      {!alone && (
+      {basis !== null && (
         <p className="links">
           <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
             Evidence in Findings

@@ -51,7 +51,9 @@ test("what is not placed is counted with its reason", () => {
   expect(compiledText(some)).toContain("3 of 4");
   expect(compiledText(some)).toContain("1 no map of the graph");
   expect(compiledRemedy(some)).toContain("TORCHINDUCTOR_CACHE_DIR");
-  expect(compiledRemedy(report([REGION], [3, { "rows and map differ": 1 }]))).not.toContain("CACHE");
+  expect(compiledRemedy(report([REGION], [3, { "rows and map differ": 1 }]))).not.toContain(
+    "CACHE",
+  );
 });
 
 test("nothing is left to do where all is placed", () => {

@@ -1,20 +1,38 @@
 import { expect, test } from "vitest";
 
 import { finding } from "../testing/findings";
-import { priceText } from "./findings";
+import { report } from "../testing/report";
+import { priceBasis, priceText } from "./findings";
 
-test("a price says what is known, and no more", () => {
+const BASIS = { stepUs: 100, of: "device" } as const;
+
+test("a price says what is known, whose time it is, and no more", () => {
   const price = (cost: number | null, gain: number | null): string =>
-    priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), 100);
-  expect(price(null, null)).toBe("The cost is unknown in this trace.");
-  expect(price(0, 0)).toBe("Costs no device time in this trace.");
-  expect(price(5, null)).toContain("what the fix gains is unknown");
-  expect(price(5, 5)).toBe(
-    "Costs 5.0 µs (5.0%) a step; without it a step would be 5.0 µs (5.0%) shorter.",
+    priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);
+  expect(price(null, null)).toBe("The time lost is unknown in this trace.");
+  expect(price(0, 0)).toBe("No device time is lost to it in this trace.");
+  expect(price(5, null)).toBe(
+    "Loses 5.0 µs (5.0%) of device time a step. What the fix gains is unknown.",
   );
-  expect(price(5, 0)).toContain("without it a step would be no shorter");
-  expect(price(0, 2)).toBe("Without it a step would be 2.0 µs (2.0%) shorter.");
-  expect(price(null, 2)).toContain("unknown in this trace; without it a step would be 2.0 µs");
-  expect(price(5, 2)).toContain("would be 2.0 µs (2.0%) shorter");
-  expect(priceText(finding({ cost_us_per_step: 5 }), null)).toContain("Costs 5.0 µs a step");
+  expect(price(5, 5)).toBe(
+    "Loses 5.0 µs (5.0%) of device time a step. Replayed without it, a step is 5.0 µs (5.0%) shorter.",
+  );
+  expect(price(5, 0)).toContain("Replayed without it, a step is no shorter.");
+  expect(price(null, 2)).toContain("a step is 2.0 µs (2.0%) shorter");
+});
+
+test("a gain above the cost has its reason", () => {
+  const price = (cost: number, gain: number): string =>
+    priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);
+  expect(price(0, 2)).toContain("2.0 µs (2.0%) shorter, as other work waits for it.");
+  expect(price(5, 9)).toContain("9.0 µs (9.0%) shorter, as other work waits for it.");
+  expect(price(5, 2)).toMatch(/2\.0 µs \(2\.0%\) shorter\.$/);
+});
+
+test("without a step there are no shares, and without a device it is the host's time", () => {
+  const bare = { ...report(), trace: { ...report().trace, devices: [] } };
+  expect(priceBasis(bare).of).toBe("host");
+  expect(priceBasis(report()).of).toBe("device");
+  const text = priceText(finding({ cost_us_per_step: 5 }), { stepUs: null, of: "host" });
+  expect(text).toContain("Loses 5.0 µs of host time a step.");
 });

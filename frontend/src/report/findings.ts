@@ -25,19 +25,39 @@ export function findingsOfModule(report: WireReport, module: WireModule): WireFi
   return report.findings.filter((finding) => finding.module_id === module.id);
 }
 
-/** What it costs and what a replay gains without it, in a sentence. */
-export function priceText(finding: WireFinding, stepUs: number | null): string {
+/** What a price is measured in, of the report that has the finding. */
+export interface PriceBasis {
+  /** Mean length of the steps that count, microseconds; null without steps. */
+  readonly stepUs: number | null;
+  /** Whose time a cost is. */
+  readonly of: "device" | "host";
+}
+
+export function priceBasis(report: WireReport): PriceBasis {
+  const { per_step: mean, trace } = report;
+  return { stepUs: mean.duration_us, of: trace.devices.length > 0 ? "device" : "host" };
+}
+
+/** More than this many times the cost is gained only where other work waited. */
+const WAITED_FOR = 1.05;
+
+/** Whose time it wastes and how much, and how much shorter a replay makes the step. */
+export function priceText(finding: WireFinding, basis: PriceBasis): string {
   const { cost_us_per_step: cost, gain_us_per_step: gain } = finding;
   const of = (us: number): string => {
-    const share = ratio(us, stepUs);
+    const share = ratio(us, basis.stepUs);
     return share === null ? duration(us) : `${duration(us)} (${percent(share)})`;
   };
-  const gains = gain !== null && gain > 0 ? `ithout it a step would be ${of(gain)} shorter.` : null;
-  if (cost === 0) return gains === null ? "Costs no device time in this trace." : `W${gains}`;
-  const costs = cost === null ? "The cost is unknown in this trace" : `Costs ${of(cost)} a step`;
-  if (gains !== null) return `${costs}; w${gains}`;
-  if (cost === null) return `${costs}.`;
-  return gain === null
-    ? `${costs}; what the fix gains is unknown.`
-    : `${costs}; without it a step would be no shorter.`;
+  const costs =
+    cost === null
+      ? "The time lost is unknown in this trace."
+      : cost === 0
+        ? `No ${basis.of} time is lost to it in this trace.`
+        : `Loses ${of(cost)} of ${basis.of} time a step.`;
+  if (gain === null) {
+    return cost === null || cost === 0 ? costs : `${costs} What the fix gains is unknown.`;
+  }
+  if (gain <= 0) return cost === 0 ? costs : `${costs} Replayed without it, a step is no shorter.`;
+  const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
+  return `${costs} Replayed without it, a step is ${of(gain)} shorter${why}.`;
 }

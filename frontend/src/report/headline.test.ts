@@ -14,7 +14,6 @@ test("the figures above the fold", () => {
     step: 200,
     backward: 5,
     ratio: 2,
-    backwardSyncs: 1,
     blocked: 6,
     lost: 2,
     idle: 12,

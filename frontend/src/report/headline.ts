@@ -20,7 +20,6 @@ export interface Headline {
   backward: number | null;
   /** Backward over forward: device time, or length of the phases on the host. */
   ratio: number | null;
-  backwardSyncs: number;
   /** Host blocked by syncs in the backward pass. */
   blocked: number;
   /** What of that is lost (`lostIn`). */
@@ -44,7 +43,6 @@ export function headline(report: WireReport, averaging: Averaging): Headline {
     step: meanStep(report),
     backward: over(backward, by),
     ratio: backwardRatio(report),
-    backwardSyncs: syncs.length / by,
     blocked: syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by,
     lost:
       syncs.reduce((sum, one) => sum + (lostIn(one.duration_us, one.device_idle_us) ?? 0), 0) / by,

@@ -5,6 +5,7 @@ import {
   avoidable,
   isHighlighted,
   filterSyncs,
+  knownBlocked,
   stepTally,
   summarizeSyncs,
   syncRows,
@@ -70,4 +71,20 @@ test("steps are in their order, however many syncs they have", () => {
     ["ProfilerStep#10", 1],
     ["ProfilerStep#2", 2],
   ]);
+});
+
+test("no time in syncs is 0 where syncs would be seen, else unknown", () => {
+  const given = report();
+  const { trace } = given;
+  const noHost = {
+    id: "no-host",
+    code: "no-host",
+    message: "",
+    count: 1,
+    severity: "low",
+  } as const;
+  expect(knownBlocked(given, 0)).toBe(0);
+  expect(knownBlocked({ ...given, trace: { ...trace, devices: [] } }, 0)).toBeNull();
+  expect(knownBlocked({ ...given, trace: { ...trace, warnings: [noHost] } }, 0)).toBeNull();
+  expect(knownBlocked({ ...given, trace: { ...trace, devices: [] } }, 5)).toBe(5);
 });

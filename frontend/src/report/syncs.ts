@@ -104,6 +104,16 @@ export function lostIn(blockedUs: number | null, idleUs: number | null): number 
   return blockedUs === null || idleUs === null ? blockedUs : Math.min(blockedUs, idleUs);
 }
 
+/**
+ * Host time in syncs, null where it is unknown: without a device there is none to wait for, and
+ * without rows of the host none would be seen. Else 0 is a measurement.
+ */
+export function knownBlocked(report: WireReport, us: number): number | null {
+  const { devices, warnings } = report.trace;
+  const seen = devices.length > 0 && !warnings.some(({ code }) => code === "no-host");
+  return us === 0 && !seen ? null : us;
+}
+
 /** Syncs of the steps that count, without the profiler's own: how many, and blocked for how long. */
 export function syncsPerStep(
   report: WireReport,

@@ -57,10 +57,10 @@ test.each(all)("$at is a sentence", ({ title, text, unit }) => {
 });
 
 test("a definition of the server's begins with a capital, without marks of Markdown", () => {
-  const field = { text: "`high` from 5 %.", unit: "us" } as const;
+  const field = { text: "`high` from 5%.", unit: "us" } as const;
   expect(defineField("severity", field)).toEqual({
     title: "severity",
-    text: "High from 5 %.",
+    text: "High from 5%.",
     unit: "us",
   });
 });

@@ -14,7 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
-from tb_hookview.formats import format_us
+from tb_hookview.formats import format_share, format_us
 from tb_hookview.report.tables.compiled import compiled_faults
 from tb_hookview.schema.trace import WarningSeverity
 
@@ -205,4 +205,4 @@ def _severity(fault: Fault) -> WarningSeverity:
 
 def _message(fault: Fault) -> str:
     time = "" if fault.time is None else format_us(to_us(fault.time))
-    return WORDS[fault.code].message.format(time=time, share=f"{100 * (fault.share or 0.0):.3g} %")
+    return WORDS[fault.code].message.format(time=time, share=format_share(fault.share, 1))

@@ -43,8 +43,8 @@ RULE = Rule(
     id="guard-checks",
     family="compile",
     title="Testing the guards of compiled code takes long",
-    description="TorchDynamo Cache Lookup in 5 % of a step or more, or with devices that idle "
-    "meanwhile for 1 % of it. It is part of every call of compiled code, and says nothing about "
+    description="TorchDynamo Cache Lookup in 5% of a step or more, or with devices that idle "
+    "meanwhile for 1% of it. It is part of every call of compiled code, and says nothing about "
     "graph breaks or compilation.",
     fix="Compile larger parts at once, and with fewer graph breaks: each region tests its guards "
     'in each call. Drop guards on what never changes (options={"guard_filter_fn": ...}), or skip '

@@ -87,7 +87,7 @@ RULE = Rule(
     family="data-movement",
     title="Device-to-device copies of tensors (layout, dtype, concatenation)",
     description="Kernels and copies that only move data (contiguous, clone, cat, changes of type) "
-    "take over 5 % of the devices' busy time; one finding for each place that takes over 1 %. "
+    "take over 5% of the devices' busy time; one finding for each place that takes over 1%. "
     "Those of convolutions are left to conv-layout-transpose.",
     fix="Remove transposes that are made contiguous again. Write into one tensor instead of "
     "concatenating in a loop. Keep one memory format and one type of activations; leave autocast's "

@@ -17,7 +17,7 @@ RULE = Rule(
     id="loader-single-process",
     family="data-loading",
     title="Data loading runs in the main process",
-    description="Over 5 % of a step in a DataLoader without workers "
+    description="Over 5% of a step in a DataLoader without workers "
     "(_SingleProcessDataLoaderIter), while a device idles or where the model runs on the CPU.",
     fix="Set num_workers above 0, so that batches are made while the model runs, and "
     "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, ahead of the run.",

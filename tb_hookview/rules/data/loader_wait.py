@@ -17,7 +17,7 @@ RULE = Rule(
     id="loader-wait",
     family="data-loading",
     title="The main process waits for DataLoader workers",
-    description="Over 5 % of a step in a DataLoader with workers, while a device idles or where "
+    description="Over 5% of a step in a DataLoader with workers, while a device idles or where "
     "the model runs on the CPU.",
     fix="Raise num_workers (begin near the number of cores for each device), prefetch_factor, and "
     "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "

@@ -183,7 +183,7 @@ RULE = Rule(
     id="comm-exposed",
     family="distributed",
     title="Communication does not overlap with computation",
-    description="Collectives that no computation overlaps take more than 10 % of the step. Those "
+    description="Collectives that no computation overlaps take more than 10% of the step. Those "
     "of synchronized batch norms are not counted.",
     fix="Give each rank a larger batch; accumulate gradients over several batches under no_sync(); "
     "reduce them in bfloat16 by a communication hook; check the size of buckets, prefetching "

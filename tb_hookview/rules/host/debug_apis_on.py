@@ -93,7 +93,7 @@ RULE = Rule(
     family="host",
     title="A debugging mode is on",
     description="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
-    "aten::_is_any_true and a sync in aten::item. CUDA_LAUNCH_BLOCKING: 98 % of at least 50 "
+    "aten::_is_any_true and a sync in aten::item. CUDA_LAUNCH_BLOCKING: 98% of at least 50 "
     "kernels end before their launch returns.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",

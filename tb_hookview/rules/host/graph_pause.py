@@ -94,7 +94,7 @@ RULE = Rule(
     family="host",
     title="The device idles before or within CUDA or HIP graphs",
     description="Device events of CUDA or HIP graphs; gaps before a graph that was launched too "
-    "late, or gaps before events of a graph that was launched in time, of 2 % of a step or more. "
+    "late, or gaps before events of a graph that was launched in time, of 2% of a step or more. "
     "Gaps within graphs are reported and cost nothing here.",
     fix=f"{_LATE} {_LISTED}",
     reference="CUDA semantics, CUDA graphs",

@@ -130,7 +130,7 @@ RULE = Rule(
     title="Host work keeps the device idle",
     description="Gaps of 1 ms or more before an event that was launched too late, with the "
     "launching thread for four fifths of each in one operator, annotation, module or Python "
-    "function, or in nothing that has a name; over 2 % of a step by name. In a trace without "
+    "function, or in nothing that has a name; over 2% of a step by name. In a trace without "
     "steps one finding that costs nothing. Data loaders, syncs, copies, allocations and the first "
     "use of kernels have causes of their own.",
     fix="Take it out of the way of launches. Prepare inputs in other processes (in training in "

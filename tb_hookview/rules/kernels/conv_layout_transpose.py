@@ -39,7 +39,7 @@ RULE = Rule(
     family="kernels",
     title="Convolutions transpose between NCHW and channels-last",
     description="Kernels of cuDNN or MIOpen that transpose NCHW and NHWC, launched by "
-    "convolutions, in more than 2 % of the busy time.",
+    "convolutions, in more than 2% of the busy time.",
     fix="Convert model and input to channels-last: .to(memory_format=torch.channels_last). Then "
     "check that no operator falls back. On ROCm before torch 2.9 also set "
     "PYTORCH_MIOPEN_SUGGEST_NHWC=1.",

@@ -52,7 +52,7 @@ RULE = Rule(
     family="kernels",
     title="The backward of indexing sorts its indices",
     description="Sorting kernels and those that sum by sorted indices inside "
-    "aten::_index_put_impl_ or aten::embedding_dense_backward, in more than 3 % of the busy time.",
+    "aten::_index_put_impl_ or aten::embedding_dense_backward, in more than 3% of the busy time.",
     fix="Where results may differ from run to run, use index_select or gather, whose backward adds "
     "atomically. Avoid indices that repeat often. Detach what is selected and needs no gradient.",
     reference="PyTorch issue 15245",

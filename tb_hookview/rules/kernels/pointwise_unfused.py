@@ -101,7 +101,7 @@ RULE = Rule(
     family="kernels",
     title="Elementwise kernels are not fused",
     description="Chains of three or more elementwise kernels and reductions of torch, directly one "
-    "after the other on a stream, in more than 30 % of the busy time; in forward or backward, but "
+    "after the other on a stream, in more than 30% of the busy time; in forward or backward, but "
     "not where gradients are summed; and no Triton kernel in the trace. The cost is all of a chain "
     "but its longest kernel.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "

@@ -39,7 +39,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"{format_count(few.sum(), 'kernel')} with fewer blocks than the device has "
         f"multiprocessors take {format_us(context.device_events.us_per_step(few))} a step, and "
-        f"{np.count_nonzero(thin)} longer ones of an occupancy below {_OCCUPANCY:.0f} % "
+        f"{np.count_nonzero(thin)} longer ones of an occupancy below {_OCCUPANCY:.0f}% "
         f"{format_us(context.device_events.us_per_step(thin))}: {share:.0%} of the busy time",
         count=int(np.count_nonzero(few | thin)),
         wasted=rows,
@@ -56,7 +56,7 @@ RULE = Rule(
     family="kernels",
     title="Kernels fill only part of the device",
     description="Kernels with less than one block for each multiprocessor, or longer than 20 us "
-    "with an estimated occupancy below 25 %, in more than 20 % of the busy time; matrix products, "
+    "with an estimated occupancy below 25%, in more than 20% of the busy time; matrix products, "
     "convolutions, attention and communication do not count, nor do traces of ten device events a "
     "step. The cost is that part of their time in which multiprocessors have no block.",
     fix="Use a larger batch, pack sequences, merge parallel branches, or run small independent "

@@ -98,7 +98,7 @@ RULE = Rule(
     title="Launch-bound: kernels are shorter than their launches",
     description="At least 50 kernels a step, half of them shorter than 10 us, more than half "
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
-    "launch that add up to 10 % of the step. Kernels of a CUDA graph do not count. The cost is all "
+    "launch that add up to 10% of the step. Kernels of a CUDA graph do not count. The cost is all "
     "gaps below 1 ms.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '

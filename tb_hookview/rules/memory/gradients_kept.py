@@ -97,7 +97,7 @@ RULE = Rule(
     title="Gradients are kept through the next forward",
     description="In a trace recorded with profile_memory: blocks allocated in a backward pass "
     "outlive the optimizer's step and the beginning of the next forward; in the median of these "
-    "moments over 5 % of the peak.",
+    "moments over 5% of the peak.",
     fix="Call optimizer.zero_grad(set_to_none=True) right after optimizer.step().",
     reference="torch.optim.Optimizer.zero_grad; PyTorch Performance Tuning Guide",
     find=_find,

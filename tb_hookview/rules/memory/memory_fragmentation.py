@@ -42,7 +42,7 @@ RULE = Rule(
     family="memory",
     title="A part of the reserved memory is not in use at the peak",
     description="In a trace recorded with profile_memory: at the peak of the bytes in use more "
-    "than 20 % of those that the allocator holds are not in use, on a device of which it holds "
+    "than 20% of those that the allocator holds are not in use, on a device of which it holds "
     "more than half.",
     fix="Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True. Keep shapes the same from step to "
     "step, or begin with the largest. torch.cuda.memory._snapshot() shows the segments.",

@@ -104,8 +104,8 @@ RULE = Rule(
     id="memory-near-limit-or-idle",
     family="memory",
     title="Device memory is nearly full, or mostly free on an idle device",
-    description="In a trace recorded with profile_memory: torch holds more than 90 % of a device's "
-    "memory at its peak; or less than 50 %, on a device that waits for launches for half of the "
+    description="In a trace recorded with profile_memory: torch holds more than 90% of a device's "
+    "memory at its peak; or less than 50%, on a device that waits for launches for half of the "
     "time or more.",
     fix="Lower the peak: lower precision, checkpointing, a smaller batch. "
     "torch.cuda.memory_stats() counts how often allocations were retried.",

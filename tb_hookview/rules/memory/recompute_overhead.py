@@ -102,9 +102,9 @@ RULE = Rule(
     id="recompute-overhead",
     family="memory",
     title="Activation checkpointing recomputes the forward",
-    description="Device events of a module's forward that run within the backward pass, over 2 % "
+    description="Device events of a module's forward that run within the backward pass, over 2% "
     "of the devices' busy time; where the model runs on the CPU, the forwards themselves, over "
-    "2 % of a step.",
+    "2% of a step.",
     fix="Checkpoint what is cheap to recompute and large to store, not matrix products and "
     "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
     "memory is free.",

@@ -82,7 +82,7 @@ RULE = Rule(
     description="Kernels whose name says that they compute in double (the type of a template or of "
     "its function for each value; parameters that the host passes do not count), products in "
     "double, or kernels of operators with tensors of type double (where input types were "
-    "recorded), in 0.5 % of the busy time or more.",
+    "recorded), in 0.5% of the busy time or more.",
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
     "numpy values. Use float64 only for the few numbers that need it, and sum them seldom.",
     reference="NVIDIA tables of throughput by precision",

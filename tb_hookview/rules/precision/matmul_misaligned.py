@@ -80,7 +80,7 @@ RULE = Rule(
     title="Matrix product sizes are not aligned for tensor cores",
     description="Kernels of matrix products on tensor cores with align1 or align2 in their names "
     "(in half precision align4 as well), or products in half precision on NVIDIA devices whose "
-    "result has rows of a length that 8 does not divide, in 1 % of the busy time or more. Those of "
+    "result has rows of a length that 8 does not divide, in 1% of the busy time or more. Those of "
     "attention by its parts are in attention-unfused.",
     fix="Pad the odd size to a multiple of 8 (better 64), of 4 for TF32. Columns and inner sizes "
     "of a layer's forward are features: vocabulary, classes, hidden sizes. Rows, and sizes of "

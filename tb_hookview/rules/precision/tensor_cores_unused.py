@@ -51,7 +51,7 @@ RULE = Rule(
     family="precision",
     title="Tensor cores are not used",
     description="NVIDIA devices of compute capability 7.0 or more, by the trace or by name; matrix "
-    "products, convolutions or attention in 5 % of the busy time or more; none of their kernels on "
+    "products, convolutions or attention in 5% of the busy time or more; none of their kernels on "
     "tensor cores by its name, and none whose name leaves it unknown.",
     fix="Run forward and loss under torch.autocast with bfloat16 (or float16 and a GradScaler; "
     "V100 and T4 have no bfloat16), not the backward. Keep sizes multiples of 8. Lower precision "

@@ -50,7 +50,7 @@ RULE = Rule(
     id="tf32-disabled",
     family="precision",
     title="Float32 matrix products do not use TF32",
-    description="Operators of matrix products run sgemm kernels in 1 % of the busy time or more, "
+    description="Operators of matrix products run sgemm kernels in 1% of the busy time or more, "
     "none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more. "
     "(Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '

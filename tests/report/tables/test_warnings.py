@@ -15,6 +15,7 @@ import shared_traces
 from support.faults import NAMES
 
 from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.formats import format_share
 from tb_hookview.loading import load
 from tb_hookview.markers import encode
 from tb_hookview.report.build import build_report
@@ -23,12 +24,12 @@ from tb_hookview.schema import TraceWarning
 from tb_hookview.trace.source.damage import MESSAGES
 
 HIGH = {
-    "hta_a100_cuda_graphs_rank0": "13.2 %",
-    "hta_compare_base": "99.5 %",
-    "hta_compare_test": "99.8 %",
-    "hta_mtia_inference": "26 %",
-    "tracelens_h100_qwen": "30.1 %",
-    "tracelens_mi300_resnet_checkpointing": "31.8 %",
+    "hta_a100_cuda_graphs_rank0": "13.2%",
+    "hta_compare_base": "99.5%",
+    "hta_compare_test": "99.8%",
+    "hta_mtia_inference": "26.0%",
+    "tracelens_h100_qwen": "30.1%",
+    "tracelens_mi300_resnet_checkpointing": "31.8%",
 }
 """Traces of which a tenth or more of device time has no launch; HTA's two are cut to a few rows."""
 
@@ -73,7 +74,7 @@ def test_unknown_launches_are_severe_from_a_tenth_of_device_time(
     found = build_report(load(grid.write(path, launch + kernels))).data.trace.warnings
     (row,) = [warning for warning in found if warning.code == "no-launch"]
     assert row.severity == severity
-    assert f"{100 * share:.3g} % of device time" in row.message
+    assert f"{format_share(share, 1)} of device time" in row.message
 
 
 def test_every_word_has_the_numbers_it_asks_for() -> None:
@@ -110,7 +111,7 @@ def test_shares_without_a_launch_by_the_events_of_the_file(name: str) -> None:
     device = [row for row in rows if row.get("cat", "").lower() in DEVICE]
     lost = [row for row in device if row["args"].get("correlation") not in calls - {None}]
     share = sum(row["dur"] for row in lost) / sum(row["dur"] for row in device)
-    assert f"{100 * share:.3g} %" == HIGH[name]
+    assert format_share(share, 1) == HIGH[name]
     found = {row.code: row.count for row in warning_rows(load(path))}
     assert found["no-launch"] == len(lost)
 

@@ -3,8 +3,11 @@ import type { ReactElement } from "react";
 import { inTimeline } from "../../address/links";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import type { Definition } from "../../text/definitions";
 import { duration, instant } from "../../text/formats";
 import { PlaceLink } from "../PlaceLink";
+import { EVENT_LIST_DEFINITIONS as D } from "./definitions";
 import { numberOf, textOf, type TableRow } from "./rows";
 
 interface EventListProps {
@@ -12,29 +15,60 @@ interface EventListProps {
   rows: readonly TableRow[];
   /** Column of how long an event is in the timeline. */
   length: string;
-  /** Column of what is said of it. */
+  /** Column of what is said of it, and its heading. */
   shown: string;
+  shownAs: Definition;
 }
 
 /** Events by when they began: each a link to its place in the timeline. */
-export function EventList({ report, rows, length, shown }: EventListProps): ReactElement {
+export function EventList(props: EventListProps): ReactElement {
+  const { report, rows, length, shown, shownAs } = props;
   return (
-    <ol className="calls">
+    <PanelTable className="calls" heads={[D.start, shownAs, D.where]}>
       {rows.map((row) => {
         const start = numberOf(row, "start_us") ?? 0;
         return (
-          <li key={String(row.id)}>
-            <PlaceLink to={inTimeline(report, start, numberOf(row, length) ?? 0, Number(row.id))}>
-              {instant(start - report.trace.start_us)}
-            </PlaceLink>
-            <span>{duration(numberOf(row, shown))}</span>
-            <Name
-              text={`${textOf(row, "phase")} ${textOf(row, "module")}`.trim()}
-              className="muted"
-            />
-          </li>
+          <tr key={String(row.id)}>
+            <td>
+              <PlaceLink to={inTimeline(report, start, numberOf(row, length) ?? 0, Number(row.id))}>
+                {instant(start - report.trace.start_us)}
+              </PlaceLink>
+            </td>
+            <td>{duration(numberOf(row, shown))}</td>
+            <td>
+              <Name
+                text={`${textOf(row, "phase")} ${textOf(row, "module")}`.trim()}
+                className="muted"
+              />
+            </td>
+          </tr>
         );
       })}
-    </ol>
+    </PanelTable>
+  );
+}
+
+interface PanelTableProps {
+  className: string;
+  heads: readonly Definition[];
+  children: ReactElement[];
+}
+
+/** A list of a panel with a heading over each column; nothing where it has no row. */
+export function PanelTable({ className, heads, children }: PanelTableProps): ReactElement | null {
+  if (children.length === 0) return null;
+  return (
+    <table className={`small-table ${className}`}>
+      <thead>
+        <tr>
+          {heads.map(({ title, text }) => (
+            <th key={title} scope="col">
+              <Term text={text}>{title}</Term>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
   );
 }

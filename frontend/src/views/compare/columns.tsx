@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
-import { isHighlighted, lostIn } from "../../report/syncs";
+import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationScale, scaledDuration, type DurationScale } from "../../text/formats";
 import type { CompareTable } from "./address";
@@ -46,8 +46,7 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
     ),
   );
   const most = largest((row) => row.change);
-  const looks = ({ change, extras }: CompareRow): boolean =>
-    table === "syncs" && isHighlighted(lostIn(change, extras.idle ?? null), step);
+  const looks = ({ lost }: CompareRow): boolean => table === "syncs" && isHighlighted(lost, step);
   const code = table !== "findings";
   return [
     text("name", NAMES[table], 0, (row) => (
@@ -83,8 +82,8 @@ function extra(key: ExtraKey, rows: readonly CompareRow[], step: number): Column
   const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.extras[key] ?? 0)), 0);
   const scale = durationScale(largest);
   return extraColumn(key, 100, (row) => {
-    const us = row.extras[key] ?? null;
-    return changed(us, scale, SYNC_COLUMNS.has(key) && isHighlighted(us, step));
+    const look = SYNC_COLUMNS.has(key) && isHighlighted(row.lost, step);
+    return changed(row.extras[key] ?? null, scale, look);
   });
 }
 

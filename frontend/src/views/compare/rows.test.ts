@@ -137,3 +137,18 @@ test("bars of both sides have one scale, and none where a side has no device", (
   expect(sideBars(comparison({ device_busy_us: pair(null, 80) })).parts).toBeNull();
   expect(worthAWord(phases, 1e6)).toEqual([]);
 });
+
+test("a module loses what the devices idled by its syncs, the host's time where that is unknown", () => {
+  const lost = (idle: ReturnType<typeof pair>): number | null | undefined =>
+    compareRows(
+      comparison({
+        modules: [
+          moduleChange("a", pair(1, 1), { sync_blocked_us: pair(0, 50), sync_idle_us: idle }),
+        ],
+      }),
+      "modules",
+    )[0]?.lost;
+  expect(lost(pair(0, 0))).toBe(0);
+  expect(lost(pair(0, 20))).toBe(20);
+  expect(lost({ base: null, other: null, change: null })).toBe(50);
+});

@@ -8,6 +8,7 @@ import type {
   WireStatus,
   WireSyncChange,
 } from "../../api/types";
+import { lostIn } from "../../report/syncs";
 import { classUnlessSame, pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
@@ -23,6 +24,8 @@ export interface CompareRow {
   readonly before: number | null;
   readonly after: number | null;
   readonly change: number | null;
+  /** How much more time its syncs lose; null where it has none to lose. */
+  readonly lost: number | null;
   /** Changes of further numbers, by column. */
   readonly extras: Readonly<Partial<Record<ExtraKey, number | null>>>;
   readonly base: RowPlace | null;
@@ -76,6 +79,7 @@ function moduleRow(module: WireModuleChange): CompareRow {
     note: classUnlessSame(module),
     status: module.status,
     ...sumOf(module.forward_us, module.backward_us),
+    lost: lostIn(module.sync_blocked_us.change, module.sync_idle_us.change),
     extras: {
       backward: module.backward_us.change,
       forward: module.forward_us.change,
@@ -96,6 +100,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
     note: other?.text ?? base?.text ?? "",
     status: sync.status,
     ...numbersOf(sync.blocked_us),
+    lost: lostIn(sync.blocked_us.change, sync.device_idle_us.change),
     extras: { count: sync.count.change, idle: sync.device_idle_us.change },
     base,
     other,
@@ -110,6 +115,7 @@ function kernelRow(kernel: WireKernelChange): CompareRow {
     note: kernel.kind,
     status: kernel.status,
     ...numbersOf(kernel.total_us),
+    lost: null,
     extras: { count: kernel.count.change },
     base: kernel.total_us.base === null ? null : place,
     other: kernel.total_us.other === null ? null : place,
@@ -125,6 +131,7 @@ function findingRow(finding: WireFindingChange): CompareRow {
     note: finding.other_where ?? finding.base_where ?? "",
     status: finding.status,
     ...numbersOf(finding.cost_us),
+    lost: null,
     extras: { gain: finding.gain_us.change },
     base: place(finding.base_where, finding.base_module),
     other: place(finding.other_where, finding.other_module),

@@ -30,6 +30,7 @@ export function moduleChange(
     backward_us: backward,
     syncs: NONE,
     sync_blocked_us: NONE,
+    sync_idle_us: NONE,
     base_path: path,
     other_path: path,
     ...rest,

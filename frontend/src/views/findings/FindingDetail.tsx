@@ -7,6 +7,7 @@ import { CopyButton } from "../../components/CopyButton";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { Fix } from "../../parts/Fix";
 import { SyncTimeline } from "../../parts/SyncTimeline";
+import { priceBasis } from "../../report/findings";
 import { CostBar } from "./CostBar";
 import { Examples, longestSync } from "./Examples";
 import { confidenceDefinition } from "./definitions";
@@ -34,7 +35,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
             Confidence {finding.confidence}. {confidenceDefinition(finding.confidence)?.text}
           </p>
         </section>
-        <Fix finding={finding} alone />
+        <Fix finding={finding} basis={null} />
         {finding.advice.length > 0 && (
           <section aria-label="Advice" className="advice">
             <h3>Check this as well: it is not in traces</h3>
@@ -51,7 +52,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
         <div className="links">
           <CopyButton
             label="Copy as Markdown"
-            text={findingMarkdown(finding, report.per_step.duration_us)}
+            text={findingMarkdown(finding, priceBasis(report))}
             source={source}
           />
           <PlaceLink className="button" to={withoutFinding(finding.id)}>

@@ -8,6 +8,7 @@ import { count, counted } from "../../text/formats";
 import { FindingFigures } from "./FindingFigures";
 import { FindingList } from "./FindingList";
 import { FindingToolbar } from "./FindingToolbar";
+import { priceBasis } from "../../report/findings";
 import { findingsMarkdown } from "./findingText";
 import { countRules, filterFindings, findingRows, ruleFamilies, sortFindings } from "./findings";
 
@@ -36,7 +37,7 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
   const filtered = search !== "" || [severity, confidence, rule, phase, about].some(isChosen);
   const text = findingsMarkdown(
     rows.map(({ finding }) => finding),
-    report.per_step.duration_us,
+    priceBasis(report),
     report.trace.path,
   );
   return (

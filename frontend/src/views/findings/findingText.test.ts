@@ -4,6 +4,8 @@ import type { WireFinding } from "../../api/types";
 import { finding } from "../../testing/findings";
 import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
 
+const BASIS = { stepUs: 100, of: "device" } as const;
+
 test("Markdown holds all of a finding, and names stay text", () => {
   const hostile: WireFinding = finding({
     title: "A <img src=x> *title*",
@@ -13,14 +15,14 @@ test("Markdown holds all of a finding, and names stay text", () => {
     caveats: ["Perhaps."],
     advice: [{ id: "x", title: "Cores", fix: "Bind them." }],
   });
-  const text = findingMarkdown(hostile, 100);
+  const text = findingMarkdown(hostile, BASIS);
   expect(text).toContain("### A \\<img src=x\\> \\*title\\*");
   expect(text).toContain("``a`b # c``");
   expect(text).toContain("**Evidence**: 5 syncs.");
   expect(text).toContain("\\[this\\](x)");
   expect(text).toContain("- Perhaps.");
   expect(text).toContain("- Cores: Bind them.");
-  expect(findingsMarkdown([hostile, hostile], 100, "runs/a").match(/^### /gm)).toHaveLength(2);
+  expect(findingsMarkdown([hostile, hostile], BASIS, "runs/a").match(/^### /gm)).toHaveLength(2);
   expect(sentence("it idled. Then")).toBe("It idled. Then.");
   expect(sentence("for 7.5 us a step, 3 users")).toBe("For 7.5 µs a step, 3 users.");
   expect(sentence("")).toBe("");

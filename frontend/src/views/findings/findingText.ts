@@ -1,15 +1,15 @@
 import type { WireFinding } from "../../api/types";
-import { priceText } from "../../report/findings";
+import { priceText, type PriceBasis } from "../../report/findings";
 import { counted } from "../../text/formats";
 
 /** A finding as Markdown, to be put into an issue or a chat. */
-export function findingMarkdown(finding: WireFinding, stepUs: number | null): string {
+export function findingMarkdown(finding: WireFinding, basis: PriceBasis): string {
   const lines = [
     `### ${escaped(finding.title)}`,
     "",
     `${code(finding.where)} · severity ${finding.severity} · confidence ${finding.confidence} · ${code(finding.rule)}`,
     "",
-    `**Price**: ${priceText(finding, stepUs)} Seen ${counted(finding.count, "time")}.`,
+    `**Price**: ${priceText(finding, basis)} Seen ${counted(finding.count, "time")}.`,
     "",
     `**Evidence**: ${escaped(sentence(finding.evidence))}`,
     "",
@@ -28,11 +28,11 @@ export function findingMarkdown(finding: WireFinding, stepUs: number | null): st
 /** Several findings as one text. */
 export function findingsMarkdown(
   findings: readonly WireFinding[],
-  stepUs: number | null,
+  basis: PriceBasis,
   trace: string,
 ): string {
   const head = `## ${counted(findings.length, "finding")} in ${code(trace)}\n`;
-  return [head, ...findings.map((finding) => findingMarkdown(finding, stepUs))].join("\n");
+  return [head, ...findings.map((finding) => findingMarkdown(finding, basis))].join("\n");
 }
 
 /** Evidence is a phrase: as a sentence it begins large, ends with a full stop, and writes µs. */

@@ -10,6 +10,7 @@ import { count } from "../../text/formats";
 import { SequencePlace } from "./SequencePlace";
 import type { KernelGroup } from "./address";
 import { KERNEL_TABLES, kernelColumns } from "./columns";
+import { KERNEL_PANEL_DEFINITIONS as D } from "./definitions";
 
 const EVENTS = 20;
 
@@ -83,6 +84,7 @@ function Longest({ report, target, name }: LongestProps): ReactElement {
         rows={rowsOf(events.value)}
         length="duration_us"
         shown="duration_us"
+        shownAs={D.duration}
       />
     </section>
   );

@@ -27,6 +27,11 @@ export const KERNEL_DEFINITIONS = {
   peak: defineField("of peak", Operator.peak_share),
 } as const;
 
+/** Columns of the list in a kernel's panel. */
+export const KERNEL_PANEL_DEFINITIONS = {
+  duration: define("duration", "How long the event ran on the device.", "us"),
+} as const;
+
 /** Columns of the table of sequences that could be fused. */
 export const SEQUENCE_DEFINITIONS = {
   name: define(

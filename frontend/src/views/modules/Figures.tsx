@@ -4,7 +4,7 @@ import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
 import { hasBackward, meansNote, type Averaging } from "../../report/measures";
-import { isHighlighted } from "../../report/syncs";
+import { isHighlighted, knownBlocked } from "../../report/syncs";
 import { durationParts, NOTHING } from "../../text/formats";
 import { ForwardFigures } from "./ForwardFigures";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
@@ -29,7 +29,7 @@ function BackwardFigures({ report, averaging }: FiguresProps): ReactElement {
   const [step, stepUnit] = durationParts(head.step);
   const [backward, backwardUnit] = durationParts(head.backward === 0 ? null : head.backward);
   const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
-  const [blocked, blockedUnit] = durationParts(head.backwardSyncs === 0 ? null : head.blocked);
+  const [blocked, blockedUnit] = durationParts(knownBlocked(report, head.blocked));
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = isHighlighted(head.lost, whole);
   const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";

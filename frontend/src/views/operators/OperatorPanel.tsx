@@ -4,12 +4,13 @@ import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { EventList } from "../../parts/serverTable/EventList";
+import { EventList, PanelTable } from "../../parts/serverTable/EventList";
 import { RowPanel } from "../../parts/serverTable/RowPanel";
 import { numberOf, rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
 import { count, duration } from "../../text/formats";
 import type { OperatorGroup } from "./address";
 import { OPERATOR_TABLES, operatorColumns } from "./columns";
+import { OPERATOR_DEFINITIONS as D, OPERATOR_PANEL_DEFINITIONS as P } from "./definitions";
 
 const CALLS = 20;
 const MODULES = 20;
@@ -62,7 +63,8 @@ function Stack({ text }: { text: string }): ReactElement | null {
 }
 
 function Calls({ report, target, group, id }: OperatorPanelProps): ReactElement {
-  const longest = report.devices.length > 0 ? "device_us" : "host_us";
+  const device = report.devices.length > 0;
+  const longest = device ? "device_us" : "host_us";
   const filter = [`${OPERATOR_TABLES[group].of}:eq:${id}`];
   const sort = [`-${longest}`, "-host_us"];
   const calls = useRows(target, { table: "operator_calls", sort, filter, offset: 0, limit: CALLS });
@@ -73,7 +75,13 @@ function Calls({ report, target, group, id }: OperatorPanelProps): ReactElement 
       <h3>
         {total > rows.length ? `Longest ${count(rows.length)} of ${count(total)} calls` : "Calls"}
       </h3>
-      <EventList report={report} rows={rows} length="host_us" shown={longest} />
+      <EventList
+        report={report}
+        rows={rows}
+        length="host_us"
+        shown={longest}
+        shownAs={device ? P.device : P.host}
+      />
     </section>
   );
 }
@@ -91,21 +99,21 @@ function OfModules({ target, name }: { target: Target; name: string }): ReactEle
   return (
     <section>
       <h3>Modules that call it</h3>
-      <ol className="calls of-modules">
+      <PanelTable className="of-modules" heads={[D.module, P.self, P.calls]}>
         {rows.map((row) => (
-          <li key={String(row.id)}>
-            <PlaceLink to={modulePlace(textOf(row, "module"))}>
-              <Name text={textOf(row, "module") || "(root)"} />
-            </PlaceLink>
-            <span>
-              {duration(numberOf(row, "self_device_us") ?? numberOf(row, "self_host_us"))}
-            </span>
-            <span className="muted">
+          <tr key={String(row.id)}>
+            <th scope="row">
+              <PlaceLink to={modulePlace(textOf(row, "module"))}>
+                <Name text={textOf(row, "module") || "(root)"} />
+              </PlaceLink>
+            </th>
+            <td>{duration(numberOf(row, "self_device_us") ?? numberOf(row, "self_host_us"))}</td>
+            <td className="muted">
               {textOf(row, "phase")}, {count(numberOf(row, "calls"))}×
-            </span>
-          </li>
+            </td>
+          </tr>
         ))}
-      </ol>
+      </PanelTable>
     </section>
   );
 }

@@ -22,5 +22,16 @@ export const OPERATOR_DEFINITIONS = {
   rate: defineField("TFLOP/s", Operator.tflop_per_s),
   peak: defineField("of peak", Operator.peak_share),
   intensity: defineField("FLOP/byte", Operator.flop_per_byte),
-  start: define("start", "When the call began, counted from the beginning of the trace.", "us"),
+} as const;
+
+/** Columns of the lists in an operator's panel. */
+export const OPERATOR_PANEL_DEFINITIONS = {
+  device: define("device", "Device time of what the call launched.", "us"),
+  host: define("host", "How long the call took on the host.", "us"),
+  self: define(
+    "self",
+    "Time of the calls in the module without the operators inside: of the device, where there is one.",
+    "us",
+  ),
+  calls: define("phase, calls", "The phase of the calls, and how many there are."),
 } as const;

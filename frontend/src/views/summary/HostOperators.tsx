@@ -50,6 +50,11 @@ export function HostOperators({ report }: { report: WireReport }): ReactElement 
           ))}
         </tbody>
       </table>
+      {atOnce(report) && (
+        <p className="muted">
+          Longer than a step, as several threads ran at once: the times are summed over threads.
+        </p>
+      )}
     </Block>
   );
 }
@@ -61,6 +66,12 @@ interface HostOperator {
   readonly us: number;
   /** Of the own time of all operators, 0 to 1. */
   readonly share: number | null;
+}
+
+/** Whether operators took more time on the host than the steps, which takes several threads. */
+export function atOnce({ operators, steps }: WireReport): boolean {
+  const whole = steps.reduce((sum, { duration_us: us }) => sum + us, 0);
+  return operators.reduce((sum, { self_host_us: us }) => sum + us, 0) > whole;
 }
 
 /** The operators with the most own time on the host. */

@@ -2,10 +2,11 @@ import type { ReactElement } from "react";
 
 import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
+import { Unit } from "../../components/Figure";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { attributedShare } from "../../report/headline";
 import { meansNote } from "../../report/measures";
-import { isHighlighted, lostIn } from "../../report/syncs";
+import { isHighlighted, knownBlocked, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationParts, NOTHING, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
@@ -105,7 +106,7 @@ function LinkedFigure(props: LinkedFigureProps): ReactElement {
         </span>
         <span className="figure-number">
           {number}
-          {unit !== "" && <span className="unit"> {unit}</span>}
+          <Unit text={unit} />
         </span>
       </PlaceLink>
     </li>
@@ -148,7 +149,7 @@ export function summaryFigures(report: WireReport): SummaryNumbers {
     optimizer: shareOf(optimizer),
     busy: busyShare(report),
     backward: shareOf(backward),
-    blocked: !device && blocked === 0 ? null : blocked,
+    blocked: knownBlocked(report, blocked),
     blockedLooks: isHighlighted(lostIn(blocked, idle?.sync ?? null), step ?? 0),
     attributed: attributedShare(report),
   };

@@ -4,14 +4,14 @@ import { withoutFinding } from "../../address/links";
 import type { WireFinding, WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { priceText } from "../../report/findings";
+import { priceBasis, priceText, type PriceBasis } from "../../report/findings";
 
 const MOST = 3;
 
 /** What to change first: the most expensive findings, each with its price and its fix. */
 export function TopFindings({ report }: { report: WireReport }): ReactElement {
   const { findings } = report;
-  const step = report.per_step.duration_us;
+  const basis = priceBasis(report);
   return (
     <section className="facet top-findings" aria-label="Top findings">
       <header>
@@ -27,15 +27,15 @@ export function TopFindings({ report }: { report: WireReport }): ReactElement {
       )}
       <ol>
         {findings.slice(0, MOST).map((finding) => (
-          <TopFinding key={finding.id} finding={finding} step={step} />
+          <TopFinding key={finding.id} finding={finding} basis={basis} />
         ))}
       </ol>
     </section>
   );
 }
 
-function TopFinding(props: { finding: WireFinding; step: number | null }): ReactElement {
-  const { finding, step } = props;
+function TopFinding(props: { finding: WireFinding; basis: PriceBasis }): ReactElement {
+  const { finding, basis } = props;
   return (
     <li>
       <PlaceLink
@@ -50,7 +50,7 @@ function TopFinding(props: { finding: WireFinding; step: number | null }): React
         <span className="muted">confidence {finding.confidence}</span>
       </p>
       <p className="top-price">
-        <span>{priceText(finding, step)}</span>
+        <span>{priceText(finding, basis)}</span>
         <PlaceLink to={withoutFinding(finding.id)} title="What a step would take without it">
           What if
         </PlaceLink>

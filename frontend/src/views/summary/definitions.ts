@@ -41,7 +41,7 @@ export const SUMMARY_OPERATOR_DEFINITIONS = {
   operator: define("operator", "Name of the operator or annotation."),
   self: define(
     "own time",
-    "Host time of its calls a step, less that of what runs inside of them.",
+    "Host time of its calls a step, less that of what runs inside of them; summed over threads, so that calls at the same time may take longer than the step.",
     "us",
   ),
   share: define("share", "Of the own time of all operators.", "fraction"),

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { WireReport } from "../../api/types";
 import { report, step } from "../../testing/report";
-import { hostOperators } from "./HostOperators";
+import { atOnce, hostOperators } from "./HostOperators";
 
 const operator = (id: number, self_host_us: number): WireReport["operators"][number] =>
   ({ id, name: `op${id}`, self_host_us }) as WireReport["operators"][number];
@@ -18,4 +18,10 @@ test("the operators with the most own time come first, a step, as shares of all"
 
 test("a trace without operators has none", () => {
   expect(hostOperators(report({ operators: [], steps: [] }), 5)).toEqual([]);
+});
+
+test("operators that take longer than the steps ran at once", () => {
+  const steps = [step("a"), step("b")];
+  const of = (us: number): boolean => atOnce(report({ operators: [operator(0, us)], steps }));
+  expect([of(200), of(201)]).toEqual([false, true]);
 });

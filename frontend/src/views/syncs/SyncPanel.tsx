@@ -10,7 +10,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { Fix } from "../../parts/Fix";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { usePlace } from "../../parts/services";
-import { findingsOfSyncs } from "../../report/findings";
+import { findingsOfSyncs, priceBasis } from "../../report/findings";
 import { counted } from "../../text/formats";
 import { causeTitle, isProfiler } from "../../text/names";
 import { WaitedFor, SyncFacts } from "./SyncFacts";
@@ -98,12 +98,11 @@ function Fixes({ report, node, rules }: SyncPanelProps): ReactElement {
   if (isProfiler(cause)) {
     return <p className="muted">The profiler makes this call itself: there is nothing to do.</p>;
   }
-  const step = report.per_step.duration_us;
   const [first, ...rest] = findings;
   if (first === undefined) return <RuleFix cause={cause} rules={rules} />;
   return (
     <>
-      <Fix finding={first} stepUs={step} />
+      <Fix finding={first} basis={priceBasis(report)} />
       {rest.length > 0 && (
         <p className="muted">
           {counted(rest.length, "more finding")} with this fix:{" "}

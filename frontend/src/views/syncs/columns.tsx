@@ -84,6 +84,9 @@ export function syncColumns({
   ];
 }
 
+/** Columns that give way where there is no room for all, the first first. */
+const YIELDS: readonly SyncSortKey[] = ["start", "longest", "phase", "module"];
+
 const NUMBERS: readonly SyncSortKey[] = ["count", "blocked", "idle", "longest", "start"];
 
 function column(
@@ -91,10 +94,11 @@ function column(
   width: number,
   render: (row: SyncTableRow) => ReactNode,
 ): Column<SyncTableRow> {
+  const yields = YIELDS.includes(key) ? { yields: YIELDS.indexOf(key) } : {};
   return {
     id: key,
     accessorFn: ({ node }) => valueOf(node, key),
-    meta: { definition: D[key], width, align: NUMBERS.includes(key) ? "end" : "start" },
+    meta: { definition: D[key], width, align: NUMBERS.includes(key) ? "end" : "start", ...yields },
     cell: ({ row }) => render(row.original),
   };
 }

@@ -5,7 +5,7 @@ import type { WireReport, WireTimeline } from "../../api/types";
 import { useLoad, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { ChartArea } from "./ChartArea";
-import { PathLegend } from "./PathLegend";
+import { ColourLegend } from "./ColourLegend";
 import { Announcement, SelectionPanel } from "./SelectionPanel";
 import { Toolbar } from "./Toolbar";
 import { HoverSource } from "./Tooltip";
@@ -83,7 +83,7 @@ function Timeline({ report, target, timeline }: TimelineProps): ReactElement {
         arrangement={arrangement}
         hover={hover}
       />
-      <PathLegend timeline={timeline} />
+      <ColourLegend timeline={timeline} />
       <SelectionPanel timeline={timeline} selection={selection} actions={actions} />
       <Announcement selection={selection} lanes={timeline.lanes} />
     </div>

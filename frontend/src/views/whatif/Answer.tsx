@@ -13,7 +13,14 @@ import {
   scaledDuration,
 } from "../../text/formats";
 import { colourOf, PATH_COLOURS } from "../../theme/colours";
-import { answerText, gainText, wholeOf, type PathRow, type Prediction } from "./answer";
+import {
+  answerText,
+  gainText,
+  hostClockText,
+  wholeOf,
+  type PathRow,
+  type Prediction,
+} from "./answer";
 import { PATH_DEFINITIONS, type PathPart } from "../../report/criticalPath";
 import { WHATIF_DEFINITIONS as D } from "./definitions";
 import { Term } from "../../components/Tip";
@@ -28,6 +35,7 @@ interface AnswerProps {
 
 /** A step before and after, what it consists of, and how sure that is. */
 export function Answer({ prediction, changed, stale, report }: AnswerProps): ReactElement {
+  const hostClock = hostClockText(prediction, report.per_step.duration_us);
   return (
     <div className={stale ? "whatif-body stale" : "whatif-body"}>
       <Figures prediction={prediction} changed={changed} report={report} />
@@ -46,6 +54,12 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
             </p>
           )}
           <p className="muted whatif-bound">
+            {hostClock !== null && (
+              <>
+                {hostClock}
+                <br />
+              </>
+            )}
             Bounds and no promise: a replay knows what the trace shows, and nothing else.
             <br />
             <Term text={D.error.text}>{D.error.title}</Term> {percent(prediction.error)} ·{" "}

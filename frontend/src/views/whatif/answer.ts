@@ -71,6 +71,20 @@ export function answerText({ before, after, low, high }: Prediction, changed: bo
   return `Was ${duration(before)} a step, would be ${duration(after)} (${bounds}).`;
 }
 
+/**
+ * Why a step of the replay is not as long as the step of the other views; null where both are
+ * written alike.
+ *
+ * @param hostUs mean length of the steps on the host's clock, which the other views show.
+ */
+export function hostClockText({ before }: Prediction, hostUs: number | null): string | null {
+  if (hostUs === null || duration(hostUs) === duration(before)) return null;
+  return (
+    `The other views say ${duration(hostUs)}, the mean length of the steps on the host; a replay ` +
+    "takes the slower of host and device, and the time between steps with it."
+  );
+}
+
 /** How much shorter a step is, with its share. */
 export function gainText({ before, after }: Prediction): string {
   const gain = before - after;

@@ -13,6 +13,7 @@ import {
 import {
   answerText,
   gainText,
+  hostClockText,
   kindRows,
   moduleRest,
   moduleRows,
@@ -194,6 +195,12 @@ test("an answer is said in a sentence", () => {
   );
   expect(answerText(predicted({ low_us: 60, high_us: 60 }), true)).toContain("(by both bounds)");
   expect(answerText(predicted(), false)).toContain("takes 100.0 µs in a replay with nothing");
+});
+
+test("where the replay's step is not the step of the other views, the answer says why", () => {
+  expect(hostClockText(predicted(), 98)).toContain("The other views say 98.0 µs");
+  expect(hostClockText(predicted(), 100.01)).toBeNull();
+  expect(hostClockText(predicted(), null)).toBeNull();
 });
 
 test.each([

@@ -11,7 +11,8 @@ import { layoutIcicle, type Block } from "./layout";
 const LEVEL_HEIGHT = 27;
 const MOST_LEVELS = 5;
 const LEAST_BLOCK_PX = 3;
-const LEAST_LABEL_PX = 34;
+/** Room for four letters and an ellipsis: less of a name says nothing. */
+const LEAST_LABEL_PX = 56;
 
 interface IcicleProps {
   modules: Modules;

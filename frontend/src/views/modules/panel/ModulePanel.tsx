@@ -6,8 +6,8 @@ import type { WireReport } from "../../../api/types";
 import { Name } from "../../../components/Name";
 import { Fix } from "../../../parts/Fix";
 import { useLoad, usePlace, useServices } from "../../../parts/services";
-import { findingsOfModule } from "../../../report/findings";
-import { divisor, meanStep } from "../../../report/measures";
+import { findingsOfModule, priceBasis } from "../../../report/findings";
+import { divisor } from "../../../report/measures";
 import { counted } from "../../../text/formats";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { countBelow } from "../moduleTree";
@@ -40,9 +40,9 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   const detail = useLoad(load);
   if (module === undefined) return null;
   const by = divisor(report, modules.chosen.averaging);
-  const step = meanStep(report);
+  const basis = priceBasis(report);
   const fixes = findingsOfModule(report, module).map((finding) => (
-    <Fix key={finding.id} finding={finding} stepUs={step} />
+    <Fix key={finding.id} finding={finding} basis={basis} />
   ));
   const syncs = <ModuleSyncs key="syncs" report={report} target={target} module={module} by={by} />;
   const close = (): void => {
