@@ -14,7 +14,7 @@ from support.same_trace import assert_same
 
 from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.errors import TraceError
-from tb_hookview.ranks.summary import NEEDED, Mapped, summarize
+from tb_hookview.ranks.map.summary import NEEDED, Mapped, summarize
 from tb_hookview.trace import EventCategory, Wanted, read_trace
 from tb_hookview.trace.format.wanted import EVERYTHING
 
