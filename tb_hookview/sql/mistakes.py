@@ -10,6 +10,7 @@ from tb_hookview.errors import UsageError
 
 _LINE = re.compile(r"^LINE (\d+): ")
 _KIND = re.compile(r"^[A-Z][\w-]*(?: \w+)? Error: ")
+_WORD = re.compile(r"\w+")
 LONGEST = 300
 
 
@@ -45,6 +46,8 @@ def _place(lines: list[str]) -> tuple[int, str] | None:
     for quoted, below in pairwise(lines):
         found, mark = _LINE.match(quoted), below.find("^")
         if found and mark >= 0:
-            word = quoted[mark : below.rfind("^") + 1]
-            return int(found[1]), word or "the end"
+            # DuckDB before 2.0 marks the first letter alone
+            word = _WORD.match(quoted, mark)
+            end = max(below.rfind("^") + 1, word.end() if word else 0)
+            return int(found[1]), quoted[mark:end] or "the end"
     return None

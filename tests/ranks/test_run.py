@@ -153,10 +153,11 @@ def test_a_rank_that_only_an_earlier_recording_has_is_missing(tmp_path: Path) ->
     assert warning.startswith("of earlier recordings, 3 traces not used: ")
 
 
-def test_clocks_that_are_hours_apart_part_no_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ahead", [7.2e6, -1000.0], ids=["hours", "as long as between two runs"])
+def test_clocks_that_are_apart_part_no_run(tmp_path: Path, ahead: float) -> None:
     spells = [Spell(), Spell(b=9.0), Spell()]
-    write_run(tmp_path, spells, clocks=[0.0, 7.2e6, 0.0])
-    write_run(tmp_path, spells, clocks=[0.0, 7.2e6, 0.0], later=1000.0, process="b")
+    write_run(tmp_path, spells, clocks=[0.0, ahead, 0.0], later=1000.0)
+    write_run(tmp_path, spells, clocks=[0.0, ahead, 0.0], later=2000.0, process="b")
     for path in tmp_path.iterdir():
         os.utime(path, (2, 2) if "b" in path.name else (1, 1))
     run = analyzed(tmp_path)
