@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from tb_hookview.formats import format_count
@@ -29,13 +29,12 @@ def choose(found: Mapping[TraceFile, RankSummary], modified: Mapping[TraceFile, 
     """
     by_age = sorted(found, key=lambda file: modified[file])
     size = _world_size([found[file] for file in by_age])
-    other = [file for file in by_age if found[file].world_size not in (None, size)]
-    left = [file for file in by_age if file not in other]
-    newest = _newest(found, left)
-    before = [file for file in left if file not in newest]
-    earlier = [file for file in newest if _is_of(found, file, before, newest)]
-    chosen = [file for file in newest if file not in earlier]
-    chosen.sort(key=lambda file: _place(found[file]))
+    fitting = {file for file in by_age if found[file].world_size in (None, size)}
+    newest = _newest(found, [file for file in by_age if file in fitting])
+    before = [file for file in by_age if file in fitting and file not in newest]
+    earlier = _earlier(found, newest, before)
+    chosen = sorted(newest - set(earlier), key=lambda file: _place(found[file]))
+    other = [file for file in by_age if file not in fitting]
     warnings = []
     if other:
         warnings.append(f"of another world size than {size}, {_not_used(other)}")
@@ -49,36 +48,37 @@ def _world_size(by_age: Sequence[RankSummary]) -> int | None:
     ranks: dict[int, set[int | None]] = {}
     for summary in by_age:
         if summary.world_size is not None:
-            # the newest last
-            ranks[summary.world_size] = ranks.pop(summary.world_size, set()) | {summary.rank}
+            known = ranks.pop(summary.world_size, set())
+            known.add(summary.rank)
+            ranks[summary.world_size] = known  # the newest last
     sizes = list(ranks)
     return max(sizes, key=lambda s: (2 * len(ranks[s]) > s, sizes.index(s)), default=None)
 
 
-def _newest(found: Mapping[TraceFile, RankSummary], by_age: Sequence[TraceFile]) -> list[TraceFile]:
+def _newest(found: Mapping[TraceFile, RankSummary], by_age: Sequence[TraceFile]) -> set[TraceFile]:
     """The newest trace of each rank; all of those that do not name theirs."""
     ranks: dict[object, TraceFile] = {}
     for file in by_age:
         rank = found[file].rank
         ranks[file if rank is None else rank] = file
-    return list(ranks.values())
+    return set(ranks.values())
 
 
-def _is_of(
-    found: Mapping[TraceFile, RankSummary],
-    file: TraceFile,
-    before: Sequence[TraceFile],
-    newest: Sequence[TraceFile],
-) -> bool:
-    """Whether a rank's only trace ran while older ones of others did, and with none of the newest.
+def _earlier(
+    found: Mapping[TraceFile, RankSummary], newest: Set[TraceFile], before: Sequence[TraceFile]
+) -> list[TraceFile]:
+    """A rank's only trace that ran while older ones of others did, and with none of the newest.
 
     Clocks of machines may be hours apart: that alone parts nothing.
     """
-    own = found[file]
-    if any(found[other].rank == own.rank for other in before):
-        return False
-    with_newest = any(_overlap(own, found[other]) for other in newest if other != file)
-    return not with_newest and any(_overlap(own, found[other]) for other in before)
+    recorded_again = {found[file].rank for file in before}
+    once = [file for file in newest if found[file].rank not in recorded_again] if before else []
+    return [
+        file
+        for file in once
+        if not any(_overlap(found[file], found[other]) for other in newest if other != file)
+        and any(_overlap(found[file], found[other]) for other in before)
+    ]
 
 
 def _overlap(one: RankSummary, other: RankSummary) -> bool:
