@@ -18,13 +18,14 @@ def require() -> Any:
     """Return DuckDB.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: it is not installed, or pyarrow, through which it reads tables.
     """
     try:
         import duckdb
-    except ImportError:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
         hint = "pip install 'tb-hookview[sql]'"
-        raise UsageError(f"SQL needs duckdb, which is not installed; {hint}") from None
+        raise UsageError(f"SQL needs {error.name}, which is not installed; {hint}") from None
     return duckdb
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -127,6 +128,15 @@ def said(query: str, **sources: Source) -> str:
 )
 def test_a_mistake_is_one_line_that_points_at_the_word(query: str, expected: str) -> None:
     assert expected in said(query)
+
+
+@pytest.mark.parametrize("package", ["duckdb", "pyarrow"])
+def test_a_package_that_is_missing_is_in_the_extra(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    expected = f"SQL needs {package}, which is not installed; pip install 'tb-hookview[sql]'"
+    assert said("select 1") == expected
 
 
 @pytest.mark.parametrize("marks", ["^", "^^^^^"])
