@@ -25,6 +25,15 @@ RECORDED = ROOT / "sample_traces" / "cpu"
 BUILDER = ROOT / ".venv" / "docs" / "bin" / "mkdocs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
 _LINK = re.compile(r"\]\(([\w.-]*)(?:#([\w-]+))?\)")
+_COMMAND = re.compile(r"(?:^ *|[`>] ?|\$ )hookview (?!is )([a-z]+)\b([^`\n|#]*)", re.MULTILINE)
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+TEXTS = [
+    ROOT / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("notebooks/*.ipynb")),
+    *sorted((ROOT / "sample_traces").rglob("*.md")),
+]
+"""Pages that name commands."""
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
@@ -54,6 +63,20 @@ def broken(text: str, here: str) -> list[str]:
         for page, anchor in links
         if not (DOCS / page).exists() or (anchor and anchor not in anchors(page))
     ]
+
+
+def unknown_options(text: str) -> list[str]:
+    """Commands and options of `hookview` that a text names and the program does not have."""
+    found = []
+    for name, rest in _COMMAND.findall(text.replace("\\n", "\n")):
+        if (command := main.get_command(Context(main), name)) is None:
+            found.append(name)
+            continue
+        rest = re.split(r"\S+\.py\b|-m ", rest)[0] if name == "run" else rest
+        known = {option for parameter in command.params for option in parameter.opts}
+        known |= {"--help"}
+        found += [f"{name} {option}" for option in _OPTION.findall(rest) if option not in known]
+    return found
 
 
 def test_the_navigation_has_every_page_once() -> None:
@@ -93,6 +116,17 @@ def test_the_page_of_commands_has_a_row_for_each() -> None:
     text = (DOCS / "commands.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `hookview (\w+)", text, re.MULTILINE)
     assert sorted(named) == sorted(main.list_commands(Context(main)))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_commands_and_options_in_the_pages_exist(path: Path) -> None:
+    assert unknown_options(path.read_text(encoding="utf-8")) == []
+
+
+def test_an_option_that_is_not_there_is_noticed() -> None:
+    text = "`hookview check runs --max-syncs 0 --max-step-us 5`, `hookview run t.py --lr 1`"
+    assert unknown_options(text) == ["check --max-step-us"]
+    assert unknown_options("    hookview nothing runs\n") == ["nothing"]
 
 
 def test_pages_become_links_and_pictures_get_a_dark_one() -> None:

@@ -53,7 +53,9 @@ def _need_all(run: Run) -> None:
     if run.unreadable:
         first = run.unreadable[0]
         rest = f", and {len(run.unreadable) - 1} more" if len(run.unreadable) > 1 else ""
-        raise UsageError(f"{run.path}: not all ranks can be checked: {first.reason}{rest}")
+        raise UsageError(
+            f"{run.path}: not all ranks can be checked: {first.path}: {first.reason}{rest}"
+        )
     waited = any(row.wait_us for row in run.ranks)
     if not run.collectives and not waited:
         ranks = format_count(len(run.ranks), "rank")

@@ -10,21 +10,19 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.names import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
-from tb_hookview.formats import format_us
 from tb_hookview.ranks.clocks import Clocks
 from tb_hookview.ranks.gains import Gains
 from tb_hookview.ranks.groups import find_groups
 from tb_hookview.ranks.late import Episode, find_episodes
+from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.stages import find_stage_episodes, message_waits, unpaired
+from tb_hookview.ranks.remarks import remarks
+from tb_hookview.ranks.stages import find_stage_episodes, message_waits
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers
-from tb_hookview.ranks.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
-_DOUBTED_US = 20_000.0
-"""Spread of the clocks beyond which the matches are doubted: a busy host alone reaches some ms."""
 
 FindingOf = Callable[[RankSummary, str | None], str | None]
 """Rule of the most expensive finding of a rank, about a module if there is one."""
@@ -57,12 +55,11 @@ def answer(
     numbers = _numbers(ranks)
     own_waits = step_waits(ranks, members, waits)
     step_rows = _step_rows(ranks, own_waits)
-    world = {rank.world_size for rank in ranks if rank.world_size}
     gains = Gains(ranks, times, matched, waits)
     stragglers = find_stragglers(ranks, episodes, own_waits, gains.of)
     return schema.Run(
         path=path,
-        world_size=world.pop() if len(world) == 1 else None,
+        world_size=_world_size(ranks),
         ranks=[
             _rank_row(place, number, rank, rows, clocks)
             for place, (number, rank, rows) in enumerate(
@@ -82,7 +79,7 @@ def answer(
         ],
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
-        warnings=[*matched.refused, *_warnings(ranks), *_doubts(_spread(clocks.spread))],
+        warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread))],
         replay_error=gains.error,
     )
 
@@ -105,31 +102,12 @@ def _numbers(ranks: Sequence[RankSummary]) -> list[int]:
     return known if len(set(known)) == len(ranks) else list(range(len(ranks)))
 
 
-def _warnings(ranks: Sequence[RankSummary]) -> list[str]:
-    found = []
-    if any(unpaired(rank) for rank in ranks):
-        found.append("messages name neither source nor target; steps are compared as a whole")
-    known = [rank.rank for rank in ranks]
-    if None in known or len(set(known)) < len(known):
-        found.append("not every trace says its rank; ranks are numbered by the order of the files")
-    if len({rank.world_size for rank in ranks if rank.world_size}) > 1:
-        found.append("the traces have different world sizes: they may be of different runs")
-    return found
-
-
-def _doubts(spread: float | None) -> list[str]:
-    """What speaks against the matches: all ranks leave a collective at about the same moment."""
-    if spread is None or spread <= _DOUBTED_US:
-        return []
-    return [
-        f"the ranks' ends of the same collectives differ by up to {format_us(spread)}: what is "
-        "matched here may not belong together"
-    ]
+def _world_size(ranks: Sequence[RankSummary]) -> int | None:
+    return next((rank.world_size for rank in ranks if rank.world_size), None)
 
 
 def _missing(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[int]:
-    world = {rank.world_size for rank in ranks if rank.world_size}
-    return sorted(set(range(max(world, default=0))) - set(numbers)) if len(world) == 1 else []
+    return sorted(set(range(_world_size(ranks) or 0)) - set(numbers))
 
 
 def _rank_row(

@@ -10,9 +10,9 @@ import numpy as np
 from tb_hookview.analysis.activity import PEERS
 from tb_hookview.arrays.types import Float
 from tb_hookview.ranks.late import Episode, Reason, reason_of
+from tb_hookview.ranks.map.summary import RankSummary, Spent, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.replay import Replay
-from tb_hookview.ranks.summary import RankSummary, Spent, TimesOf
 from tb_hookview.ranks.waits import Waits
 
 

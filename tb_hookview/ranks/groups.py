@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from tb_hookview import schema
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.map.summary import RankSummary
 
 DIMENSIONS = {
     **dict.fromkeys(("pp", "pipe", "pipeline", "stage"), "pipeline"),

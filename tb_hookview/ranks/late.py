@@ -20,8 +20,8 @@ import numpy as np
 
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
 from tb_hookview.arrays.types import Int
+from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import Waits
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}

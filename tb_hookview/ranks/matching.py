@@ -7,29 +7,31 @@ another size) is refused, and said.
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.analysis.collectives.names import POINT_TO_POINT
-from tb_hookview.arrays.joins import dense_rank, first_of_each, unique, unique_inverse
+from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, unique, unique_inverse
 from tb_hookview.arrays.types import Int
+from tb_hookview.formats import format_count
 from tb_hookview.ranks.clocks import Clocks, find_clocks, moments
+from tb_hookview.ranks.group_rows import (
+    UNNAMED,
+    GroupRows,
+    Sign,
+    by_rank,
+    group_rows,
+    sign_text,
+    signs_of,
+)
+from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members, members_of
-from tb_hookview.ranks.summary import RankSummary
 
-_STEP = re.compile(r"ProfilerStep#(\d+)")
-_OF_ONE_SIZE = frozenset({"all_reduce", "broadcast", "reduce", "barrier"})
-"""Collectives that carry as many bytes on every rank."""
 _SEARCHED = 64
 """Collectives by which recordings without steps may be shifted against each other."""
 
-_UNNAMED = "collectives without a group"
-
-_Sign = tuple[str, int]
+_DIFFERENT = "the ranks have different numbers of them in a step"
 
 
 class Matched(NamedTuple):
@@ -45,26 +47,19 @@ class Matched(NamedTuple):
     """Collectives of single ranks without a counterpart."""
 
 
-class _Rows(NamedTuple):
-    """Collectives of one group on all ranks, columns of shape (n,)."""
-
-    rank: Int
-    entry: Int
-    """Index in the collectives of the rank."""
-    step: Int
-    """Number of the step, -1 for none."""
-
-
 def match(ranks: Sequence[RankSummary]) -> Matched:
     """Match the collectives of some ranks."""
     refused: list[str] = []
-    found: list[tuple[_Rows, Int]] = []
-    for group, rows in _groups(ranks).items():
+    found: list[tuple[GroupRows, Int]] = []
+    for group, rows in group_rows(ranks).items():
         try:
             _check_groups(ranks, group, rows)
             numbers = _numbered(ranks, rows)
-            numbers = _aligned(ranks, rows) if numbers is None else numbers
-            _check(ranks, group, rows, numbers, equal=group.startswith(_UNNAMED))
+            if numbers is None:
+                numbers = _aligned(ranks, group, rows)
+                if group.startswith(UNNAMED) and len(_differing_steps(rows, numbers)):
+                    rows, numbers = _by_step(group, rows, refused)
+            _check(ranks, group, rows, numbers, equal=group.startswith(UNNAMED))
         except ValueError as error:
             refused.append(str(error))
             continue
@@ -76,7 +71,7 @@ def match(ranks: Sequence[RankSummary]) -> Matched:
     return Matched(members, clocks, tuple(dict.fromkeys(refused)), total - len(members.rank))
 
 
-def _members(ranks: Sequence[RankSummary], found: Sequence[tuple[_Rows, Int]]) -> Members:
+def _members(ranks: Sequence[RankSummary], found: Sequence[tuple[GroupRows, Int]]) -> Members:
     """Members of what has the same number in a group on several ranks."""
     columns, count = [], 0
     for rows, numbers in found:
@@ -93,81 +88,43 @@ def _members(ranks: Sequence[RankSummary], found: Sequence[tuple[_Rows, Int]]) -
     return members_of(ranks, *(np.concatenate(each) for each in zip(empty, *columns, strict=True)))
 
 
-def _groups(ranks: Sequence[RankSummary]) -> dict[str, _Rows]:
-    """Collectives of each group, by rank, in order; a pair of ranks is a group of its own.
-
-    Where no group is named, those of one kind and size are taken for one: on several streams they
-    may begin in another order on each rank. Messages that name neither source nor target (gloo's)
-    are in none.
-    """
-    groups: dict[str, list[_Rows]] = defaultdict(list)
-    for number, rank in enumerate(ranks):
-        step_numbers = np.array([_step_number(name) for name in rank.steps.name] or [-1])
-        steps = np.where(rank.step >= 0, step_numbers[rank.step], -1)
-        for name, indices in _groups_of(rank).items():
-            index = np.array(indices)
-            groups[name].append(_Rows(np.full(len(index), number), index, steps[index]))
-    return {
-        name: _Rows(*(np.concatenate(column) for column in zip(*rows, strict=True)))
-        for name, rows in groups.items()
-    }
-
-
-def _groups_of(rank: RankSummary) -> dict[str, list[int]]:
-    """Collectives of each group of one rank."""
-    groups: dict[str, list[int]] = defaultdict(list)
-    calls = rank.collectives
-    pairs = zip(calls.source.tolist(), calls.target.tolist(), strict=True)
-    for index, (group, sign, pair) in enumerate(zip(calls.group, _signs(rank), pairs, strict=True)):
-        name = group or f"{_UNNAMED}, {_text(sign)}"
-        if calls.kind[index] in POINT_TO_POINT:
-            if max(pair) < 0:
-                continue
-            name = f"{group} {pair[0]}->{pair[1]}"
-        groups[name].append(index)
-    return groups
-
-
-def _numbered(ranks: Sequence[RankSummary], rows: _Rows) -> Int | None:
+def _numbered(ranks: Sequence[RankSummary], rows: GroupRows) -> Int | None:
     """Number of each row in the group; None where one has none, or two of a rank have the same."""
     number = _of_rows([rank.collectives.number for rank in ranks], rows)
     repeated = len(unique(dense_rank(rows.rank, number))) < len(number)
     return None if repeated or (number < 0).any() else number
 
 
-def _of_rows(columns: Sequence[Int], rows: _Rows) -> Int:
+def _of_rows(columns: Sequence[Int], rows: GroupRows) -> Int:
     """Value of each row in the column of its rank."""
-    parts = [columns[rank][rows.entry[mine]] for rank, mine in _by_rank(rows).items()]
+    parts = [columns[rank][rows.entry[mine]] for rank, mine in by_rank(rows).items()]
     return np.concatenate(parts)
 
 
-def _by_rank(rows: _Rows) -> dict[int, slice]:
-    """Rows of each rank that has any."""
-    first = np.flatnonzero(np.diff(rows.rank, prepend=-1)).tolist()
-    spans = map(slice, first, [*first[1:], len(rows.rank)])
-    return dict(zip(rows.rank[first].tolist(), spans, strict=True))
-
-
-def _aligned(ranks: Sequence[RankSummary], rows: _Rows) -> Int:
+def _aligned(ranks: Sequence[RankSummary], group: str, rows: GroupRows) -> Int:
     """Number of each row by its order, counted from the longest list's first.
 
     Raises:
         ValueError: nothing says where the lists begin.
     """
-    spans = _by_rank(rows)
+    spans = by_rank(rows)
     longest = max(spans, key=lambda rank: spans[rank].stop - spans[rank].start)
-    reference = _Rows(*(column[spans[longest]] for column in rows))
+    reference = GroupRows(*(column[spans[longest]] for column in rows))
     first = _first_of_steps(reference)
     parts = []
     for rank, mine in spans.items():
-        own = _Rows(*(column[mine] for column in rows))
-        shift = 0 if rank == longest else _shift(ranks, reference, own, first)
+        own = GroupRows(*(column[mine] for column in rows))
+        shift = 0 if rank == longest else _shift(ranks, group, reference, own, first)
         parts.append(np.arange(len(own.entry)) + shift)
     return np.concatenate(parts)
 
 
 def _shift(
-    ranks: Sequence[RankSummary], reference: _Rows, own: _Rows, first: Mapping[int, int]
+    ranks: Sequence[RankSummary],
+    group: str,
+    reference: GroupRows,
+    own: GroupRows,
+    first: Mapping[int, int],
 ) -> int:
     """Places by which a rank's list begins after the reference's.
 
@@ -178,6 +135,9 @@ def _shift(
     if common := sorted(first.keys() & other.keys()):
         shifts = [first[step] - other[step] for step in common]
         return int(np.bincount(np.array(shifts) - min(shifts)).argmax()) + min(shifts)
+    path = ranks[int(own.rank[0])].path
+    if first and other:
+        raise ValueError(f"{group}: {path} has them in none of the steps in which others do")
     kinds = [
         [ranks[int(rows.rank[0])].collectives.kind[index] for index in rows.entry.tolist()]
         for rows in (reference, own)
@@ -187,23 +147,16 @@ def _shift(
         return 0
     if len(fitting) == 1:
         return fitting[0]
-    path = ranks[int(own.rank[0])].path
     raise ValueError(f"{path}: its collectives fit those of other ranks in {len(fitting)} ways")
 
 
-def _first_of_steps(rows: _Rows) -> dict[int, int]:
+def _first_of_steps(rows: GroupRows) -> dict[int, int]:
     """Place of the first collective of each step, by the step's number; whole steps only."""
     places: dict[int, int] = {}
     for place, number in enumerate(rows.step.tolist()):
         if number >= 0:
             places.setdefault(number, place)
     return places
-
-
-def _step_number(name: str) -> int:
-    """Number of a step, -1 for none."""
-    named = _STEP.fullmatch(name)
-    return int(named[1]) if named else -1
 
 
 def _fit(first: Sequence[str], other: Sequence[str], shift: int) -> bool:
@@ -214,22 +167,22 @@ def _fit(first: Sequence[str], other: Sequence[str], shift: int) -> bool:
     return list(first[begin:end]) == list(other[begin - shift : end - shift])
 
 
-def _check_groups(ranks: Sequence[RankSummary], group: str, rows: _Rows) -> None:
+def _check_groups(ranks: Sequence[RankSummary], group: str, rows: GroupRows) -> None:
     """Refuse collectives without a group of ranks that are in several.
 
     Raises:
         ValueError: they are.
     """
-    several = [rank for rank in _by_rank(rows) if (ranks[rank].process_groups or 1) > 1]
-    if group.startswith(_UNNAMED) and several:
+    several = [rank for rank in by_rank(rows) if (ranks[rank].process_groups or 1) > 1]
+    if group.startswith(UNNAMED) and several:
         number, path = ranks[several[0]].process_groups, ranks[several[0]].path
         raise ValueError(
-            f"{_UNNAMED} are not matched: {path} is in {number} process groups of different ranks"
+            f"{UNNAMED} are not matched: {path} is in {number} process groups of different ranks"
         )
 
 
 def _check(
-    ranks: Sequence[RankSummary], group: str, rows: _Rows, numbers: Int, *, equal: bool
+    ranks: Sequence[RankSummary], group: str, rows: GroupRows, numbers: Int, *, equal: bool
 ) -> None:
     """Refuse a group whose members differ.
 
@@ -243,24 +196,55 @@ def _check(
     Raises:
         ValueError: they do.
     """
-    known = rows.step >= 0
-    if equal and len(_varies(rows.step[known], numbers[known])):
-        raise ValueError(f"{group}: the ranks have different numbers of them in a step")
-    code: dict[_Sign, int] = {}
+    if equal and len(_differing_steps(rows, numbers)):
+        raise ValueError(f"{group}: {_DIFFERENT}")
+    code: dict[Sign, int] = {}
     signs = [
         code.setdefault(sign, len(code))
-        for rank, mine in _by_rank(rows).items()
-        for sign in _signs(ranks[rank], rows.entry[mine].tolist())
+        for rank, mine in by_rank(rows).items()
+        for sign in signs_of(ranks[rank], rows.entry[mine].tolist())
     ]
     differing = _varies(np.array(signs), numbers)
     if len(differing):
         last = {signs[row]: int(rows.rank[row]) for row in np.flatnonzero(numbers == differing[0])}
         (one, first), (two, second) = list(last.items())[:2]
-        name, texts = group if equal else f"process group {group}", [_text(sign) for sign in code]
+        name, texts = (
+            group if equal else f"process group {group}",
+            [sign_text(sign) for sign in code],
+        )
         raise ValueError(
             f"{name}: {ranks[second].path} has {texts[two]} where {ranks[first].path} has "
             f"{texts[one]}"
         )
+
+
+def _differing_steps(rows: GroupRows, numbers: Int) -> Int:
+    """Numbers whose rows are in several steps."""
+    known = rows.step >= 0
+    return _varies(rows.step[known], numbers[known])
+
+
+def _by_step(group: str, rows: GroupRows, refused: list[str]) -> tuple[GroupRows, Int]:
+    """Rows of the steps in which the ranks that have any have equally many, with their numbers.
+
+    A file that was cut off lacks some of a rank's collectives; those of its other steps still fit.
+
+    Raises:
+        ValueError: they do in less than half of the steps.
+    """
+    rows = GroupRows(*(column[rows.step >= 0] for column in rows))
+    step = dense_rank(rows.step)
+    of_step = dense_rank(rows.rank, step)
+    place = np.arange(len(step)) - first_of_each(of_step)[of_step]
+    count = np.bincount(of_step)[of_step]
+    differing = _varies(count, step)
+    if 2 * len(differing) > len(unique(step)):
+        raise ValueError(f"{group}: {_DIFFERENT}")
+    if len(differing):
+        steps = format_count(len(differing), "step")
+        refused.append(f"{group}: {_DIFFERENT}; those of {steps} are not matched")
+    fits = ~isin(step, differing)
+    return GroupRows(*(column[fits] for column in rows)), dense_rank(step, place)[fits]
 
 
 def _varies(values: Int, numbers: Int) -> Int:
@@ -269,19 +253,3 @@ def _varies(values: Int, numbers: Int) -> Int:
     values, numbers = values[order], numbers[order]
     change = (values[1:] != values[:-1]) & (numbers[1:] == numbers[:-1])
     return np.asarray(numbers[1:][change])
-
-
-def _signs(rank: RankSummary, indices: Iterable[int] | None = None) -> Iterator[_Sign]:
-    """What has to be the same on all ranks: kind and, where they are of one size, bytes."""
-    kinds, sizes = rank.collectives.kind, rank.collectives.bytes
-    for index in range(len(kinds)) if indices is None else indices:
-        kind = kinds[index]
-        if kind in POINT_TO_POINT:
-            yield "send", -1
-        else:
-            yield kind, int(sizes[index]) if kind in _OF_ONE_SIZE else -1
-
-
-def _text(sign: _Sign) -> str:
-    kind, size = sign
-    return (kind or "a collective without a name") + (f" of {size} bytes" if size >= 0 else "")

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.map.summary import RankSummary
 
 
 class Members(Struct, frozen=True):

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.arrays.types import Bool, Float, Int
+from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.summary import RankSummary
 from tb_hookview.ranks.waits import Waits
 
 

@@ -16,14 +16,15 @@ from tb_hookview.cache import opened, source_of
 from tb_hookview.errors import HookviewError, TraceError, UsageError
 from tb_hookview.loading.loader import Loader
 from tb_hookview.progress import Progress, silent
-from tb_hookview.ranks import stored
 from tb_hookview.ranks.answer import answer
+from tb_hookview.ranks.choice import choose
 from tb_hookview.ranks.executors import executor_of
 from tb_hookview.ranks.files import RunFiles, run_files
+from tb_hookview.ranks.map import stored
+from tb_hookview.ranks.map.spool import Spool, packed
+from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, summarize
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import RunReport
-from tb_hookview.ranks.spool import Spool, packed
-from tb_hookview.ranks.summary import NEEDED, Mapped, RankSummary, summarize
 from tb_hookview.trace import TraceFile
 
 
@@ -87,8 +88,7 @@ def _analyzed(
         raise TraceError(
             name, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
         )
-    chosen = _newest_of_each({f: read.summary for f, read in found.items()}, modified)
-    repeated = len(found) - len(chosen)
+    chosen, left_out = choose({f: read.summary for f, read in found.items()}, modified)
     summaries = [found[file].summary for file in chosen]
     matched = match(summaries)
     run = answer(
@@ -99,8 +99,7 @@ def _analyzed(
         unreadable,
         partial(_finding, {file.address: file for file in chosen}),
     )
-    extra = [f"{repeated} further traces of the same ranks, not used"] if repeated else []
-    said = [*warnings, *extra, *run.warnings]
+    said = [*warnings, *left_out, *run.warnings]
     return RunReport(msgspec.structs.replace(run, warnings=said), matched.members)
 
 
@@ -129,7 +128,7 @@ def summarize_file(file: TraceFile) -> Mapped | str:
                 stored.store(source, summary)
         return summary
     except HookviewError as error:
-        return str(error)
+        return str(error).removeprefix(f"{file.address}: ")
 
 
 def _summaries(
@@ -165,19 +164,6 @@ def _result(
         raise UsageError(f"the executor is gone after {done} of {of} traces: {reason}") from error
     except Exception as error:  # noqa: BLE001  # an executor's own, whichever it is
         return f"{type(error).__name__}: {error}"
-
-
-def _newest_of_each(
-    found: Mapping[TraceFile, RankSummary], modified: Mapping[TraceFile, float]
-) -> list[TraceFile]:
-    """One trace for each rank, in their order."""
-    ranks: dict[object, TraceFile] = {}
-    for file in sorted(found, key=lambda file: modified[file]):
-        rank = found[file].rank
-        ranks[file if rank is None else rank] = file
-    known = [(found[file], file) for file in ranks.values()]
-    known.sort(key=lambda each: (each[0].rank is None, each[0].rank or 0, each[0].path))
-    return [file for _, file in known]
 
 
 def _finding(files: Mapping[str, TraceFile], rank: RankSummary, module: str | None) -> str | None:

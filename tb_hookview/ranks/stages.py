@@ -21,7 +21,7 @@ from tb_hookview.analysis.collectives.names import POINT_TO_POINT
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.types import Nanoseconds
 from tb_hookview.ranks.late import Episode, excess_of
-from tb_hookview.ranks.summary import RankSummary, TimesOf
+from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.waits import WAITED_NS
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tb_hookview.arrays.types import Nanoseconds
 from tb_hookview.ranks.late import Episode, Reason
-from tb_hookview.ranks.summary import RankSummary
+from tb_hookview.ranks.map.summary import RankSummary
 
 MOST = 3 / 4
 """Share of the steps in which a straggler is the rank most waited for."""

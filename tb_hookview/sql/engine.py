@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.sql.mistakes import one_line, require
 from tb_hookview.sql.result import Result
-from tb_hookview.tables.outlets import arrow
 
 if TYPE_CHECKING:
     from tb_hookview.sql.sources import Source
@@ -46,7 +45,7 @@ def run(query: str, sources: Mapping[str, Source], limits: Limits | None = None)
         UsageError: DuckDB or pyarrow is not installed, the query has a mistake or is no single
             query, or it needs more than the limits allow.
     """
-    arrow.require()
+    require()
     limits = limits or Limits()
     with _mistakes(sources, limits):
         _refuse_others(require().extract_statements(query))

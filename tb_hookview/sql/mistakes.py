@@ -10,6 +10,7 @@ from tb_hookview.errors import UsageError
 
 _LINE = re.compile(r"^LINE (\d+): ")
 _KIND = re.compile(r"^[A-Z][\w-]*(?: \w+)? Error: ")
+_WORD = re.compile(r"\w+")
 LONGEST = 300
 
 
@@ -17,13 +18,14 @@ def require() -> Any:
     """Return DuckDB.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: it is not installed, or pyarrow, through which it reads tables.
     """
     try:
         import duckdb
-    except ImportError:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
         hint = "pip install 'tb-hookview[sql]'"
-        raise UsageError(f"SQL needs duckdb, which is not installed; {hint}") from None
+        raise UsageError(f"SQL needs {error.name}, which is not installed; {hint}") from None
     return duckdb
 
 
@@ -45,6 +47,8 @@ def _place(lines: list[str]) -> tuple[int, str] | None:
     for quoted, below in pairwise(lines):
         found, mark = _LINE.match(quoted), below.find("^")
         if found and mark >= 0:
-            word = quoted[mark : below.rfind("^") + 1]
-            return int(found[1]), word or "the end"
+            # DuckDB before 2.0 marks the first letter alone
+            word = _WORD.match(quoted, mark)
+            end = max(below.rfind("^") + 1, word.end() if word else 0)
+            return int(found[1]), quoted[mark:end] or "the end"
     return None

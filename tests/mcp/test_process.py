@@ -17,9 +17,10 @@ from support.mcp_client import ask
 
 import tb_hookview
 from tb_hookview.mcp.server import NAMES
-from tb_hookview.report.markdown.text import MOST_CHARACTERS
 
 TRACE = Path(__file__).resolve().parents[1] / "data" / "recorder_v1.pt.trace.json.gz"
+MOST_CHARACTERS = 12_000
+"""Of an answer: what docs/agents.md promises."""
 
 
 def asked_of_each_tool(path: str) -> list[tuple[str, dict[str, Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,10 @@ def write_run(
     skipped: Mapping[int, int] | None = None,
     numbered: bool = False,
     names: Mapping[int, str] | None = None,
+    grouped: bool = True,
+    twice: Mapping[int, Collection[int]] | None = None,
+    later: float = 0.0,
+    process: str = "",
 ) -> Path:
     """Write the traces of a run.
 
@@ -41,25 +45,38 @@ def write_run(
         skipped: steps that a rank's recording begins later than the others'.
         numbered: whether the traces number their collectives.
         names: another name of its collectives by rank.
+        grouped: whether the traces name the process group.
+        twice: steps in which a rank has a second collective.
+        later: milliseconds by which all of it is later.
+        process: follows the rank in the names of the files.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for rank, spell in enumerate(spells):
         first = (skipped or {}).get(rank, 0)
-        clock = 1000.0 + (clocks[rank] if clocks else 0.0)
+        clock = 1000.0 + later + (clocks[rank] if clocks else 0.0)
         longest = max(sum(other) for other in spells)
         traced: list[dict[str, Any]] = []
         for step in range(first, steps):
             begin = clock + step * (longest + TRANSFER_MS)
             name = (names or {}).get(rank, "allreduce")
-            traced += _step(step, begin, spell, longest, name, step if numbered else None)
+            group = ({"Process Group Name": "0"} if grouped else {}) | (
+                {"Seq": step} if numbered else {}
+            )
+            traced += _step(step, begin, spell, longest, name, group)
+            if step in (twice or {}).get(rank, ()):
+                traced += _collective(
+                    step, begin + longest + 0.5, begin + longest + 0.9, name, group
+                )
         root = {"distributedInfo": {"backend": "gloo", "rank": rank, "world_size": len(spells)}}
         text = json.dumps({"schemaVersion": 1, **root, "traceEvents": traced})
-        (folder / f"rank{rank}.1.pt.trace.json.gz").write_bytes(gzip.compress(text.encode()))
+        (folder / f"rank{rank}{process}.1.pt.trace.json.gz").write_bytes(
+            gzip.compress(text.encode())
+        )
     return folder
 
 
 def _step(
-    number: int, begin: float, spell: Spell, longest: float, name: str, sequence: int | None
+    number: int, begin: float, spell: Spell, longest: float, name: str, group: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     at = begin
     rows = [_row("user_annotation", f"ProfilerStep#{number}", begin, longest + TRANSFER_MS)]
@@ -71,21 +88,24 @@ def _step(
         rows.append(_row("cpu_op", f"{path} (Linear) forward ~hv1", at, time))
         rows.append(_row("cpu_op", "aten::mm", at, time / 2))
         at += time
-    end = begin + longest + TRANSFER_MS
+    return [*rows, *_collective(number, at, begin + longest + TRANSFER_MS, name, group)]
+
+
+def _collective(
+    number: int, at: float, end: float, name: str, group: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     parameters = {
         "Collective name": name,
         "In msg nelems": 1000,
         "Out msg nelems": 1000,
         "dtype": "Float",
         "Group size": 3,
-        "Process Group Name": "0",
     }
-    if sequence is not None:
-        parameters["Seq"] = sequence
     launch = _row("cuda_runtime", "cudaLaunchKernel", at, 0.01, correlation=number + 1)
     kernel = _row("kernel", "ncclDevKernel_AllReduce", at + 0.02, end - at - 0.02)
     kernel |= {"pid": 0, "tid": 7, "args": {"correlation": number + 1, "device": 0, "stream": 7}}
-    return [*rows, _row("cpu_op", "record_param_comms", at, 0.02, **parameters), launch, kernel]
+    call = _row("cpu_op", "record_param_comms", at, 0.02, **parameters, **group)
+    return [call, launch, kernel]
 
 
 def _row(category: str, name: str, start: float, duration: float, **args: Any) -> dict[str, Any]:

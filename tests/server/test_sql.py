@@ -96,6 +96,16 @@ def test_what_there_is_to_ask(client: FlaskClient) -> None:
         assert [row[0] for row in described] == named[name]
 
 
+@pytest.mark.parametrize("package", ["duckdb", "pyarrow"])
+def test_without_a_package_the_view_says_how_to_get_it(
+    client: FlaskClient, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = routes.find_spec
+    monkeypatch.setattr(routes, "find_spec", lambda name: None if name == package else there(name))
+    answer = client.get("/api/sql/tables").get_json()
+    assert answer["missing"] == "pip install 'tb-hookview[sql]'"
+
+
 @pytest.fixture
 def of_run(tmp_path: Path) -> FlaskClient:
     write_run(tmp_path / "late", [Spell(), Spell(b=9.0), Spell()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -17,10 +18,13 @@ import tb_hookview as hookview
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.report.result import Report
 from tb_hookview.sql import Limits, Source, run, sources_of_several
+from tb_hookview.sql.mistakes import one_line
 from tb_hookview.tables.catalogue import empty_table
 from tb_hookview.tables.table import Table
 
-pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb")
+MARKS_WORDS = int(duckdb.__version__.partition(".")[0]) >= 2
+"""Before, DuckDB marked the first letter of a word alone, and no end of a query."""
 pyarrow = pytest.importorskip("pyarrow")
 TRACES = ("tracelens_h100_bert_small", "hta_v100_training", "kineto_2020_resnet50_list_root")
 
@@ -119,11 +123,26 @@ def said(query: str, **sources: Source) -> str:
         ("select * from kernels", "there are events"),
         ("select 1; select 2", "one query at a time; here are 2"),
         ("", "one query at a time; here are 0"),
-        ("select 1 where", "(line 1, at 'where')"),
+        ("select 1 where", "where" if MARKS_WORDS else "at end of input"),
     ],
 )
 def test_a_mistake_is_one_line_that_points_at_the_word(query: str, expected: str) -> None:
     assert expected in said(query)
+
+
+@pytest.mark.parametrize("package", ["duckdb", "pyarrow"])
+def test_a_package_that_is_missing_is_in_the_extra(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    expected = f"SQL needs {package}, which is not installed; pip install 'tb-hookview[sql]'"
+    assert said("select 1") == expected
+
+
+@pytest.mark.parametrize("marks", ["^", "^^^^^"])
+def test_a_mark_below_a_letter_is_of_its_word(marks: str) -> None:
+    message = f"Parser Error: syntax error\n\nLINE 2: selec 1\n        {marks}"
+    assert one_line(message) == "sql: syntax error (line 2, at 'selec')"
 
 
 @pytest.mark.parametrize(

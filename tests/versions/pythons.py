@@ -3,9 +3,9 @@
     python tests/versions/pythons.py [--wheel WHEEL] [PYTHON ...]
 
 Each interpreter gets a virtual environment of its own, which is removed again. In it the wheel is
-installed with what it needs, every module is imported, `hookview analyze` reads a recorded trace,
-and TensorBoard loads the tab and answers with the report of that trace. Without a wheel, one is
-built from the checkout.
+installed with what it needs and with the extras that hold code of ours but no torch, every module
+is imported, `hookview analyze` and `hookview sql` read a recorded trace, and TensorBoard loads the
+tab and answers with the report of that trace. Without a wheel, one is built from the checkout.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from support.tensorboard_process import running  # noqa: E402
 TRACE = ROOT / "tests" / "data" / "recorder_v1.pt.trace.json.gz"
 PAGE = ROOT / "docs" / "pythons.md"
 PYTHONS = ("python3.10", "python3.11", "python3.12", "python3.13")
-SHOWN = ("numpy", "msgspec", "isal", "protobuf", "perfetto", "tensorboard")
+EXTRAS = "sql,mcp,pandas,dask,s3"
+SHOWN = ("numpy", "msgspec", "isal", "protobuf", "tensorboard", "duckdb", "mcp", "distributed")
 IMPORT_ALL = """
 import importlib, pathlib, tb_hookview
 package = pathlib.Path(tb_hookview.__file__).parent
@@ -41,19 +42,21 @@ for path in sorted(package.rglob("*.py")):
         try:
             importlib.import_module(".".join(parts).removesuffix(".__init__"))
         except ModuleNotFoundError as error:
-            assert error.name in ("torch", "mcp"), error
+            assert error.name == "torch", error
 """
-"""Imports every module of the package, as far as they import no torch and no extra."""
+"""Imports every module of the package, as far as they import no torch."""
+COUNT = "select count(*) from modules"
 HEAD = """# Versions of Python
 
 `make pythons` installs the wheel on each version of Python below, in a virtual environment of its
 own without torch, and writes this page. There every module is imported, except those that import
-torch, `hookview analyze` reads a recorded trace (`tests/data/`), and TensorBoard loads the tab and
-answers with the report of that trace. The recorder and the extras are tested by `make test`, on the
-Python that it is run with. Machine: {machine}.
+torch, `hookview analyze` and `hookview sql` read a recorded trace (`tests/data/`), and TensorBoard
+loads the tab and answers with the report of that trace. The extras installed are {extras}. The
+recorder and what the extras do are tested by `make test`, on the Python that it is run with.
+Machine: {machine}.
 
-| Python | wheel | `hookview analyze` | tab in TensorBoard | installed with | date |
-| --- | --- | --- | --- | --- | --- |
+| Python | wheel, extras | `hookview analyze` | `sql` | tab in TensorBoard | installed with | date |
+| --- | --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -69,7 +72,7 @@ class Checked(NamedTuple):
         """Its row on the page; everything before it in the row has held, or there is none."""
         shown = ", ".join(f"{name} {self.packages[name]}" for name in SHOWN)
         day = datetime.now(timezone.utc).date()
-        held = "installs | prints the summary | loads, answers"
+        held = "install | prints the summary | answers | loads, answers"
         return f"| {self.python} | {held} | {shown} | {day} |"
 
 
@@ -84,7 +87,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         wheel = (chosen.wheel or build(Path(folder))).resolve()
         rows = [check(python, wheel, Path(folder)).row() for python in chosen.pythons]
-    PAGE.write_text(HEAD.format(machine=machine()) + "\n".join(rows) + "\n")
+    PAGE.write_text(HEAD.format(machine=machine(), extras=_listed()) + "\n".join(rows) + "\n")
 
 
 def build(folder: Path) -> Path:
@@ -109,6 +112,8 @@ def check(interpreter: str, wheel: Path, scratch: Path) -> Checked:
         shutil.copy(TRACE, logdir / "run" / f"host.1700000000123{''.join(TRACE.suffixes[-4:])}")
         summary = run(python.with_name("hookview"), "analyze", logdir)
         assert re.search(r"backward [\d.]+ [mu]?s", summary), summary
+        counted = run(python.with_name("hookview"), "sql", logdir, COUNT, "--format", "csv")
+        assert int(counted.splitlines()[-1]) > 1, counted
         check_tab(python, logdir)
         listed = json.loads(run(python, "-m", "pip", "list", "--format", "json"))
         packages = {package["name"].lower(): package["version"] for package in listed}
@@ -120,7 +125,7 @@ def install(interpreter: str, wheel: Path, folder: Path) -> Path:
     """Return the interpreter of a new environment that has the wheel."""
     run(interpreter, "-m", "venv", folder)
     python = folder / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", wheel)
+    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[{EXTRAS}]")
     run(python, "-c", IMPORT_ALL)
     return python
 
@@ -142,6 +147,10 @@ def run(*command: str | Path) -> str:
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{(done.stdout + done.stderr)[-4000:]}")
     return done.stdout
+
+
+def _listed() -> str:
+    return ", ".join(f"`{extra}`" for extra in EXTRAS.split(","))
 
 
 def machine() -> str:

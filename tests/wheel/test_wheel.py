@@ -172,6 +172,7 @@ def test_a_source_archive_carries_the_page_built_and_unbuilt(archive: Path) -> N
         names = {name.partition("/")[2] for name in opened.getnames()}
     assert {"frontend/package-lock.json", "tb_hookview/static/index.js", "LICENSE"} <= names
     assert {"tb_hookview/static/sources.sha256", "docs/CHANGELOG.md", "docs/generate.py"} <= names
+    assert "docs/notebooks/tuning.ipynb" in names
     assert not any("node_modules" in name for name in names)
 
 

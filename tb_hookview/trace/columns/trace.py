@@ -9,7 +9,7 @@ from msgspec import Struct
 from tb_hookview.arrays.types import Code, DeviceNumber, EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.trace.format.compiled_graphs import CompiledGraphs
 from tb_hookview.trace.format.manifest import Manifest
-from tb_hookview.trace.source.damage import Notice
+from tb_hookview.trace.source.damage import LOSSES, Notice
 from tb_hookview.trace.source.file import TraceFile
 
 
@@ -241,3 +241,8 @@ class Trace(Content, frozen=True):
     def path(self) -> str:
         """Address of the file."""
         return self.file.address
+
+    @property
+    def lost(self) -> str | None:
+        """What of the file could not be read, and where; None where all was."""
+        return next((notice.message for notice in self.notices if notice.code in LOSSES), None)

@@ -75,3 +75,5 @@ MESSAGES = {
     "lost-head": "the JSON around the events is damaged; what precedes them is read, if it decodes",
     "repaired": "bad escapes, quotes, characters, commas, or values such as NaN, repaired",
 }
+LOSSES = frozenset({"cut-off", "packing-cut", "lost-events", "lost-head"})
+"""Of these, those by which events or what is around them may be missing."""

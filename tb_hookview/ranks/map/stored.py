@@ -6,7 +6,7 @@ import msgspec
 
 from tb_hookview.cache import Source
 from tb_hookview.loading.packing import pack, unpack
-from tb_hookview.ranks.summary import Mapped
+from tb_hookview.ranks.map.summary import Mapped
 
 KIND = "rank"
 

@@ -104,6 +104,8 @@ class RankSummary(Struct, frozen=True):
     """Time between consecutive edges in which it did nothing but wait in a collective."""
     modules: tuple[str, ...]
     """Paths of the modules that ran."""
+    lost: str | None
+    """What of its file could not be read, and where; None where all was."""
 
 
 class RankTimes(Struct, frozen=True):
@@ -146,6 +148,7 @@ def summarize(analysis: Analysis) -> Mapped:
         edges=edges,
         held=intervals.lengths_within(_held(analysis, calls), _between(edges)),
         modules=tuple(analysis.modules.path[module] for module in used.tolist()),
+        lost=trace.lost,
     )
     return Mapped(summary, RankTimes(*(_renumbered(each, used) for each in spent)))
 

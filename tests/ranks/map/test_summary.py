@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from shared_traces import all_traces
 
+from tb_hookview.ranks.map.summary import Mapped
 from tb_hookview.ranks.run import summarize_file
-from tb_hookview.ranks.summary import Mapped
 from tb_hookview.trace.source.file import trace_file
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from isal import isal_zlib
 
 from tb_hookview.errors import UsageError
 from tb_hookview.loading.packing import pack, unpack
-from tb_hookview.ranks.summary import RankTimes
+from tb_hookview.ranks.map.summary import RankTimes
 
 IN_MEMORY = 64
 """Ranks whose times are in memory at most: a late one and those it is compared with are 17."""

@@ -14,11 +14,11 @@ from support.same_trace import assert_same
 
 from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.errors import TraceError
-from tb_hookview.ranks.summary import NEEDED, Mapped, summarize
+from tb_hookview.ranks.map.summary import NEEDED, Mapped, summarize
 from tb_hookview.trace import EventCategory, Wanted, read_trace
 from tb_hookview.trace.format.wanted import EVERYTHING
 
-DAMAGED = Path(__file__).resolve().parents[1] / "data" / "damage"
+DAMAGED = Path(__file__).resolve().parents[2] / "data" / "damage"
 SMALL = 100_000
 """Bytes of a packed trace that is damaged here many times."""
 

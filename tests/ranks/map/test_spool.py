@@ -10,9 +10,9 @@ import pytest
 from ranks.traces import Spell, write_run
 
 from tb_hookview.errors import UsageError
+from tb_hookview.ranks.map.spool import IN_MEMORY, Spool, packed
+from tb_hookview.ranks.map.summary import Mapped, RankTimes
 from tb_hookview.ranks.run import summarize_file
-from tb_hookview.ranks.spool import IN_MEMORY, Spool, packed
-from tb_hookview.ranks.summary import Mapped, RankTimes
 from tb_hookview.trace.source.file import trace_file
 
 

@@ -11,9 +11,10 @@ from support.caching import cache, folder
 
 from tb_hookview.cache import Cache, source_of
 from tb_hookview.loading.loader import Loader
-from tb_hookview.ranks import run, stored
+from tb_hookview.ranks import run
+from tb_hookview.ranks.map import stored
+from tb_hookview.ranks.map.summary import Mapped
 from tb_hookview.ranks.run import summarize_file
-from tb_hookview.ranks.summary import Mapped
 from tb_hookview.trace.source.file import TraceFile, trace_file
 
 __all__ = ["cache", "folder"]

@@ -1,0 +1,1 @@
+"""The map: a trace to its summary and times, stored and packed."""
