@@ -100,7 +100,10 @@ async function measureAll(browser, path) {
     );
     const found = new Map();
     for (const scene of scenes) {
-      const figures = await measure(page, server, scene);
+      const figures = await measure(page, server, scene).catch((error) => {
+        console.error(`${scene.title}: ${error.message}`);
+        return { failed: true };
+      });
       found.set(scene.title, figures);
       console.error(`${scene.title}: ${cells(figures).join(", ")}`);
     }
@@ -123,10 +126,11 @@ async function timelineOf() {
 
 function cells(figures) {
   if (figures === undefined) return ["", ""];
+  if (figures.failed) return ["**does not come**", ""];
   if (figures.missing) return ["not in the trace", ""];
   const kilobytes = (bytes) => (bytes / 1000).toFixed(0);
   return [
-    `${figures.median.toFixed(0)} (${figures.slowest.toFixed(0)})`,
+    `${figures.median.toFixed(0)} (${figures.slowest.toFixed(0)}), ${figures.cpu.toFixed(0)}`,
     `${kilobytes(figures.largest)} (${kilobytes(figures.sent)})`,
   ];
 }
@@ -143,7 +147,7 @@ function table(measured, browser, load) {
     `${today()}. ${machine(browser)}; load average ${load} before and ${loadavg()[0].toFixed(1)} after. ` +
       `\`node benchmarks/page_views.mjs ${names} --runs ${values.runs}\``,
     "",
-    `| view | ${named.map((name) => `${name}: ms | largest answer, kB`).join(" | ")} |`,
+    `| view | ${named.map((name) => `${name}: ms, median (slowest), server's CPU | largest answer, kB (sent)`).join(" | ")} |`,
     `| --- |${" ---: | ---: |".repeat(measured.length)}`,
     ...titles.map((title) => {
       const row = measured.flatMap(({ found }) => cells(found.get(title)));

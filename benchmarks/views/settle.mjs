@@ -27,7 +27,7 @@ export function watchFetches() {
  */
 export async function settle({ ready, hash, move }) {
   const QUIET_MS = 400;
-  const LONGEST_MS = 30_000;
+  const LONGEST_MS = 180_000;
   const main = () => document.querySelector("main") ?? document.body;
   /** A canvas in which not all pixels are alike. */
   const drawn = (canvas) => {
