@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from importlib.util import find_spec
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from cachetools import LRUCache
@@ -28,9 +28,6 @@ from tb_hookview.tables.catalogue import CATALOGUE, empty_table
 from tb_hookview.tables.table import Table
 from tb_hookview.trace import TraceFile
 
-if TYPE_CHECKING:
-    import pyarrow
-
 LIMITS = Limits(rows=10_000, seconds=20.0, megabytes=500)
 RUN_MEGABYTES = 1000
 """Most that a table of all traces of a run takes."""
@@ -41,7 +38,7 @@ BYTES = 900_000
 LONGEST = 10_000
 """Characters of a query."""
 CACHED_BYTES = 300_000_000
-"""Of the rows that queries on one trace have read: the next one on the same table reads them again."""
+"""Of the rows that queries on one trace have read, for further queries on the same tables."""
 
 
 ReportOn = Callable[[TraceFile, "list[str] | None"], Report]
@@ -57,7 +54,7 @@ def install(
     def sql() -> Response:
         query = _query()
         file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
-        # First: rows of a file that changes in between are then not cached as those of its new state.
+        # First: should the file change in between, the rows are cached with its old state.
         cached = store.derived(file, _Rows)
         tables = report_on(file, steps).tables()
         sources = sources_of(tables, lambda table: cached.of(table, steps or []))
@@ -89,13 +86,11 @@ class _Rows:
     """Rows of the tables of one analysis; the last ones are cached. Safe to use from threads."""
 
     def __init__(self, _analysis: Analysis) -> None:
-        self._cached: LRUCache[object, pyarrow.Table] = LRUCache(
-            CACHED_BYTES, lambda rows: rows.nbytes
-        )
+        self._cached: LRUCache[object, Any] = LRUCache(CACHED_BYTES, lambda rows: rows.nbytes)
         self._lock = Lock()
 
-    def of(self, table: Table[Any], steps: list[str]) -> pyarrow.Table:
-        """The rows of a table, on all of the trace or on some steps."""
+    def of(self, table: Table[Any], steps: list[str]) -> Any:
+        """The Arrow table of a table, on all of the trace or on some steps."""
         key = (table.name, *steps)
         with self._lock:
             if key in self._cached:
