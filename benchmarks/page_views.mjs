@@ -44,7 +44,9 @@ async function visit(page, { from, to, move, ready }) {
   const settled = [await page.evaluate(settle, { ready: ".content-inner[aria-busy=false]" })];
   if (move !== undefined) settled.push(await page.evaluate(settle, { ready: move.on, hash: to }));
   settled.push(await page.evaluate(settle, { ready, hash: to, move }));
-  const answers = settled.flatMap((one) => one.answers).filter(({ path }) => path.includes("/api/"));
+  const answers = settled
+    .flatMap((one) => one.answers)
+    .filter(({ path }) => path.includes("/api/"));
   return { ...settled.at(-1), answers };
 }
 
@@ -57,10 +59,12 @@ async function measure(page, server, scene) {
     visits.push({ ...visited, cpu: 1000 * (server.cpuSeconds() - before) });
   }
   if (values.answers) {
-    for (const answer of visits[0].answers) console.error(`${scene.title}: ${JSON.stringify(answer)}`);
+    for (const answer of visits[0].answers)
+      console.error(`${scene.title}: ${JSON.stringify(answer)}`);
   }
   const failed = visits.flatMap(({ answers }) => answers.filter(({ status }) => status >= 400));
-  for (const { path, status } of failed.slice(0, 1)) console.error(`${scene.title}: ${status} ${path}`);
+  for (const { path, status } of failed.slice(0, 1))
+    console.error(`${scene.title}: ${status} ${path}`);
   const warm = visits.slice(1).toSorted((a, b) => a.ms - b.ms);
   const answers = visits.flatMap((one) => one.answers);
   return {

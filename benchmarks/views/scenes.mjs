@@ -62,5 +62,9 @@ export const RANKS = [
   view("Ranks: balance", "ranks?ranks=balance", ".rank-heat canvas"),
   view("Ranks: one step of a rank", "ranks?rank=613&rankstep=ProfilerStep%2310", "aside"),
   view("Ranks: one collective", "ranks?ranks=collectives&collective=10", "aside"),
-  view("Ranks: it on all ranks", "ranks?ranks=collectives&collective=10&together=1", ".together-picture"),
+  view(
+    "Ranks: it on all ranks",
+    "ranks?ranks=collectives&collective=10&together=1",
+    ".together-picture",
+  ),
 ];

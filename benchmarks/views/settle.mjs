@@ -40,7 +40,8 @@ export async function settle({ ready, hash, move }) {
   const isThere = () => {
     if (window.waiting > 0 || main().querySelector("[aria-busy=true]") !== null) return false;
     const found = [...main().querySelectorAll(ready)];
-    if (found.length === 0) return main().querySelector(".state h1, .table-empty, .notice, .whatif-why") !== null;
+    if (found.length === 0)
+      return main().querySelector(".state h1, .table-empty, .notice, .whatif-why") !== null;
     return found.every((one) => !(one instanceof HTMLCanvasElement) || drawn(one));
   };
   const act = () => {
@@ -69,7 +70,10 @@ export async function settle({ ready, hash, move }) {
   for (;;) {
     await frame();
     const now = performance.now();
-    if (now - begun > LONGEST_MS) throw new Error(`${ready} is not there after ${LONGEST_MS} ms: ${window.waiting} answers awaited at ${location.hash}, ${main().innerText.slice(0, 200)}`);
+    if (now - begun > LONGEST_MS)
+      throw new Error(
+        `${ready} is not there after ${LONGEST_MS} ms: ${window.waiting} answers awaited at ${location.hash}, ${main().innerText.slice(0, 200)}`,
+      );
     if (!isThere()) since = null;
     else since ??= now;
     if (since !== null && now - since > QUIET_MS) break;
