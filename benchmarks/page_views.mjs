@@ -1,129 +1,171 @@
-// How long each view takes until it can be used, the server and the browser being warm, and the
-// largest answer that it asks for:
+// How long each view takes until it can be used, the server having read the trace and the page being
+// loaded afresh, and the largest answer that it asks for:
 //
-//     node benchmarks/page_views.mjs TRACE [--runs N] [--write docs/performance.md]
+//     node benchmarks/page_views.mjs TRACE|LOGDIR ... [--runs N] [--only TEXT] [--answers]
+//                                    [--write docs/performance.md]
 //
-// From the click in the navigation to the frame in which the view's own content is drawn and nothing
-// of it is awaited: TRACE has modules, kernels and syncs. Processor time of the server is counted
-// too, whatever else runs on the machine.
+// From the change of the address, or the reader's move, to the frame in which the view's content is
+// drawn and no answer is awaited. A trace is served with a copy of itself to compare with; of a log
+// directory only the view Ranks is measured. --answers lists every answer.
 
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { linkSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { launch, serve } from "./browser.mjs";
 import { machine, publish, today } from "./table.mjs";
+import { RANKS, VIEWS } from "./views/scenes.mjs";
+import { settle, watchFetches } from "./views/settle.mjs";
 
-const GOAL_MS = 1000;
-const GOAL_BYTES = 1_000_000;
-const ROWS = ".table-body [role=row]";
-
-/** What is there when a view can be used, or a sentence in its place. */
-const VIEWS = {
-  Summary: ".figures",
-  Modules: ROWS,
-  Syncs: ROWS,
-  Operators: ROWS,
-  Kernels: ROWS,
-  Timeline: ".lane-labels li",
-  Memory: ".memory-chart",
-  Findings: ".finding-list li",
-  "What-if": ".figures",
-  Compare: ".figures",
-};
+const VIEWPORT = { width: 1440, height: 900 };
+const FIRST_MS = 300_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: "string", default: "5" }, write: { type: "string" } },
+  options: {
+    runs: { type: "string", default: "5" },
+    only: { type: "string", default: "" },
+    answers: { type: "boolean", default: false },
+    write: { type: "string" },
+  },
 });
-const [trace] = positionals;
-if (trace === undefined) {
-  console.error("usage: node benchmarks/page_views.mjs TRACE [--runs N] [--write FILE]");
+if (positionals.length === 0) {
+  console.error(
+    "usage: node benchmarks/page_views.mjs TRACE|LOGDIR ... [--runs N] [--only TEXT] [--answers] [--write FILE]",
+  );
   process.exit(2);
 }
 
-/** Runs in the page: goes to a view; how long until it is there, and its largest answer. */
-function open([title, ready]) {
-  performance.clearResourceTimings();
-  const begun = performance.now();
-  const links = [...document.querySelectorAll(".navigation a")];
-  links.find((link) => link.firstChild.textContent === title).click();
-  return new Promise((resolve) => {
-    const look = () => {
-      const main = document.querySelector("main");
-      const waits = main.querySelector("[aria-busy=true]") !== null;
-      if (waits || main.querySelector(`${ready}, .state h1`) === null) return requestAnimationFrame(look);
-      const answers = performance.getEntriesByType("resource");
-      resolve({
-        ms: performance.now() - begun,
-        requests: answers.length,
-        largest: Math.max(0, ...answers.map((answer) => answer.decodedBodySize)),
-      });
-    };
-    requestAnimationFrame(look);
-  });
+/** One scene, once: milliseconds, its answers, whether the trace has nothing to show there. */
+async function visit(page, { from, to, move, ready }) {
+  await page.goto("about:blank");
+  await page.goto(page.served + from);
+  const settled = [await page.evaluate(settle, { ready: ".content-inner[aria-busy=false]" })];
+  if (move !== undefined) settled.push(await page.evaluate(settle, { ready: move.on, hash: to }));
+  settled.push(await page.evaluate(settle, { ready, hash: to, move }));
+  const answers = settled
+    .flatMap((one) => one.answers)
+    .filter(({ path }) => path.includes("/api/"));
+  return { ...settled.at(-1), answers };
 }
 
-async function visit(page, server, view) {
-  const before = server.cpuSeconds();
-  const found = await page.evaluate(open, view);
-  await page.waitForLoadState("networkidle");
-  return { ...found, cpu: before === null ? null : 1000 * (server.cpuSeconds() - before) };
-}
-
-/** Each view once to warm it, then so many times; between them the summary. */
-async function measure(page, server) {
-  const found = {};
-  for (const view of Object.entries(VIEWS)) {
-    const elsewhere = view[0] === "Summary" ? "Findings" : "Summary";
-    const visits = [];
-    for (let run = 0; run <= Number(values.runs); run++) {
-      visits.push(await visit(page, server, view));
-      await visit(page, server, [elsewhere, VIEWS[elsewhere]]);
-    }
-    found[view[0]] = { first: visits[0], warm: visits.slice(1).toSorted((a, b) => a.ms - b.ms) };
+/** Each scene once to warm the server, then as often as asked for. */
+async function measure(page, server, scene) {
+  const visits = [];
+  for (let run = 0; run <= Number(values.runs); run++) {
+    const before = server.cpuSeconds();
+    const visited = await visit(page, scene);
+    visits.push({ ...visited, cpu: 1000 * (server.cpuSeconds() - before) });
   }
-  return found;
+  if (values.answers) {
+    for (const answer of visits[0].answers)
+      console.error(`${scene.title}: ${JSON.stringify(answer)}`);
+  }
+  const failed = visits.flatMap(({ answers }) => answers.filter(({ status }) => status >= 400));
+  for (const { path, status } of failed.slice(0, 1))
+    console.error(`${scene.title}: ${status} ${path}`);
+  const warm = visits.slice(1).toSorted((a, b) => a.ms - b.ms);
+  const answers = visits.flatMap((one) => one.answers);
+  return {
+    missing: warm.some(({ missing }) => missing),
+    median: warm[Math.floor(warm.length / 2)].ms,
+    slowest: warm.at(-1).ms,
+    cpu: Math.min(...warm.map((one) => one.cpu)),
+    largest: Math.max(0, ...answers.map(({ decoded }) => decoded)),
+    sent: Math.max(0, ...answers.map(({ encoded }) => encoded)),
+  };
 }
 
-function row(view, { first, warm }) {
-  const median = warm[Math.floor(warm.length / 2)];
-  const largest = Math.max(first.largest, ...warm.map((one) => one.largest));
-  const times = [warm[0].ms, median.ms, warm.at(-1).ms, GOAL_MS, median.cpu, first.ms];
-  const cells = [...times.map((ms) => ms?.toFixed(0) ?? ""), median.requests, largest, GOAL_BYTES];
-  return `| ${[view, ...cells].join(" | ")} |`;
+/** The log directory of an argument: itself, or one that holds the trace twice. */
+function logdirOf(path, made) {
+  if (statSync(path).isDirectory()) return path;
+  for (const run of ["run", "before"]) mkdirSync(join(made, run));
+  const trace = join(made, "run", "worker.1.pt.trace.json.gz");
+  copyFileSync(path, trace);
+  linkSync(trace, join(made, "before", "worker.1.pt.trace.json.gz"));
+  return made;
 }
 
-const logdir = mkdtempSync(join(tmpdir(), "hookview-views-"));
+/** Figures of the scenes of one trace or log directory, by their titles. */
+async function measureAll(browser, path) {
+  const made = mkdtempSync(join(tmpdir(), "hookview-views-"));
+  const server = await serve(logdirOf(resolve(path), made));
+  try {
+    const page = await browser.newPage({ viewport: VIEWPORT });
+    page.setDefaultTimeout(FIRST_MS);
+    await page.addInitScript(watchFetches);
+    page.served = server.url;
+    await page.goto(server.url);
+    await page.locator(".content-inner[aria-busy=false]").waitFor({ timeout: FIRST_MS });
+    const { events, end } = await page.evaluate(timelineOf);
+    const scenes = (statSync(path).isDirectory() ? RANKS : VIEWS(end)).filter(({ title }) =>
+      title.includes(values.only),
+    );
+    const found = new Map();
+    for (const scene of scenes) {
+      const figures = await measure(page, server, scene).catch((error) => {
+        console.error(`${scene.title}: ${error.message}`);
+        return { failed: true };
+      });
+      found.set(scene.title, figures);
+      console.error(`${scene.title}: ${cells(figures).join(", ")}`);
+    }
+    await page.close();
+    return { path, events, found };
+  } finally {
+    await server.stop();
+    rmSync(made, { recursive: true, force: true });
+  }
+}
+
+/** Runs in the page: how many events the newest trace has, and how long it is in microseconds. */
+async function timelineOf() {
+  const { runs } = await (await fetch("api/runs")).json();
+  const run = runs.find(({ name }) => name === "run") ?? runs[0];
+  const query = new URLSearchParams({ run: run.name, worker: run.workers[0].name });
+  const { events, duration_us } = await (await fetch(`api/timeline?${query}`)).json();
+  return { events, end: duration_us };
+}
+
+function cells(figures) {
+  if (figures === undefined) return ["", ""];
+  if (figures.failed) return ["**does not come**", ""];
+  if (figures.missing) return ["not in the trace", ""];
+  const kilobytes = (bytes) => (bytes / 1000).toFixed(0);
+  return [
+    `${figures.median.toFixed(0)} (${figures.slowest.toFixed(0)}), ${figures.cpu.toFixed(0)}`,
+    `${kilobytes(figures.largest)} (${kilobytes(figures.sent)})`,
+  ];
+}
+
+function table(measured, browser, load) {
+  const titles = [...new Set(measured.flatMap(({ found }) => [...found.keys()]))];
+  const named = measured.map(({ path, events }) =>
+    statSync(path).isDirectory()
+      ? `\`${basename(path)}\``
+      : `\`${basename(path)}\`, ${events.toLocaleString("en")} events`,
+  );
+  const names = positionals.map((path) => basename(path)).join(" ");
+  return [
+    `${today()}. ${machine(browser)}; load average ${load} before and ${loadavg()[0].toFixed(1)} after. ` +
+      `\`node benchmarks/page_views.mjs ${names} --runs ${values.runs}\``,
+    "",
+    `| view | ${named.map((name) => `${name}: ms, median (slowest), server's CPU | largest answer, kB (sent)`).join(" | ")} |`,
+    `| --- |${" ---: | ---: |".repeat(measured.length)}`,
+    ...titles.map((title) => {
+      const row = measured.flatMap(({ found }) => cells(found.get(title)));
+      return `| ${[title, ...row].join(" | ")} |`;
+    }),
+  ].join("\n");
+}
+
 const browser = await launch();
 try {
-  mkdirSync(join(logdir, "run"));
-  copyFileSync(trace, join(logdir, "run", "worker.1.pt.trace.json.gz"));
   const load = loadavg()[0].toFixed(1);
-  const server = await serve(logdir);
-  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  await page.goto(server.url);
-  await page.locator(".content-inner[aria-busy=false]").waitFor({ timeout: 120_000 });
-  await page.waitForLoadState("networkidle");
-  const found = await measure(page, server);
-  const events = await page.evaluate(async () => {
-    const { runs } = await (await fetch("api/runs")).json();
-    const query = new URLSearchParams({ run: runs[0].name, worker: runs[0].workers[0].name });
-    return (await (await fetch(`api/timeline?${query}`)).json()).events;
-  });
-  await server.stop();
-  const table = [
-    `${today()}. ${machine(browser)}; ` +
-      `${events.toLocaleString("en")} events; load average before ${load}. ` +
-      `\`node benchmarks/page_views.mjs ${basename(trace)} --runs ${values.runs}\``,
-    "",
-    "| view, ms warm | fastest | median | slowest | aim | of the median: processor time of the server | first visit | requests | largest answer, bytes | aim |",
-    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ...Object.entries(found).map(([view, times]) => row(view, times)),
-  ].join("\n");
-  publish(table, "page views", values.write);
+  const measured = [];
+  for (const path of positionals) measured.push(await measureAll(browser, path));
+  publish(table(measured, browser, load), "page views", values.write);
 } finally {
   await browser.close();
-  rmSync(logdir, { recursive: true, force: true });
 }

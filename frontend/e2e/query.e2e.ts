@@ -29,6 +29,17 @@ test("a query is answered with rows and bars, and the address keeps it", async (
   await page.getByRole("region", { name: "Chart" }).waitFor();
 });
 
+test("of thousands of rows only those in sight are in the page", async () => {
+  await write("select i, i * i as square from range(5000) t(i)");
+  await page.keyboard.press("Control+Enter");
+  const grid = page.getByRole("grid", { name: "Rows" });
+  await expect.poll(() => grid.getAttribute("aria-rowcount")).toBe("5001");
+  await expect.poll(() => rows().count()).toBeLessThan(100);
+  await grid.focus();
+  await page.keyboard.press("End");
+  await page.getByRole("gridcell", { name: "4,999", exact: true }).waitFor();
+});
+
 test("an example is written into the editor", async () => {
   await page.getByLabel("Examples").selectOption("Calls that wait for the device");
   await expect.poll(() => editor().textContent()).toContain("from syncs");

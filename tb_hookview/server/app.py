@@ -66,7 +66,7 @@ def create_app(
     known = reports.Reports(loader, store)
     reports.install(app, known, listed)
     tables.install(app, store, known.on, listed)
-    sql.install(app, known.on, listed, of_runs)
+    sql.install(app, store, known.on, listed, of_runs)
 
     @app.get("/api/runs")
     def runs() -> Response:

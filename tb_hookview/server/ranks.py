@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, request
@@ -25,6 +26,7 @@ from tb_hookview.server.store import AnalysisStore, ReadingStore, State
 from tb_hookview.server.waiting import client_waits
 from tb_hookview.tables.table import Table
 from tb_hookview.trace import Run, TraceEntry, TraceFile
+from tb_hookview.trace.source.discovery import real_path
 
 CACHED_RUNS = 4
 """Runs in memory; of others the summaries of ranks are cached on disk."""
@@ -194,8 +196,9 @@ def _load(traces: RunTraces, progress: Progress, _count: Count) -> RunReport:
 
 
 def _newest(listed: RunList, run: Run) -> Iterator[tuple[str, TraceEntry]]:
+    real = cache(real_path)  # ranks share their folders
     for worker in run.workers:
-        yield worker.name, listed.offered(worker.traces[0])
+        yield worker.name, listed.offered(worker.traces[0], real)
 
 
 def _table(report: RunReport, name: str) -> Table[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -63,13 +63,13 @@ class RunList:
         """
         return _run(self.listing().runs, query, "")
 
-    def offered(self, trace: TraceEntry) -> TraceEntry:
-        """Return a trace, unless it lies outside of the log directory.
+    def offered(self, trace: TraceEntry, real: Callable[[Path], Path] | None = None) -> TraceEntry:
+        """Return a trace, unless it lies outside of the log directory; `real` as in `is_offered`.
 
         Raises:
             NotFoundError: it does.
         """
-        if self._logdir is not None and not is_offered(self._logdir, trace.file):
+        if self._logdir is not None and not is_offered(self._logdir, trace.file, real):
             name = as_text(trace.file.name)
             raise NotFoundError(f"{name}: leads out of the log directory; load the list again")
         return trace

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from importlib.util import find_spec
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from typing import Any
 
 import msgspec
+from cachetools import LRUCache
 from flask import Flask, Response, request
 
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.errors import UsageError
 from tb_hookview.ranks.query import run_sources
 from tb_hookview.ranks.result import TABLES
@@ -20,7 +22,8 @@ from tb_hookview.schema.tables import TableColumn
 from tb_hookview.server import answers
 from tb_hookview.server.ranks import Runs
 from tb_hookview.server.requests import RunList
-from tb_hookview.sql import WORKER, Limits, Result, run
+from tb_hookview.server.store import AnalysisStore
+from tb_hookview.sql import WORKER, Limits, Result, run, sources_of
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
 from tb_hookview.tables.table import Table
 from tb_hookview.trace import TraceFile
@@ -34,12 +37,16 @@ BYTES = 900_000
 """Most bytes of the rows of an answer."""
 LONGEST = 10_000
 """Characters of a query."""
+CACHED_BYTES = 300_000_000
+"""Of the rows that queries on one trace have read, for further queries on the same tables."""
 
 
 ReportOn = Callable[[TraceFile, "list[str] | None"], Report]
 
 
-def install(app: Flask, report_on: ReportOn, listed: RunList, runs: Runs) -> None:
+def install(
+    app: Flask, store: AnalysisStore, report_on: ReportOn, listed: RunList, runs: Runs
+) -> None:
     """Add the routes to an application."""
     turns = BoundedSemaphore(AT_ONCE)
 
@@ -47,9 +54,12 @@ def install(app: Flask, report_on: ReportOn, listed: RunList, runs: Runs) -> Non
     def sql() -> Response:
         query = _query()
         file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
-        report = report_on(file, steps)
+        # First: should the file change in between, the rows are cached with its old state.
+        cached = store.derived(file, _Rows)
+        tables = report_on(file, steps).tables()
+        sources = sources_of(tables, lambda table: cached.of(table, steps or []))
         with turns:
-            return answers.json(_answer(report.sql(query, LIMITS)))
+            return answers.json(_answer(run(query, sources, LIMITS)))
 
     @app.get("/api/sql/tables")
     def sql_tables() -> Response:
@@ -70,6 +80,26 @@ def install(app: Flask, report_on: ReportOn, listed: RunList, runs: Runs) -> Non
     @app.get("/api/ranks/sql/tables")
     def sql_tables_of_run() -> Response:
         return answers.json(_tables([*_of_run(), *_of_trace((_WORKER,))]))
+
+
+class _Rows:
+    """Rows of the tables of one analysis; the last ones are cached. Safe to use from threads."""
+
+    def __init__(self, _analysis: Analysis) -> None:
+        self._cached: LRUCache[object, Any] = LRUCache(CACHED_BYTES, lambda rows: rows.nbytes)
+        self._lock = Lock()
+
+    def of(self, table: Table[Any], steps: list[str]) -> Any:
+        """The Arrow table of a table, on all of the trace or on some steps."""
+        key = (table.name, *steps)
+        with self._lock:
+            if key in self._cached:
+                return self._cached[key]
+        rows = table.to_arrow()
+        with self._lock:
+            if rows.nbytes <= self._cached.maxsize:
+                self._cached[key] = rows
+        return rows
 
 
 def _query() -> str:

@@ -63,12 +63,16 @@ class Source:
             raise
 
 
-def sources_of(tables: Mapping[str, Table[Any]]) -> dict[str, Source]:
-    """Tables of one trace, or of a run."""
-    return {
-        name: Source(lambda table=table: arrow.schema(table.columns, {}), table.to_arrow)  # type: ignore[misc]
-        for name, table in tables.items()
-    }
+def sources_of(
+    tables: Mapping[str, Table[Any]],
+    rows: Callable[[Table[Any]], pyarrow.Table] = lambda table: table.to_arrow(),
+) -> dict[str, Source]:
+    """Tables of one trace, or of a run; `rows` makes those of a table."""
+
+    def source(table: Table[Any]) -> Source:
+        return Source(lambda: arrow.schema(table.columns, {}), lambda: rows(table))
+
+    return {name: source(table) for name, table in tables.items()}
 
 
 Each = Callable[[str], Iterable[tuple[str, "Table[Any]"]]]

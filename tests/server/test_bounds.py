@@ -22,6 +22,7 @@ from tb_hookview.ranks.result import TABLES
 from tb_hookview.server import create_app
 from tb_hookview.server.bounds import MOST_BYTES, bounded, fitting, level
 from tb_hookview.server.routes import ROUTES
+from tb_hookview.server.tables import ARROW
 from tb_hookview.tables.catalogue import CATALOGUE
 
 COPIES = 500
@@ -132,6 +133,18 @@ def test_no_answer_about_an_inflated_trace_is_over_a_megabyte(
         assert len(answer.data) <= MOST_BYTES, (path, len(answer.data))
         assert answer.status_code == 200 or len(answer.json["error"]["message"]) < 300, path
     assert asked == {route.path for route in ROUTES if route.path.startswith("/api/")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", CATALOGUE)
+def test_no_page_of_a_table_for_arrow_is_over_a_megabyte(
+    client: FlaskClient, named: dict[str, str], table: str
+) -> None:
+    pytest.importorskip("pyarrow")
+    query = {**named, "limit": 10_000}
+    answer = client.get(f"/api/table/{table}", query_string=query, headers={"Accept": ARROW})
+    assert (answer.status_code, answer.mimetype) == (200, ARROW)
+    assert len(answer.data) <= MOST_BYTES
 
 
 @pytest.mark.slow

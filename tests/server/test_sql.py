@@ -13,6 +13,7 @@ from ranks.traces import Spell, write_run
 from tb_hookview.server import create_app
 from tb_hookview.server import sql as routes
 from tb_hookview.tables.catalogue import CATALOGUE
+from tb_hookview.tables.table import Table
 
 pytest.importorskip("duckdb")
 MEGABYTE = 1_000_000
@@ -59,6 +60,39 @@ def test_of_some_steps(client: FlaskClient) -> None:
     query = "select sum(calls) from operators where name = 'aten::mm'"
     assert ask(client, query)["rows"] == [[2]]
     assert ask(client, query, step="ProfilerStep#2")["rows"] == [[1]]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the tables whose rows are made, as they are."""
+    names: list[str] = []
+    to_arrow = Table.to_arrow
+
+    def counted(table: Table[Any]) -> Any:
+        names.append(table.name)
+        return to_arrow(table)
+
+    monkeypatch.setattr(Table, "to_arrow", counted)
+    return names
+
+
+def test_rows_that_a_query_has_read_are_not_made_again(
+    client: FlaskClient, made: list[str]
+) -> None:
+    first = ask(client, "from host_rows")
+    assert ask(client, "from host_rows") == first
+    assert ask(client, "select count(*) from host_rows")["rows"] == [[len(first["rows"])]]
+    assert made == ["host_rows"]
+    some = ask(client, "from host_rows", step="ProfilerStep#2")
+    assert 0 < len(some["rows"]) < len(first["rows"])
+
+
+def test_rows_that_take_too_much_are_made_for_each_query(
+    client: FlaskClient, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "CACHED_BYTES", 1)
+    assert ask(client, "from host_rows") == ask(client, "from host_rows")
+    assert made == ["host_rows", "host_rows"]
 
 
 def test_a_mistake_is_an_error_of_one_line(client: FlaskClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -72,7 +72,7 @@ class Tree:
     def __init__(self, logdir: Path) -> None:
         self._logdir = logdir
         self._follow = os.environ.get(FOLLOW_LINKS) == "1"
-        self._walked = [_real(logdir)]
+        self._walked = [real_path(logdir)]
         """The log directory, and the folders outside that links led to."""
         self.links_left_out = 0
         self.folders_left_out = 0
@@ -99,7 +99,7 @@ class Tree:
     def _enters(self, folder: Path) -> bool:
         if not folder.is_symlink():
             return True
-        target = _real(folder)
+        target = real_path(folder)
         if self._is_inside(target):
             return False  # it is walked anyway, under its own name
         if self._follow and not self._walked[0].is_relative_to(target):
@@ -109,7 +109,7 @@ class Tree:
         return False
 
     def _admits(self, file: Path) -> bool:
-        if not file.is_symlink() or self._follow or self._is_inside(_real(file)):
+        if not file.is_symlink() or self._follow or self._is_inside(real_path(file)):
             return True
         self.links_left_out += 1
         return False
@@ -118,20 +118,30 @@ class Tree:
         return any(target.is_relative_to(walked) for walked in self._walked)
 
 
-def is_offered(logdir: str | Path, file: TraceFile) -> bool:
+def is_offered(
+    logdir: str | Path, file: TraceFile, real: Callable[[Path], Path] | None = None
+) -> bool:
     """Return whether a file of a listing may still be read.
 
     The folders and links on the way to it may have changed since.
+
+    Args:
+        logdir: the log directory.
+        file: a file below it.
+        real: resolves folders; `real_path` without, the same with a cache for many files.
     """
+    real = real or real_path
     if not isinstance(file, LocalFile) or is_address(logdir):
         return True  # links are on this machine only
     path = file.path
     if path == Path(logdir) or os.environ.get(FOLLOW_LINKS) == "1":
         return True
-    return _real(path).is_relative_to(_real(Path(logdir)))
+    found = real_path(path) if path.is_symlink() else real(path.parent) / path.name
+    return found.is_relative_to(real(Path(logdir)))
 
 
-def _real(path: Path) -> Path:
+def real_path(path: Path) -> Path:
+    """A path without links; as far as it goes where they go round in a circle."""
     # Path.resolve raises where links go round in a circle.
     return Path(os.path.realpath(path))
 

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tb_hookview.errors import TraceError
 from tb_hookview.trace import LocalFile, find_runs
-from tb_hookview.trace.source.discovery import FOLLOW_LINKS, is_offered, list_runs
+from tb_hookview.trace.source.discovery import FOLLOW_LINKS, is_offered, list_runs, real_path
 from tb_hookview.trace.source.runs import Listing
 
 
@@ -112,6 +113,27 @@ def test_a_listed_file_that_becomes_a_link_out_is_not_offered(tmp_path: Path) ->
     path.symlink_to(secret)
     assert not is_offered(logdir, LocalFile(path))
     assert is_offered(path, LocalFile(path)), "the user named this very link"
+
+
+def test_of_many_files_each_folder_is_resolved_once(tmp_path: Path) -> None:
+    logdir, outside = tmp_path / "logs", touch(tmp_path / "secret.json")
+    paths = [touch(logdir / "run" / f"w{rank}.1.pt.trace.json") for rank in range(5)]
+    paths[3].unlink()
+    paths[3].symlink_to(outside)
+    away = logdir / "away"
+    away.symlink_to(outside.parent)
+    paths.append(away / outside.name)
+    resolved: list[Path] = []
+
+    @cache
+    def real(folder: Path) -> Path:
+        resolved.append(folder)
+        return real_path(folder)
+
+    offered = [is_offered(logdir, LocalFile(path), real) for path in paths]
+    assert offered == [True, True, True, False, True, False]
+    assert offered == [is_offered(logdir, LocalFile(path)) for path in paths]
+    assert sorted(resolved) == sorted([logdir, logdir / "run", away])
 
 
 def test_hidden_folders_and_empty_ones_hold_no_runs(tmp_path: Path) -> None:
