@@ -175,17 +175,22 @@ def _compiled(report: ReportData) -> list[str]:
 def _lumps(report: ReportData, unknown: int) -> list[str]:
     """Say what compiled code runs that is on no module, and how modules get it."""
     rows = report.compiled_regions
-    if not rows and not unknown:
-        return []
+    without = f"{format_count(unknown, 'module')} without times of their own"
+    if not rows:
+        if not unknown:
+            return []
+        return [
+            f"compiled: {without}, and no compiled code ran: torch.compile gave up on the model "
+            "(TORCH_LOGS=graph_breaks says why); wrap it and record it without torch.compile"
+        ]
     times = [row.host_us if row.device_us is None else row.device_us for row in rows]
     most = [
         f"{row.operators} {format_us(time)}"
         for row, time in zip(rows, times, strict=True)
         if row.operators
     ]
-    said = [f"{format_count(unknown, 'module')} without times of their own"] if unknown else []
     largest = f", most of it {', '.join(most[:LUMPS])}" if most else ""
-    said += [f"each region is one lump{largest}"] if rows else []
+    said = [*([without] if unknown else []), f"each region is one lump{largest}"]
     return [
         f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "
         "first compiled step (torch 2.10 or later) and record with hookview.profile()"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+from gallery import recording
+from msgspec.structs import replace
 from shared_traces import shared_trace
 
 from tb_hookview.loading import load
@@ -30,6 +32,18 @@ def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path
         "modules' times, call hookview.wrap() before the first compiled step (torch 2.10 or later) "
         "and record with hookview.profile()"
     ]
+
+
+def test_a_model_that_torch_gave_up_on_has_no_region() -> None:
+    data = build_report(load(recording("compiled.eager"))).data
+    inner = data.modules[-1]
+    unknown = replace(inner, compiled=True, forward=replace(inner.forward, host_us=None))
+    lines = summary_lines(replace(data, modules=[*data.modules[:-1], unknown]))
+    (line,) = [line for line in lines if line.startswith("compiled: ")]
+    assert line.startswith(
+        "compiled: 1 module without times of their own, and no compiled code ran"
+    )
+    assert line.endswith("record it without torch.compile")
 
 
 def test_eager_code_has_no_such_line(tmp_path: Path) -> None:

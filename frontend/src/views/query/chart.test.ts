@@ -25,6 +25,19 @@ test("the last numbers become bars, labelled by all texts", () => {
   });
 });
 
+test("an id is no amount", () => {
+  const text = column("name", "string");
+  const id = column("module_id", "int64");
+  const rows = [
+    ["a", 2.5, 7],
+    ["b", 1.5, 8],
+  ];
+  const columns = [text, column("us", "double"), id];
+  expect(chartOf({ columns, rows, total: 2 })?.measure).toBe("us");
+  const ids = rows.map(([name, , last]) => [name, last]);
+  expect(chartOf({ columns: [text, id], rows: ids, total: 2 })).toBeNull();
+});
+
 test("what bars cannot say has no chart", () => {
   const text = column("kind", "string");
   const number = column("n", "int64");

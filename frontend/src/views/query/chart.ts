@@ -17,12 +17,16 @@ export function isNumber(type: string): boolean {
   return NUMBER.test(type);
 }
 
+function isId(name: string): boolean {
+  return name === "id" || name.endsWith("_id");
+}
+
 /**
- * The rows as bars: the last column of numbers, labelled by the columns of text; null where there
+ * The rows as bars: the last column of numbers that are no ids, labelled by the columns of text; null where there
  * is no such column, no text, or a negative number.
  */
 export function chartOf({ columns, rows }: WireSqlAnswer): Chart | null {
-  const at = columns.findLastIndex(({ type }) => isNumber(type));
+  const at = columns.findLastIndex(({ name, type }) => isNumber(type) && !isId(name));
   const texts = columns.flatMap(({ type }, index) => (type === "string" ? [index] : []));
   const measure = columns[at];
   if (measure === undefined || texts.length === 0 || rows.length < 2) return null;
