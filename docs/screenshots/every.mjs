@@ -12,6 +12,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { launch, PYTHON, serve } from "../../benchmarks/browser.mjs";
+import { loaded } from "./picture.mjs";
 
 const {
   values: chosen,
@@ -71,10 +72,9 @@ async function take(browser, url, [view, more, act], run, mode, size) {
   });
   const page = await context.newPage();
   await page.goto(`${url}#/${view}?run=${run}${more}`);
-  await page.locator(".content-inner[aria-busy=false]").waitFor();
-  await page.waitForLoadState("networkidle");
+  await loaded(page);
   await act?.(page);
-  await page.waitForLoadState("networkidle");
+  await loaded(page);
   // Bars and blocks move to their places.
   await page.waitForTimeout(500);
   const file = join(OUT, `${run}-${view}-${mode}-${size.width}.png`);

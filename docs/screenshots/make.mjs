@@ -55,6 +55,10 @@ const toLanes = (page) =>
     section.scrollIntoView({ block: "end" });
   });
 
+const QUERY =
+  "select name, count(*) as calls, sum(duration_us) / 1000 as ms\n" +
+  "from device_events group by name order by ms desc limit 20";
+
 /** Name of the picture, address, and what is done before it is taken. */
 const PICTURES = [
   ["summary", "#/summary?run=v100"],
@@ -81,6 +85,7 @@ const PICTURES = [
   ["timeline-path", "#/timeline?run=owlv2"],
   ["timeline-path-host", "#/timeline?run=b200&from=20000&to=24000"],
   ["timeline-path-device", "#/timeline?run=triton"],
+  ["query", `#/query?run=v100&sql=${encodeURIComponent(QUERY)}`],
   ["compare", "#/compare?run=resnet50+(4+workers)&base=resnet50+(no+workers)"],
 ];
 const PICTURES_OF_RECORDED = RECORDED.map((run) => [

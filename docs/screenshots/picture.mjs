@@ -11,6 +11,17 @@ const SIZE = { width: 1440, height: 900 };
 export const firstRow = (page) =>
   page.locator(".table-body [role=row]").first().click();
 
+/** Waits until a view has what it asked for. While a trace is read, it asks only from time to time. */
+export async function loaded(page) {
+  await page.locator(".content-inner[aria-busy=false]").waitFor();
+  await page.waitForFunction(
+    () =>
+      document.querySelector(".content :is([aria-busy=true], progress)") ===
+      null,
+  );
+  await page.waitForLoadState("networkidle");
+}
+
 /** Takes a picture: its name, the address, and what is done before it is taken; returns the file. */
 export async function take(browser, url, [name, hash, act], mode, folder) {
   const context = await browser.newContext({
@@ -19,10 +30,9 @@ export async function take(browser, url, [name, hash, act], mode, folder) {
   });
   const page = await context.newPage();
   await page.goto(url + hash);
-  await page.locator(".content-inner[aria-busy=false]").waitFor();
-  await page.waitForLoadState("networkidle");
+  await loaded(page);
   await act?.(page);
-  await page.waitForLoadState("networkidle");
+  await loaded(page);
   // Bars and blocks move to their places.
   await page.waitForTimeout(1000);
   const file = join(

@@ -6,6 +6,8 @@ import {
   type Page,
 } from "playwright-core";
 
+import { Requests, settled } from "./quiet";
+
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = [
   "--no-sandbox",
@@ -26,6 +28,8 @@ export interface Watched {
   page: Page;
   /** Addresses of other hosts that were asked for, and errors of the script. */
   faults: string[];
+  /** Waits until the view has all that it asked for and has drawn it. */
+  settled: () => Promise<void>;
 }
 
 export async function open(
@@ -42,8 +46,9 @@ export async function open(
     if (/^(http|ws)s?:$/.test(asked.protocol) && asked.host !== host) faults.push(request.url());
   });
   page.on("pageerror", (error) => faults.push(error.message));
+  const requests = new Requests(page);
   await page.goto(url);
-  return { page, faults };
+  return { page, faults, settled: () => settled(page, requests) };
 }
 
 /** The title of a rule, as the server has it. */

@@ -49,12 +49,11 @@ test("long and right-to-left names keep to their cells", async () => {
 });
 
 test.each(VIEWS)("the view %s makes no markup of names, and is no wider for them", async (view) => {
-  const { page, faults } = await open(browser, `${server.url}#/${view}`);
-  await page.locator(".content-inner[aria-busy=false]").waitFor();
-  await page.waitForLoadState("networkidle");
+  const { page, faults, settled } = await open(browser, `${server.url}#/${view}`);
+  await settled();
   const rows = page.locator(".table-body [role=row]");
   if ((await rows.count()) > 1) await rows.nth(1).click();
-  await page.waitForLoadState("networkidle");
+  await settled();
   expect(await page.locator("img, script:not([src])").count()).toBe(0);
   expect(await page.title()).not.toBe("taken");
   const size = await page.evaluate(() => document.documentElement.scrollWidth);

@@ -55,8 +55,7 @@ describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
 /** Open a view of the trace with a device, and wait until it has all it asked for. */
 async function openView(view: string, options: BrowserContextOptions = {}): Promise<Watched> {
   const watched = await open(browser, `${server.url}#/${view}?run=device`, options);
-  await watched.page.locator(".content-inner[aria-busy=false]").waitFor();
-  await watched.page.waitForLoadState("networkidle");
+  await watched.settled();
   return watched;
 }
 

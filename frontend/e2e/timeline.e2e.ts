@@ -143,15 +143,7 @@ test("a piece of the critical path leads to what ran, and says by which edge", a
 });
 
 test("without launches the critical path says why there is none", async () => {
-  const kernel = { ph: "X", cat: "kernel", name: "k", pid: 0, tid: 7, ts: 20, dur: 50 };
-  const step = { ph: "X", cat: "user_annotation", name: "ProfilerStep#1", pid: 1, tid: 1 };
-  const call = { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1 };
-  const traceEvents = [
-    { ...kernel, args: { correlation: 9, device: 0, stream: 7 } },
-    { ...step, ts: 0, dur: 100 },
-    { ...call, ts: 5, dur: 5, args: { correlation: 1 } },
-  ];
-  logdir.addFile("lost/w.1.pt.trace.json", JSON.stringify({ traceEvents }));
+  logdir.addLostLaunches("lost");
   await page.goto(`${server.url}#/timeline?run=lost`);
   await page.reload();
   const label = page.locator(".lane-labels li", { hasText: "critical path" });

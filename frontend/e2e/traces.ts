@@ -20,6 +20,8 @@ export interface LogDir {
   addRanks: (run: string, ranks: number, late: number) => void;
   /** Copy a run that was recorded on the CPU, `late_rank.late` and others. */
   addRecorded: (run: string, recorded: string) => void;
+  /** Write a trace whose one kernel has no launch: its steps have no critical path. */
+  addLostLaunches: (run: string) => void;
   addFile: (name: string, content: string) => void;
   remove: () => void;
 }
@@ -61,6 +63,9 @@ export function makeLogDir(): LogDir {
     },
     addRecorded: (run, recorded) => {
       cpSync(join(RECORDED, recorded), join(path, run), { recursive: true });
+    },
+    addLostLaunches: (run) => {
+      addFile(`${run}/w.1.pt.trace.json`, JSON.stringify({ traceEvents: lostLaunches() }));
     },
     remove: () => {
       rmSync(path, { recursive: true, force: true });
@@ -137,6 +142,18 @@ function deviceTrace(modules: ModuleSpec[], stopUs = 0): Event[] {
   }
   add("user_annotation", "ProfilerStep#1", 0, now + 50, MAIN);
   return events;
+}
+
+/** A step, a kernel, and a launch of another kernel, which the trace does not have. */
+function lostLaunches(): Event[] {
+  const kernel = { ph: "X", cat: "kernel", name: "k", pid: 0, tid: 7, ts: 20, dur: 50 };
+  const step = { ph: "X", cat: "user_annotation", name: "ProfilerStep#1", pid: 1, tid: 1 };
+  const call = { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1 };
+  return [
+    { ...kernel, args: { correlation: 9, device: 0, stream: 7 } },
+    { ...step, ts: 0, dur: 100 },
+    { ...call, ts: 5, dur: 5, args: { correlation: 1 } },
+  ];
 }
 
 const [STEPS, SPELL, TRANSFER, LATE] = [4, 5000, 1000, 6000];

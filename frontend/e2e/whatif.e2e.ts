@@ -130,15 +130,7 @@ test("what cannot be answered says why, and leads back", async () => {
 });
 
 test("steps that cannot be replayed say why, and nothing is asked", async () => {
-  const kernel = { ph: "X", cat: "kernel", name: "k", pid: 0, tid: 7, ts: 20, dur: 50 };
-  const step = { ph: "X", cat: "user_annotation", name: "ProfilerStep#1", pid: 1, tid: 1 };
-  const call = { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1 };
-  const traceEvents = [
-    { ...kernel, args: { correlation: 9, device: 0, stream: 7 } },
-    { ...step, ts: 0, dur: 100 },
-    { ...call, ts: 5, dur: 5, args: { correlation: 1 } },
-  ];
-  logdir.addFile("lost/w.1.pt.trace.json", JSON.stringify({ traceEvents }));
+  logdir.addLostLaunches("lost");
   await page.goto(`${server.url}#/whatif?run=lost`);
   await page.reload();
   await page.getByRole("alert").getByText("The trace has the launches of 0%").waitFor();
