@@ -283,6 +283,18 @@ def test_a_cache_filled_without_us_is_missing_with_the_reason(monkeypatch):
     assert {row["compile_id"] for row in trace.compiled["missing"]} == {"0/0"}
 
 
+def test_options_of_the_compilation_change_nothing_cold_and_warm():
+    """With options, torch compiles a graph within the compilation of the same graph."""
+    for _ in range(2):
+        torch._dynamo.reset()
+        net = Pair()
+        call = torch.compile(net, options={"max_fusion_size": 32})
+        trace = recorded(call, hookview.wrap(call))
+        assert modules(trace, backward=False) == FORWARD
+        assert modules(trace, backward=True) == BACKWARD
+        assert trace.compiled["missing"] == []
+
+
 def test_without_torchs_caches_there_is_a_map():
     with torch._inductor.config.patch(force_disable_caches=True):
         trace = recorded(*compile_first(Pair()))

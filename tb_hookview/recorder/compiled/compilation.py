@@ -70,6 +70,11 @@ def begin_region(graph: Any) -> None:
     _threads.regions.append(Region(""))
     compile_id = _compile_id()
     region = _threads.regions[-1] = capture(graph.graph, compile_id)
+    around = _threads.regions[-2] if len(_threads.regions) > 1 else None
+    if around is not None and around.is_of_the_graph_of(region):
+        # With options of its own, `torch.compile` hands a graph to Inductor within Inductor.
+        _threads.regions[-1] = around
+        return
     known = [each for each in _regions.pop(compile_id, []) if region.is_of_the_frame_of(each)]
     _regions[compile_id] = [*known, region]
     while len(_regions) > _MOST_REGIONS:

@@ -44,6 +44,14 @@ class Region:
             and (self.output() is other.output() is not None)
         )
 
+    def is_of_the_graph_of(self, other: Region) -> bool:
+        """Return whether both are of one graph."""
+        return (
+            self.is_of_the_frame_of(other)
+            and self.operators == other.operators
+            and self.nodes == other.nodes
+        )
+
     def instance(self, text: str) -> nn.Module | None:
         """Return the module that a source stood for, while it is alive."""
         found = self.instances.get(text)
