@@ -103,7 +103,7 @@ function Asked({ tables, target, workers }: ContentProps): ReactElement {
     <>
       <section aria-label="Question" className="query-question">
         <ScopePicker workers={workers} />
-        <Suspense fallback={<textarea aria-label="Query" readOnly value={draft} />}>
+        <Suspense fallback={<textarea aria-label="Query" aria-busy readOnly value={draft} />}>
           <Editor text={draft} tables={tables.tables} onChange={setDraft} onRun={run} />
         </Suspense>
         <div className="toolbar">
