@@ -20,7 +20,7 @@ MOST_BYTES = 2_000_000
 
 
 class Results:
-    """Results of a part, in a file that is written anew with each of them."""
+    """Results of a part, in a file that is rewritten with each of them."""
 
     def __init__(self, name: str, description: str | None) -> None:
         parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
