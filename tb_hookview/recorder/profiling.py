@@ -237,7 +237,6 @@ class Profile(torch.profiler.profile):
             return
         _under_way.discard(self)
         try:
-            _quietly("looking for compiled models", session.warn_compiled)
             # The profiler takes metadata only while it records.
             _quietly("describing the model", self._add_manifest)
             _quietly("describing compiled graphs", self._add_compiled)

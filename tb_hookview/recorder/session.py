@@ -290,6 +290,8 @@ def current_compiled() -> str:
     nodes = [each.node for each in roots.assign()]
     paths = [(module, node.path) for node in nodes for module in (node.module, node.holder)]
     found = compiled.describe(paths)
+    if found is None or not (found["graphs"] or found["missing"]):
+        _warn_compiled()
     if found is None:
         return ""
     _warn_cached(found)
@@ -310,8 +312,8 @@ def _warn_cached(found: dict[str, Any]) -> None:
         )
 
 
-def warn_compiled() -> None:
-    """Warn of wrapped models that were compiled afterwards, whose modules leave no marks."""
+def _warn_compiled() -> None:
+    """Warn of wrapped models that were compiled afterwards, where no graph is known to us."""
     for root in roots.compiled():
         name = f"the model wrapped as {root.path!r}" if root.path else "the wrapped model"
         faults.advise(

@@ -135,9 +135,10 @@ def inside(net: nn.Module) -> tuple[Any, nn.Module]:
 @pytest.mark.parametrize(
     "order", [compile_first, wrap_first, in_place_first, in_place_last, around]
 )
-def test_every_call_has_its_module_whatever_was_wrapped_and_compiled_first(order):
+def test_every_call_has_its_module_whatever_was_wrapped_and_compiled_first(order, recwarn):
     call, root = order(Pair())
     trace = recorded(call, root)
+    assert [str(each.message) for each in recwarn if "tb_hookview" in str(each.message)] == []
     assert modules(trace, backward=False) == FORWARD
     # A weight's gradient comes before its input's or after it, but both are the same module's.
     assert modules(trace, backward=True) == BACKWARD
