@@ -3,12 +3,14 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 from shared_traces import shared_trace
 
+from tb_hookview.ranks import executors
 from tb_hookview.server import Server, create_app
 
 NEWER = "host_1.1700000000456.pt.trace.json.gz"
@@ -55,3 +57,11 @@ def server(logdir: Path) -> Iterator[Server]:
     yield served
     served.close()
     thread.join()
+
+
+@pytest.fixture(scope="module")
+def ranks_on_threads() -> Iterator[None]:
+    """The traces of a run are read in this process; tests/ranks reads them in several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors, "Workers", lambda most, _preload: ThreadPoolExecutor(most))
+        yield

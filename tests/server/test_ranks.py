@@ -18,6 +18,7 @@ from tb_hookview.server import create_app
 from tb_hookview.server import ranks as routes
 
 MEGABYTE = 1_000_000
+pytestmark = pytest.mark.usefixtures("ranks_on_threads")
 LATE = [Spell(), Spell(b=9.0), Spell()]
 
 
