@@ -17,16 +17,14 @@ NEWER = "host_1.1700000000456.pt.trace.json.gz"
 OLDER = "host_1.1700000000123.pt.trace.json.gz"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def training() -> Path:
     """The smallest whole training step: two steps, two waits in the forward pass."""
     return shared_trace("hta_mi250_minitoy_training.json.gz")
 
 
-@pytest.fixture
-def logdir(tmp_path: Path, training: Path) -> Path:
+def write_runs(folder: Path, training: Path) -> Path:
     """Two runs; of the first a training trace and an older one without a device."""
-    folder = tmp_path / "runs"
     for name, source in (
         (f"rank2/{NEWER}", training),
         (f"rank2/{OLDER}", shared_trace("hta_cpu_only.json.gz")),
@@ -38,6 +36,11 @@ def logdir(tmp_path: Path, training: Path) -> Path:
 
 
 @pytest.fixture
+def logdir(tmp_path: Path, training: Path) -> Path:
+    return write_runs(tmp_path / "runs", training)
+
+
+@pytest.fixture
 def newest(logdir: Path) -> Path:
     """The trace that `?run=rank2&worker=host_1` names."""
     return logdir / "rank2" / NEWER
@@ -46,6 +49,12 @@ def newest(logdir: Path) -> Path:
 @pytest.fixture
 def client(logdir: Path) -> FlaskClient:
     return create_app(logdir).test_client()
+
+
+@pytest.fixture(scope="session")
+def read_once(tmp_path_factory: pytest.TempPathFactory, training: Path) -> FlaskClient:
+    """As `client`, for tests that change none of the files: it has read them already."""
+    return create_app(write_runs(tmp_path_factory.mktemp("served"), training)).test_client()
 
 
 @pytest.fixture

@@ -22,6 +22,11 @@ DESCRIPTION = build()
 
 
 @pytest.fixture
+def client(read_once: FlaskClient) -> FlaskClient:
+    return read_once
+
+
+@pytest.fixture(scope="module")
 def report(training: Path) -> Report:
     return build_report(load(training))
 
