@@ -338,7 +338,7 @@ def test_an_example_is_what_begins_there(tmp_path: Path) -> None:
     assert finding.examples_event_id == [data.syncs[0].event_id]
 
 
-@pytest.mark.parametrize("trace", ["hta_a100_dlrm_trace_diff_control"])
+@pytest.mark.parametrize("trace", ["hta_sampled_rank-0"])
 def test_lengths_of_examples_as_a_walk_over_all_tables_finds_them(trace: str) -> None:
     data = loaded(trace)
     selection = select(data, None)

@@ -11,7 +11,7 @@ from support.memory_models import made
 
 import tb_hookview as hookview
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def findings(folder: Path, fault: str) -> Diagnosed:
