@@ -167,7 +167,6 @@ def test_what_is_ours_or_only_linked_is_not() -> None:
     assert module("own").loads_elsewhere(text + own, ".html") == []
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="no recordings in sample_traces/cpu")
 @pytest.mark.parametrize("variant", ["before", "after"])
 def test_the_story_of_the_backward_says_what_its_recordings_do(variant: str) -> None:
     page = (DOCS / "story_backward.md").read_text(encoding="utf-8")
@@ -182,7 +181,7 @@ def test_the_story_of_the_backward_says_what_its_recordings_do(variant: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not BUILDER.exists(), reason="MkDocs is not installed; `make docs` does it")
+@pytest.mark.skipif(not BUILDER.exists(), reason="needs MkDocs: make docs")
 def test_the_site_builds_and_loads_nothing_from_another_host(tmp_path: Path) -> None:
     build = [BUILDER, "build", "--config-file", DOCS / "site" / "mkdocs.yml"]
     build += ["--strict", "--quiet", "--site-dir", tmp_path]
@@ -193,7 +192,7 @@ def test_the_site_builds_and_loads_nothing_from_another_host(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_the_code_of_the_first_steps_has_the_finding_and_its_fix_has_none(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs torch: pip install torch")
     page = (DOCS / "start.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (fixed,) = re.findall(r"```\n(validation\.append\(.*\))\n```", page)

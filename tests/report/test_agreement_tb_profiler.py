@@ -12,13 +12,13 @@ import pytest
 import shared_traces
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.loaded import loaded, reported
 from torch_tb_profiler.profiler.data import RunProfileData
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import CATEGORIES, find_breakdown
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.build import build_report
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.memory import memory_operator_rows
@@ -65,19 +65,13 @@ WITH_ADDRESSES = (
 """Traces whose memory events have addresses; those of the samples have none."""
 
 
-@cache
-def loaded(sample: str) -> Analysis:
-    return load(shared_traces.shared_trace(sample))
-
-
-@cache
 def ours(sample: str) -> ReportData:
-    return build_report(loaded(sample)).data
+    return reported(sample).data
 
 
 @cache
 def tables(sample: str) -> dict[str, Any]:
-    return build_report(loaded(sample)).tables()
+    return reported(sample).tables()
 
 
 @cache

@@ -15,7 +15,7 @@ import grid
 import pytest
 from rules.diagnosed import Diagnosed, diagnosed
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 WAITING = {
     "aten::masked_select",
     "aten::_local_scalar_dense",

@@ -147,7 +147,7 @@ def test_no_answer_about_a_large_trace_is_over_a_megabyte(
 def test_no_page_of_a_table_for_arrow_is_over_a_megabyte(
     client: FlaskClient, named: dict[str, str], table: str
 ) -> None:
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
     query = {**named, "limit": 10_000}
     answer = client.get(f"/api/table/{table}", query_string=query, headers={"Accept": ARROW})
     assert (answer.status_code, answer.mimetype) == (200, ARROW)

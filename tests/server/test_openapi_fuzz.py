@@ -23,8 +23,11 @@ from support.web_api import make_app, make_logdir
 
 from tb_hookview.server.openapi import build
 
-schemathesis = pytest.importorskip("schemathesis", reason="needs Python 3.11")
-checks = pytest.importorskip("schemathesis.specs.openapi.checks")
+schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: make setup")
+checks = pytest.importorskip(
+    "schemathesis.specs.openapi.checks",
+    reason="needs schemathesis: make setup",
+)
 pytestmark = pytest.mark.usefixtures("ranks_on_threads")
 EXAMPLES = int(os.environ.get("HOOKVIEW_FUZZ_EXAMPLES", "4"))
 EXCLUDED = [checks.positive_data_acceptance]

@@ -15,7 +15,7 @@ from tb_hookview.server import sql as routes
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.table import Table
 
-pytest.importorskip("duckdb")
+pytest.importorskip("duckdb", reason="needs duckdb: pip install duckdb")
 MEGABYTE = 1_000_000
 PICTURE = """
     main notes [ProfilerStep#1     ][ProfilerStep#2      ]

@@ -1,8 +1,9 @@
-"""Shared traces read once for all tests of a process. What they return is only looked at."""
+"""Shared traces read once for all tests of a process, which only look at them."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 from shared_traces import shared_trace
 
@@ -15,13 +16,21 @@ _KEPT = 12
 """Analyses take tens of megabytes each."""
 
 
-@lru_cache(_KEPT)
 def loaded(name: str) -> Analysis:
     """A trace by the beginning of its name; skips the test where it is absent."""
-    return load(shared_trace(name))
+    return _loaded(shared_trace(name))
+
+
+def reported(name: str) -> Report:
+    """The report of such a trace."""
+    return _reported(shared_trace(name))
 
 
 @lru_cache(_KEPT)
-def reported(name: str) -> Report:
-    """The report of such a trace."""
-    return build_report(loaded(name))
+def _loaded(path: Path) -> Analysis:
+    return load(path)
+
+
+@lru_cache(_KEPT)
+def _reported(path: Path) -> Report:
+    return build_report(_loaded(path))

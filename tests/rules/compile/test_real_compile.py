@@ -11,7 +11,7 @@ from rules.diagnosed import diagnosed
 
 from tb_hookview.schema import Finding
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 
 
 def recorded(
